@@ -6,6 +6,8 @@ MAKEFLAGS += --no-print-directory
 
 step := ./scripts/step
 tool := ./scripts/tool
+# Found by a build script, so that cargo fmt does not come to them by itself.
+listed_tools := $(wildcard crates/tools/src/builtin/plain/*.rs)
 
 .PHONY: help
 help: # list the targets by group
@@ -52,6 +54,14 @@ sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (S
 soak: setup ## faults of every kind against a server, for MINUTES=10; as the dice say, or the same again (SEED=17)
 	@./scripts/soak
 
+.PHONY: redteam
+redteam: setup ## a model that obeys every text it reads, in every way at every tier: attacks by class, questions of 40 tasks
+	@./scripts/redteam
+
+.PHONY: fuzz
+fuzz: setup ## random input for every reader of foreign text, MINUTES=5 in all; what is found is kept (SEED=…)
+	@./scripts/fuzz
+
 ##@ Check it
 
 .PHONY: check
@@ -63,7 +73,7 @@ lint: setup-check ## clippy alone
 
 .PHONY: rules
 rules: setup-check ## all of check but clippy
-	@$(step) "format" cargo fmt --all --check
+	@$(step) "format" cargo fmt --all --check -- $(listed_tools)
 	@$(step) "web format and lint" $(tool) biome ci --error-on-warnings
 	@$(step) "web types" ./scripts/web check
 	@$(step) "tidy" cargo xtask tidy
@@ -77,7 +87,7 @@ rules: setup-check ## all of check but clippy
 
 .PHONY: format
 format: setup-check ## format Rust and TypeScript
-	@cargo fmt --all
+	@cargo fmt --all -- $(listed_tools)
 	@$(tool) biome check --write
 
 ##@ Measure it

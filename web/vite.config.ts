@@ -9,8 +9,13 @@ const server = process.env['ONYX_DEV_SERVER'] ?? 'http://127.0.0.1:18790';
 const proxied = ['/api', '/v1', '/auth', '/health', '/ready', '/openapi.json', '/docs'];
 
 export default defineConfig({
-  plugins: [react(), tailwind(), serviceWorker(), compress()],
-  resolve: { alias: { '@onyx/sdk': fileURLToPath(new URL('../clients/ts/src/index.ts', import.meta.url)) } },
+  plugins: [react({ jsxImportSource: '@onyx/jsx' }), tailwind(), serviceWorker(), compress()],
+  resolve: {
+    alias: {
+      '@onyx/sdk': fileURLToPath(new URL('../clients/ts/src/index.ts', import.meta.url)),
+      '@onyx/jsx': fileURLToPath(new URL('./src/jsx', import.meta.url)),
+    },
+  },
   build: {
     target: 'es2023',
     outDir: 'dist',

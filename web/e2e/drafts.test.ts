@@ -126,7 +126,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await card(page).getByLabel('Your answer').fill('the upper one');
     await page.keyboard.press('Enter');
     await page.locator('[role=log]').getByText('Then the upper one.').waitFor();
-    await card(page).getByText('“the upper one”').waitFor();
+    await card(page).getByText('You answered: the upper one').waitFor();
     expect(page.wrongs).toEqual([]);
   });
 

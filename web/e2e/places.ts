@@ -25,6 +25,7 @@ export const PLACES: Place[] = [
   { name: 'agents', path: () => '/agents' },
   { name: 'agent', path: () => '/agents/main/persona' },
   { name: 'actions', path: () => '/actions' },
+  { name: 'jobs', path: () => '/jobs' },
   { name: 'you', path: () => '/settings/you' },
   { name: 'settings', path: () => '/settings/providers' },
   { name: 'health', path: () => '/system' },

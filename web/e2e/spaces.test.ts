@@ -199,7 +199,7 @@ test('words and files are captured as refs from outside, and what fails can be t
 test('the companion answers about what one looks at, and goes on whatever page is shown', async () => {
   await home('pages/floor');
   await say(page, 'What speaks against larch?');
-  await rail(page).getByRole('list', { name: 'Steps' }).getByText('failed').waitFor();
+  await rail(page).getByRole('list', { name: 'Steps' }).getByText('Could not').waitFor();
   await log(page).getByText('word1 ').waitFor();
   await go(page, '/inbox');
   await page.getByText('Nothing is waiting for you').waitFor();

@@ -113,7 +113,11 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
   let url = '';
   const start = async () => {
     const ports = LOCAL.map((name) => `${name}=${(name === 'ollama' && options.ollama) || DEAD}`);
-    server = begin('onyx', ['serve'], { ONYX_HOME: home, ONYX_LOCAL_PORTS: ports.join() });
+    server = begin('onyx', ['serve'], {
+      ONYX_HOME: home,
+      ONYX_KEYS: join(folder, 'keys'),
+      ONYX_LOCAL_PORTS: ports.join(),
+    });
     url = await says(server, /(http:\/\/127\.0\.0\.1:\d+)\b(?!\/v1)/);
     await healthy(url);
   };

@@ -6,12 +6,14 @@ import './store/actions';
 import { registerServiceWorker } from './pwa';
 import { router } from './router';
 import { socket } from './store/client';
+import { startWatchingJobs } from './store/jobs';
 import { startNotifying } from './store/notify';
 
 socket.connect();
 addEventListener('online', () => socket.wake());
 document.addEventListener('visibilitychange', () => !document.hidden && socket.wake());
 startNotifying();
+startWatchingJobs();
 registerServiceWorker();
 
 const place = document.getElementById('root');

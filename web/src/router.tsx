@@ -11,6 +11,7 @@ import { ChatPage, NewChatPage } from './chat/ChatPage';
 import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
 import { ErrorLine } from './ui/page';
+import type { MemoryPlace } from './pages/memory/MemoryPage';
 
 const Memory = lazyRouteComponent(() => import('./pages/memory/MemoryPage'), 'MemoryPage');
 const Agent = lazyRouteComponent(() => import('./pages/agents/AgentPage'), 'AgentPage');
@@ -59,7 +60,9 @@ const inbox = createRoute({
 const memory = createRoute({
   getParentRoute: () => root,
   path: '/memory',
-  validateSearch: (search: Record<string, unknown>): { q?: string; path?: string; line?: number; last?: number } => ({
+  validateSearch: (search: Record<string, unknown>): MemoryPlace => ({
+    entity: text(search['entity']),
+    known: search['known'] === true || undefined,
     q: text(search['q']),
     path: text(search['path']),
     line: line(search['line']),
@@ -89,6 +92,11 @@ const actions = createRoute({
   getParentRoute: () => root,
   path: '/actions',
   component: lazyRouteComponent(() => import('./pages/actions/ActionsPage'), 'ActionsPage'),
+});
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: '/jobs',
+  component: lazyRouteComponent(() => import('./pages/jobs/JobsPage'), 'JobsPage'),
 });
 const agents = createRoute({
   getParentRoute: () => root,
@@ -162,6 +170,7 @@ const routes = [
   thread,
   threadAlone,
   actions,
+  jobs,
   agents,
   agent,
   settings,

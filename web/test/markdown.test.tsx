@@ -1,5 +1,6 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
+import { GivenHosts, hostsIn } from '../src/markdown/given';
 import { GrowingText, lex } from '../src/markdown/lex';
 import { isInlineImage, safeLink } from '../src/markdown/links';
 import { Markdown } from '../src/markdown/Markdown';
@@ -41,7 +42,20 @@ describe('rendering', () => {
   test('a link shows its host unless its words do', () => {
     expect(html('[here](https://a.example/x)')).toContain('<span class="host"> a.example</span>');
     expect(html('https://a.example/x')).not.toContain('class="host"');
-    expect(html('[here](https://a.example)')).toContain('rel="noopener noreferrer nofollow"');
+  });
+
+  test('a link is live where the person named its host, and else only when it is pressed', () => {
+    const link = '[here](https://a.example/x)';
+    expect(html(link)).not.toContain('href');
+    expect(html(link)).toContain('role="link"');
+    const given = hostsIn(['see https://a.example/other, please']);
+    const live = renderToStaticMarkup(
+      <GivenHosts value={given}>
+        <Markdown text={`${link} [there](https://b.example)`} />
+      </GivenHosts>,
+    );
+    expect(live.match(/href="[^"]*"/g)).toEqual(['href="https://a.example/x"']);
+    expect(live).toContain('rel="noopener noreferrer nofollow"');
   });
 
   test('prices are no formulas and formulas are', () => {

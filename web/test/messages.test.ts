@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RunEvent, Turn } from '@onyx/sdk';
+import type { CallLabel, CallReport, RunEvent, Turn } from '@onyx/sdk';
 import { answerText, applyEvent, fromTurns, startLive, type Answer, type Message } from '../src/store/messages';
 
 const base = (id: string, author: string) => ({
@@ -12,12 +12,40 @@ const base = (id: string, author: string) => ({
 });
 const USAGE = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
 
+const LABEL: CallLabel = {
+  verb: {
+    plain: 'Read',
+    wants: 'Wants to read',
+    doing: 'Reading',
+    did: 'Read',
+    refused: 'Was not allowed to read',
+    failed: 'Could not read',
+  },
+  subject: 'x.md',
+};
+const DONE: CallReport = { state: 'done', effect: 'read' };
+
 const LOG: Turn[] = [
   { ...base('t0', 'system'), type: 'run_start', agents: ['main'], model: 'mine/m' },
   { ...base('t1', 'person:owner'), type: 'user', content: 'hi' },
   { ...base('t2', 'agent:main'), type: 'assistant_text', content: 'Let me look.', status: 'complete', model: 'mine/m' },
-  { ...base('t3', 'agent:main'), type: 'tool_call', toolUseId: 'a', toolName: 'read_file', input: { path: 'x.md' } },
-  { ...base('t4', 'agent:main'), type: 'tool_result', toolUseId: 'a', output: 'text', isError: false, durationMs: 4 },
+  {
+    ...base('t3', 'agent:main'),
+    type: 'tool_call',
+    toolUseId: 'a',
+    toolName: 'read_file',
+    input: { path: 'x.md' },
+    label: LABEL,
+  },
+  {
+    ...base('t4', 'agent:main'),
+    type: 'tool_result',
+    toolUseId: 'a',
+    output: 'text',
+    isError: false,
+    durationMs: 4,
+    report: DONE,
+  },
   { ...base('t5', 'agent:main'), type: 'assistant_text', content: 'Done.', status: 'complete', model: 'mine/m' },
   { ...base('t6', 'system'), type: 'run_end', status: 'done', usage: USAGE },
 ];
@@ -34,7 +62,10 @@ describe('a log as messages', () => {
       usage: USAGE,
       parts: [
         { kind: 'text', text: 'Let me look.' },
-        { kind: 'tools', steps: [{ toolUseId: 'a', tool: 'read_file', ok: true, output: 'text', durationMs: 4 }] },
+        {
+          kind: 'tools',
+          steps: [{ toolUseId: 'a', label: LABEL, ok: true, output: 'text', durationMs: 4, report: DONE }],
+        },
         { kind: 'text', text: 'Done.' },
       ],
     });
@@ -92,6 +123,17 @@ describe('a log as messages', () => {
     const auto = log.map((turn) => (turn.type === 'run_start' ? { ...turn, model: 'auto' } : turn));
     expect(notes(fromTurns(auto)[1]).map(([code]) => code)).toEqual(['tainted']);
     expect(notes(fromTurns(LOG)[1])).toEqual([]);
+  });
+
+  test('what was put beside a message is what its answer may cite', () => {
+    const piece = { scope: 'person', source: 'vault/cabin.md', startLine: 12, endLine: 40, tokens: 9, text: 'x' };
+    const memory = { scope: 'agent', source: 'MEMORY.md', tokens: 9, text: 'x' };
+    const log = LOG.map((turn) => (turn.type === 'user' ? { ...turn, pieces: [piece, memory] } : turn));
+    expect((fromTurns(log)[1] as Answer).context).toEqual([
+      { source: 'vault/cabin.md', startLine: 12, endLine: 40 },
+      { source: 'MEMORY.md', startLine: 1, endLine: 1 },
+    ]);
+    expect((fromTurns(LOG)[1] as Answer).context).toBeUndefined();
   });
 
   test('a page that ends inside a run that is over is not at work', () => {
@@ -154,6 +196,7 @@ describe('a run told live', () => {
       tool: 'read_file',
       input: { path: 'x.md' },
       summary: 'Read x.md',
+      label: LABEL,
     },
     { type: 'tool_output', toolUseId: 'a', chunk: 'te' },
     {
@@ -165,6 +208,7 @@ describe('a run told live', () => {
       output: 'text',
       summary: 'Read x.md',
       durationMs: 4,
+      report: DONE,
     },
     { type: 'delta', turnId: 't5', text: 'Done.' },
     { type: 'done', status: 'done', assistantTurnIds: ['t2', 't5'], usage: USAGE },

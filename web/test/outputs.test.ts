@@ -5,12 +5,17 @@ import { BLANK, ended, heard } from '../src/pages/agents/persona/outputs';
 const play = (...events: PersonaEvent[]) => events.reduce(heard, BLANK);
 const delta = (content: string): PersonaEvent => ({ type: 'text_delta', content });
 const whole = (content: string): PersonaEvent => ({ type: 'text_complete', id: 'x', content });
+const label = {
+  verb: { plain: 'Read', wants: '', doing: '', did: '', refused: '', failed: '' },
+  subject: 'a.md',
+};
 const call: PersonaEvent = {
   type: 'tool_call',
   id: 't',
   toolUseId: 'u',
   toolName: 'read_file',
   input: { path: 'a.md' },
+  label,
 };
 
 test('words grow, are whole once, and the next ones stand by themselves', () => {
@@ -28,10 +33,21 @@ test('steps stand together with what came of them', () => {
     toolUseId: 'u',
     output: 'gone',
     isError: true,
+    report: { state: 'failed' },
   });
   expect(parts[1]).toEqual({
     kind: 'tools',
-    steps: [{ toolUseId: 'u', tool: 'read_file', input: { path: 'a.md' }, output: 'gone', ok: false }],
+    steps: [
+      {
+        toolUseId: 'u',
+        tool: 'read_file',
+        input: { path: 'a.md' },
+        label,
+        output: 'gone',
+        ok: false,
+        report: { state: 'failed' },
+      },
+    ],
   });
 });
 

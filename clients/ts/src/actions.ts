@@ -1,12 +1,14 @@
-import { fromWire } from './case';
 import { OnyxError } from './error';
 import type { Http } from './http';
 import { lines } from './lines';
-import type { Fault, Preview, RunStatus, Usage } from './types';
-import type { Schema } from './wire';
+import type { ActionOfRun, AsksFor, CallLabel, CallReport, Fault, Preview, RunStatus, Usage } from './types';
+import type { Schema, Sent } from './wire';
 
 /** A prompt file of the person's vault that can be run. */
 export type Action = Schema<'ActionView'>;
+
+/** A run of an action that is over, and what its page says. */
+export type PastAction = Schema<'ActionRunView'>;
 
 export interface ActionRequest {
   /** Where it is said; a new chat if nowhere. */
@@ -21,12 +23,12 @@ export interface ActionRequest {
 
 /** What a run tells, line by line. */
 export type ActionLine =
-  | { type: 'start'; sessionId: string; runId: string }
+  | { type: 'start'; sessionId: string; runId: string; action?: ActionOfRun }
   | { type: 'text'; delta: string }
-  | { type: 'tool_call'; id: string; tool: string; args: unknown }
-  | { type: 'tool_result'; id: string; tool: string; ok: boolean; summary: string }
-  | { type: 'status'; message: string }
-  | { type: 'draft' | 'confirm'; draftId: string; tool: string; summary: string; preview: Preview }
+  | { type: 'tool_call'; id: string; tool: string; args: unknown; label: CallLabel }
+  | { type: 'tool_result'; id: string; tool: string; ok: boolean; summary: string; report: CallReport }
+  | { type: 'status'; message: string; code: string }
+  | { type: 'draft' | 'confirm'; draftId: string; tool: string; summary: string; preview: Preview; asksFor: AsksFor }
   | ({ type: 'error' } & Fault)
   | { type: 'done'; sessionId: string; runId: string; status: RunStatus; usage: Usage };
 
@@ -38,16 +40,27 @@ export class Actions {
     return this.http.json('/api/agent/actions');
   }
 
+  /** What the agent would be told if it ran now. */
+  async prompt(id: string, selection?: string): Promise<string> {
+    const path = `/api/agent/actions/${encodeURIComponent(id)}/prompt`;
+    return (await this.http.json<{ prompt: string }>(path, { body: { selection } })).prompt;
+  }
+
+  /** What became of actions, newest first; `before` of an answer gives the rest. */
+  past(page: { before?: string; limit?: number } = {}): Promise<{ runs: PastAction[]; before?: string }> {
+    return this.http.json('/api/agent/action-runs', { query: page });
+  }
+
   /** Runs it; its first line is `start`, its last `done`. Leaving the loop, or aborting, stops the run. */
   async *run(id: string, request: ActionRequest = {}, signal?: AbortSignal): AsyncGenerator<ActionLine> {
     const response = await this.http.response(`/api/agent/actions/${encodeURIComponent(id)}/run`, {
-      body: request,
+      body: bodyOf(request),
       signal,
     });
     if (response.body) {
       for await (const text of lines(response.body)) {
         if (text.trim() === '') continue;
-        const line = fromWire<ActionLine>(JSON.parse(text));
+        const line = JSON.parse(text) as ActionLine;
         yield line;
         if (line.type === 'done') return;
       }
@@ -59,3 +72,10 @@ export class Actions {
     });
   }
 }
+
+const bodyOf = ({ sessionId, confirm, dryRun, selection }: ActionRequest): Partial<Sent<'RunAction'>> => ({
+  session_id: sessionId,
+  confirm,
+  dry_run: dryRun,
+  selection,
+});

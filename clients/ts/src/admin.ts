@@ -1,6 +1,5 @@
 import type { StoredFile } from './files';
 import type { Http } from './http';
-import { fromWire } from './case';
 import { serverSentEvents } from './lines';
 import type { Schema } from './wire';
 
@@ -73,12 +72,9 @@ export class Admin {
 
   /** Makes it what the settings say. A key is kept sealed, and the settings only name it. */
   async setProvider(name: string, settings: ProviderSettings, apiKey?: string): Promise<void> {
-    // The config's own names stay as they are.
-    const text = JSON.stringify({ settings, api_key: apiKey });
     await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, {
       method: 'PUT',
-      text,
-      headers: { 'content-type': 'application/json' },
+      body: { settings, api_key: apiKey },
     });
   }
 
@@ -140,7 +136,8 @@ export class Admin {
   }
 
   makeToken(token: { name: string; people?: string[]; scopes?: Grant[]; expiresIn?: number }): Promise<TokenMade> {
-    return this.http.json('/api/admin/tokens', { body: token });
+    const { name, people, scopes, expiresIn } = token;
+    return this.http.json('/api/admin/tokens', { body: { name, people, scopes, expires_in: expiresIn } });
   }
 
   async revokeToken(id: string): Promise<void> {
@@ -162,7 +159,9 @@ export class Admin {
   }
 
   setLimits(limits: Partial<Pick<Budgets, 'limitPerRun' | 'limitPerPerson' | 'limitPerAgent'>>): Promise<Budgets> {
-    return this.http.json('/api/admin/budgets', { method: 'PUT', body: limits });
+    const { limitPerRun, limitPerPerson, limitPerAgent } = limits;
+    const body = { limit_per_run: limitPerRun, limit_per_person: limitPerPerson, limit_per_agent: limitPerAgent };
+    return this.http.json('/api/admin/budgets', { method: 'PUT', body });
   }
 
   usage(query: { since?: string; until?: string } = {}): Promise<UsageReport> {
@@ -171,7 +170,7 @@ export class Admin {
 
   async config(): Promise<ConfigFile & Pick<StoredFile, 'version'>> {
     const response = await this.http.response('/api/admin/config');
-    return { ...fromWire<ConfigFile>(await response.json()), version: response.headers.get('etag') ?? '' };
+    return { ...((await response.json()) as ConfigFile), version: response.headers.get('etag') ?? '' };
   }
 
   /** Refused with the field's path when it is not good; then the old one stays. */
@@ -202,6 +201,6 @@ export class Admin {
     });
     opened?.();
     if (!response.body) return;
-    for await (const { data } of serverSentEvents(response.body)) yield fromWire<LogLine>(JSON.parse(data));
+    for await (const { data } of serverSentEvents(response.body)) yield JSON.parse(data) as LogLine;
   }
 }

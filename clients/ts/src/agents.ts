@@ -1,6 +1,6 @@
 import { encodePath, readFile, writeFile, type StoredFile } from './files';
 import type { Http } from './http';
-import type { Schema } from './wire';
+import type { Schema, Sent } from './wire';
 
 /** What an agent says of itself; what is absent is as the defaults have it. */
 export type AgentFields = Partial<Schema<'AgentFields'>>;
@@ -20,12 +20,12 @@ export class Agents {
   }
 
   create(agent: AgentFields & { id: string }): Promise<AgentDetails> {
-    return this.http.json('/v1/agents', { body: agent });
+    return this.http.json('/v1/agents', { body: { id: agent.id, ...bodyOf(agent) } });
   }
 
   /** Only what is named changes; null leaves it to the defaults. */
   update(id: string, change: AgentFields): Promise<AgentDetails> {
-    return this.http.json(`/v1/agents/${id}`, { method: 'PATCH', body: change });
+    return this.http.json(`/v1/agents/${id}`, { method: 'PATCH', body: bodyOf(change) });
   }
 
   async remove(id: string): Promise<void> {
@@ -39,4 +39,11 @@ export class Agents {
   writeFile(id: string, name: string, text: string, version?: string): Promise<string> {
     return writeFile(this.http, `/v1/agents/${id}/files/${encodePath(name)}`, text, version);
   }
+}
+
+/** As it is sent; what is not named is left out. */
+function bodyOf(fields: AgentFields): Partial<Sent<'AgentFields'>> {
+  const { maxOutputTokens, memoryRead, name, enabled, tier, model, fallbacks, tools, temperature, workspace } = fields;
+  const others = { name, default: fields.default, enabled, tier, model, fallbacks, tools, temperature, workspace };
+  return { ...others, max_output_tokens: maxOutputTokens, memory_read: memoryRead };
 }

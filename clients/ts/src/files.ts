@@ -24,3 +24,9 @@ export async function writeFile(http: Http, address: string, text: string, versi
   const response = await http.response(address, { method: 'PUT', text, headers });
   return response.headers.get('etag') ?? '';
 }
+
+/** A file as it is sent: the kind of its bytes under the wire's name. */
+export function withMediaType(sent: object): object {
+  const { mediaType, ...rest } = sent as { mediaType?: string };
+  return mediaType === undefined ? rest : { ...rest, media_type: mediaType };
+}

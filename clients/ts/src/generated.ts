@@ -23,6 +23,8 @@ export interface components {
             session_id: string;
             /** Format: uuid */
             run_id: string;
+            /** @description The action whose run this is, where it is one. */
+            action?: components["schemas"]["ActionRun"] | null;
         } | {
             /** @constant */
             type: "text";
@@ -33,6 +35,7 @@ export interface components {
             id: components["schemas"]["ToolUseId"];
             tool: string;
             args: unknown;
+            label: components["schemas"]["CallLabel"];
         } | {
             /** @constant */
             type: "tool_result";
@@ -40,10 +43,12 @@ export interface components {
             tool: string;
             ok: boolean;
             summary: string;
+            report: components["schemas"]["CallReport"];
         } | {
             /** @constant */
             type: "status";
             message: string;
+            code: components["schemas"]["StatusCode"];
         } | {
             /** @constant */
             type: "draft";
@@ -52,6 +57,7 @@ export interface components {
             tool: string;
             summary: string;
             preview: components["schemas"]["Preview"];
+            asks_for: components["schemas"]["AsksFor"];
         } | {
             /** @constant */
             type: "confirm";
@@ -60,6 +66,7 @@ export interface components {
             tool: string;
             summary: string;
             preview: components["schemas"]["Preview"];
+            asks_for: components["schemas"]["AsksFor"];
         } | {
             /** @constant */
             type: "error";
@@ -76,8 +83,93 @@ export interface components {
             status: components["schemas"]["RunStatus"];
             usage: components["schemas"]["Usage"];
         };
+        /** @description The action that a run performs, and the page that it leaves. */
+        ActionRun: {
+            id: string;
+            label: string;
+            /** @description Among the person's files, written at the end of the run. */
+            page: string;
+        };
         /** @description The id a provider gave one tool call; opaque to us and unique only within a session. */
         ToolUseId: string;
+        /** @description What a call does, in words for people. Secrets are masked. */
+        CallLabel: {
+            verb: components["schemas"]["Verb"];
+            /** @description What the call is about: a path, a question, an address. Empty where the verb says it all. */
+            subject: string;
+            target?: components["schemas"]["CallTarget"] | null;
+            /** @description What an edit changes, where its arguments alone say it. */
+            change?: components["schemas"]["CallChange"] | null;
+        };
+        /** @description The words for a call in each of its states. */
+        Verb: {
+            /** @description `Edit` */
+            plain: string;
+            /** @description `Wants to edit`: a person has to agree first. */
+            wants: string;
+            /** @description `Editing` */
+            doing: string;
+            /** @description `Edited` */
+            did: string;
+            /** @description `Was not allowed to edit` */
+            refused: string;
+            /** @description `Could not edit` */
+            failed: string;
+        };
+        /** @description The one thing that a call is about, where it is one that a surface can show or open. */
+        CallTarget: {
+            kind: components["schemas"]["CallTargetKind"];
+            name: string;
+            /**
+             * Format: uint64
+             * @description Where in a file.
+             */
+            line?: number | null;
+        };
+        CallTargetKind: ("address" | "command" | "agent" | "session" | "person") | "file";
+        /** @description An edit as a unified diff, with its lines counted. */
+        CallChange: {
+            unified: string;
+            /** Format: uint */
+            added: number;
+            /** Format: uint */
+            removed: number;
+        };
+        /** @description What came of a call, beside what the model reads. */
+        CallReport: {
+            state: components["schemas"]["CallState"];
+            /** @description The strictest of what was planned; absent where nothing was. */
+            effect?: components["schemas"]["ToolEffect"] | null;
+            /** @description How many lines of text the plan changes. */
+            lines?: components["schemas"]["LineCounts"] | null;
+            /** @description In a dry run: what would have been done. */
+            rehearsal?: components["schemas"]["Rehearsal"] | null;
+        };
+        CallState: ("done" | "failed") | "refused" | "waiting" | "rehearsed";
+        /**
+         * @description What a tool call would do to the world, mildest first: the strictest of a plan counts.
+         * @enum {string}
+         */
+        ToolEffect: "read" | "write" | "destroy" | "reach" | "execute";
+        LineCounts: {
+            /** Format: uint */
+            added: number;
+            /** Format: uint */
+            removed: number;
+        };
+        /** @description A call that a dry run only planned. */
+        Rehearsal: {
+            /** @description One line for people. */
+            summary: string;
+            /** @description What the gate would have said. */
+            verdict: components["schemas"]["Verdict"];
+            preview: components["schemas"]["Preview"];
+        };
+        /**
+         * @description What the gate answers to a plan.
+         * @enum {string}
+         */
+        Verdict: "allow" | "confirm" | "draft" | "deny";
         /** @description What a person is shown before deciding. */
         Preview: {
             /** @constant */
@@ -92,6 +184,10 @@ export interface components {
             path: string;
             unified: string;
         };
+        /** @enum {string} */
+        StatusCode: "fallback" | "retry" | "compaction" | "waiting" | "degraded" | "tainted";
+        /** @description What a draft wants of a person. */
+        AsksFor: "approval" | "answer";
         /**
          * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
          * @enum {string}
@@ -213,6 +309,10 @@ export interface components {
         ActionView: {
             id: string;
             label: string;
+            /** @description Its file, among the person's files. */
+            path: string;
+            /** @description Its prompt has a place for what the person has marked. */
+            asks_for_selection: boolean;
             requires_confirmation: boolean;
             /** Format: uint32 */
             max_steps?: number | null;
@@ -220,6 +320,41 @@ export interface components {
             error?: string | null;
             /** @description What works but is probably not what was meant. */
             warnings?: string[];
+        };
+        ActionPrompt: {
+            prompt: string;
+        };
+        ActionRuns: {
+            runs: components["schemas"]["ActionRunView"][];
+            /**
+             * Format: uuid
+             * @description Give it as `before` to get the older ones; absent at the end.
+             */
+            before?: string | null;
+        };
+        ActionRunView: {
+            /** Format: uuid */
+            run_id: string;
+            /** @description Among the person's files. */
+            page: string;
+            /** @description Absent where the page cannot be read any more. */
+            record?: components["schemas"]["ActionRunRecord"] | null;
+        };
+        ActionRunRecord: {
+            action_id: string;
+            label: string;
+            /** Format: uuid */
+            session_id?: string | null;
+            status: string;
+            model: string;
+            /** Format: date-time */
+            started_at?: string | null;
+            /** Format: date-time */
+            ended_at?: string | null;
+            /** Format: double */
+            cost?: number | null;
+            /** @description What the page says, without its head. */
+            text: string;
         };
         AgentHealth: {
             runtime: components["schemas"]["AgentRuntime"];
@@ -245,6 +380,7 @@ export interface components {
             id: components["schemas"]["ToolUseId"];
             tool: string;
             args: unknown;
+            label: components["schemas"]["CallLabel"];
         } | components["schemas"]["Line"];
         AgentList: {
             agents: components["schemas"]["AgentView"][];
@@ -470,6 +606,8 @@ export interface components {
             session_id: string;
             agents: string[];
             model: string;
+            /** @description The action whose run this is, where it is one. */
+            action?: components["schemas"]["ActionRun"] | null;
         } | {
             /** @constant */
             type: "text_delta";
@@ -502,6 +640,7 @@ export interface components {
             input: unknown;
             /** @description One human line, secrets masked. */
             summary: string;
+            label: components["schemas"]["CallLabel"];
         } | {
             /** @constant */
             type: "tool_output";
@@ -519,6 +658,7 @@ export interface components {
             summary: string;
             /** Format: uint64 */
             duration_ms: number;
+            report: components["schemas"]["CallReport"];
         } | {
             /** @constant */
             type: "draft";
@@ -527,6 +667,8 @@ export interface components {
             tool: string;
             summary: string;
             preview: components["schemas"]["Preview"];
+            /** @default approval */
+            asks_for: components["schemas"]["AsksFor"];
         } | {
             /** @constant */
             type: "confirm";
@@ -535,6 +677,8 @@ export interface components {
             tool: string;
             summary: string;
             preview: components["schemas"]["Preview"];
+            /** @default approval */
+            asks_for: components["schemas"]["AsksFor"];
             /** Format: date-time */
             expires_at: string;
         } | {
@@ -638,8 +782,6 @@ export interface components {
          * @enum {string}
          */
         MatchType: "fts" | "vec" | "hybrid";
-        /** @enum {string} */
-        StatusCode: "fallback" | "retry" | "compaction" | "waiting" | "degraded" | "tainted";
         Undone: {
             /** @description What holds again what it held before the run; with `dry_run`, what would. */
             restored: string[];
@@ -663,6 +805,7 @@ export interface components {
             effect: string;
             summary: string;
             preview: components["schemas"]["Preview"];
+            asks_for: components["schemas"]["AsksFor"];
             targets: string[];
             /** @description Files that steer agents are among the targets. */
             instruction: boolean;
@@ -672,6 +815,8 @@ export interface components {
             session_id: string;
             /** Format: uuid */
             run_id: string;
+            /** @description The call that it came from. */
+            tool_use_id: components["schemas"]["ToolUseId"];
             agent: string;
             /** Format: date-time */
             created_at: string;
@@ -840,6 +985,8 @@ export interface components {
             name: string;
             base_url: string;
             models: string[];
+            /** @description The first of them that answers, and does not only make vectors. */
+            answers_with?: string | null;
             /** Format: uint64 */
             latency_ms: number;
         };
@@ -1327,6 +1474,7 @@ export interface components {
             toolUseId: components["schemas"]["ToolUseId"];
             toolName: string;
             input: unknown;
+            label: components["schemas"]["CallLabel"];
         } | {
             /** @constant */
             type: "tool_result";
@@ -1335,6 +1483,7 @@ export interface components {
             toolUseId: components["schemas"]["ToolUseId"];
             output: string;
             isError?: boolean;
+            report: components["schemas"]["CallReport"];
         } | {
             /** @constant */
             type: "done";
@@ -1374,12 +1523,14 @@ export interface components {
             toolUseId: components["schemas"]["ToolUseId"];
             toolName: string;
             input: unknown;
+            label: components["schemas"]["CallLabel"];
         } | {
             /** @constant */
             type: "tool_result";
             toolUseId: components["schemas"]["ToolUseId"];
             output: string;
             isError?: boolean;
+            report: components["schemas"]["CallReport"];
         });
         PersonaView: {
             id: string;
@@ -1522,6 +1673,9 @@ export interface components {
             tool: string;
             args_summary: string;
             status: components["schemas"]["ToolState"];
+            label?: components["schemas"]["CallLabel"] | null;
+            /** @description What came of it. */
+            report?: components["schemas"]["CallReport"] | null;
         };
         Question: {
             /** Format: uuid */
@@ -1529,6 +1683,7 @@ export interface components {
             tool: string;
             summary: string;
             preview: components["schemas"]["Preview"];
+            asks_for: components["schemas"]["AsksFor"];
             /** Format: date-time */
             expires_at: string;
         };
@@ -1580,6 +1735,11 @@ export interface components {
         ThreadContext: {
             /** @description Best first. */
             pieces: components["schemas"]["ThreadContextPiece"][];
+            /**
+             * Format: uint
+             * @description How many tokens a message may be given, about: the smallest of who would answer it.
+             */
+            budget: number;
             /** @description Why less was found than there is. */
             degraded?: string | null;
         };
@@ -1595,7 +1755,15 @@ export interface components {
             start_line: number;
             /** Format: uint32 */
             end_line: number;
+            /** @description Without the front matter that a file begins with. */
             text: string;
+            /**
+             * Format: uint
+             * @description What it takes of the budget, about.
+             */
+            tokens: number;
+            /** @description There is room for it beside what is better. */
+            fits: boolean;
         };
         /** @description The data of an event; the event's name is its kind. */
         ThreadEvent: {
@@ -1624,6 +1792,7 @@ export interface components {
             tool: string;
             summary: string;
             preview: components["schemas"]["Preview"];
+            asks_for: components["schemas"]["AsksFor"];
             /** Format: date-time */
             expires_at: string;
         };
@@ -1745,6 +1914,19 @@ export interface components {
             dry_run?: boolean | null;
             /** @description What `{{selection}}` stands for. */
             selection?: string | null;
+        };
+        FilledWith: {
+            /** @description What `{{selection}}` stands for. */
+            selection?: string | null;
+        };
+        RunsQuery: {
+            /**
+             * Format: uuid
+             * @description Only those before this run.
+             */
+            before?: string | null;
+            /** Format: uint */
+            limit?: number | null;
         };
         /** @description What is read in two parts: fields within a flattened one would have lost their paths. */
         NewAgent: {

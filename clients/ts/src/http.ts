@@ -1,4 +1,3 @@
-import { fromWire, toWire } from './case';
 import { offline, problem } from './error';
 
 /** Where the bearer token comes from; without one the browser's cookie and the page's key speak. */
@@ -19,8 +18,9 @@ export interface HttpOptions {
 export interface Call {
   method?: string;
   query?: object;
+  /** Sent as JSON, under the names that it has. */
   body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Sent as markdown, in place of `body`. */
   text?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -52,7 +52,7 @@ export class Http {
   /** The answer's JSON, in camelCase. */
   async json<T>(path: string, call: Call = {}): Promise<T> {
     const response = await this.response(path, call);
-    return (response.status === 204 ? undefined : fromWire<T>(await response.json())) as T;
+    return (response.status === 204 ? undefined : await response.json()) as T;
   }
 
   async text(path: string, call: Call = {}): Promise<string> {
@@ -79,7 +79,7 @@ export class Http {
   }
 
   private async once(path: string, call: Call, token: string | undefined): Promise<Response> {
-    const headers: Record<string, string> = { ...call.headers };
+    const headers: Record<string, string> = { 'x-onyx-names': 'camelCase', ...call.headers };
     const key = this.key();
     if (token) headers['authorization'] = `Bearer ${token}`;
     else if (key) headers['x-onyx-page-key'] = key;
@@ -106,7 +106,7 @@ export class Http {
 function payload(call: Call): { body?: string; type?: string } {
   if (call.text !== undefined) return { body: call.text, type: 'text/markdown; charset=utf-8' };
   if (call.body === undefined) return {};
-  return { body: JSON.stringify(toWire(call.body)), type: 'application/json' };
+  return { body: JSON.stringify(call.body), type: 'application/json' };
 }
 
 function query(fields: object = {}): string {

@@ -3,6 +3,7 @@ import { Admin, type Me } from './admin';
 import { Agents } from './agents';
 import { Channels } from './channels';
 import { Http, type HttpOptions } from './http';
+import { Jobs } from './jobs';
 import { Memory } from './memory';
 import { Personas } from './personas';
 import { Preferences } from './preferences';
@@ -19,6 +20,7 @@ export type * from './admin';
 export type * from './agents';
 export type * from './channels';
 export type * from './files';
+export type * from './jobs';
 export type * from './memory';
 export type * from './personas';
 export type * from './preferences';
@@ -44,6 +46,7 @@ export class Onyx {
   readonly agents: Agents;
   readonly personas: Personas;
   readonly actions: Actions;
+  readonly jobs: Jobs;
   readonly preferences: Preferences;
   readonly admin: Admin;
 
@@ -61,6 +64,7 @@ export class Onyx {
     this.agents = new Agents(this.http);
     this.personas = new Personas(this.http);
     this.actions = new Actions(this.http);
+    this.jobs = new Jobs(this.http);
     this.preferences = new Preferences(this.http);
     this.admin = new Admin(this.http);
   }

@@ -67,6 +67,47 @@ export interface MemoryStatus {
 }
 
 /** What agents remember and what they may read: plain files, and the search over them. */
+/** Somebody or something that is known, in a list. */
+export interface KnownEntity {
+  name: string;
+  facts: number;
+  lastSaid: string;
+}
+
+/** A text that says a fact. */
+export interface FactSource {
+  path: string;
+  title: string;
+  line: number;
+  text: string;
+  origin: ContextPiece['origin'];
+  saidAt: string;
+  /** `rules`, or the model that found it. */
+  foundBy: string;
+  author?: string;
+  turn?: string;
+}
+
+export interface KnownFact {
+  subject: string;
+  relation: string;
+  object: string;
+  objectIsEntity: boolean;
+  from: string;
+  /** Absent while it holds. */
+  until?: string;
+  /** False: nothing but text from outside says it. */
+  trusted: boolean;
+  sources: FactSource[];
+}
+
+export interface EntityPage {
+  name: string;
+  also: string[];
+  facts: KnownFact[];
+  partial: boolean;
+}
+
 export class Memory {
   constructor(private readonly http: Http) {}
 
@@ -79,6 +120,28 @@ export class Memory {
 
   status(): Promise<MemoryStatus> {
     return this.http.json('/v1/memory/status');
+  }
+
+  /** Who and what is known, by a part of the name. */
+  async known(q?: string): Promise<KnownEntity[]> {
+    return (await this.http.json<{ entities: KnownEntity[] }>('/v1/memory/graph', { query: { q } })).entities;
+  }
+
+  /** Everything that is said of one. */
+  async entity(name: string): Promise<EntityPage> {
+    return (await this.http.json<{ entity: EntityPage }>('/v1/memory/graph', { query: { entity: name } })).entity;
+  }
+
+  /** Makes several names one. */
+  async merge(into: string, names: string[]): Promise<EntityPage> {
+    const body = { into, names };
+    return (await this.http.json<{ entity: EntityPage }>('/v1/memory/graph/merge', { body })).entity;
+  }
+
+  /** Takes a name out of another; with `into`, only what these texts call by it. */
+  async split(name: string, apart?: { into: string; paths: string[] }): Promise<EntityPage> {
+    const body = { name, ...apart };
+    return (await this.http.json<{ entity: EntityPage }>('/v1/memory/graph/split', { body })).entity;
   }
 
   /** A page of the files, in the order of their paths; `types` by commas. */

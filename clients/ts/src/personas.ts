@@ -85,11 +85,7 @@ export class Personas {
 const at = (id: string, input?: string) =>
   `/api/storage/personas/${encodeURIComponent(id)}${input === undefined ? '' : `/test-inputs/${encodeURIComponent(input)}`}`;
 
-/** JSON under the names it has here. */
-const named = (value: object): Call => ({
-  text: JSON.stringify(value),
-  headers: { 'content-type': 'application/json' },
-});
+const named = (body: object): Call => ({ body });
 
 async function* events(body: ReadableStream<Uint8Array> | null): AsyncGenerator<PersonaEvent> {
   if (body) {

@@ -9,6 +9,10 @@ export interface Choices {
   fallback: boolean;
   /** The folder of the vault whose files are actions. */
   actionsPath: string;
+  /** What the person chose; `null` where the server's zone counts. */
+  timezone: string | null;
+  /** The one that counts for them now. */
+  currentTimezone: string;
 }
 
 export class Preferences {
@@ -18,7 +22,8 @@ export class Preferences {
     return this.http.json('/api/agent/config');
   }
 
-  set(change: Partial<Pick<Choices, 'runtimeMode' | 'fallback'>>): Promise<Choices> {
-    return this.http.json('/api/agent/config', { body: change });
+  set(change: Partial<Pick<Choices, 'runtimeMode' | 'fallback'>> & { timezone?: string }): Promise<Choices> {
+    const { runtimeMode, fallback, timezone } = change;
+    return this.http.json('/api/agent/config', { body: { runtime_mode: runtimeMode, fallback, timezone } });
   }
 }

@@ -1,7 +1,6 @@
 import { OnyxError } from './error';
 import type { Http } from './http';
 import { lines } from './lines';
-import { fromWire } from './case';
 import type {
   ApprovalScope,
   ChatChunk,
@@ -17,6 +16,7 @@ import type {
   TurnPage,
   Usage,
 } from './types';
+import type { Sent } from './wire';
 
 type Line =
   | { type: 'text'; delta: string }
@@ -29,13 +29,15 @@ export class Chat {
 
   /** The words of an answer as they come. Leaving the loop, or aborting, stops the run. */
   async *stream(request: ChatRequest, options: { signal?: AbortSignal } = {}): AsyncGenerator<ChatChunk> {
-    const call = { body: request, signal: options.signal };
+    const { message, sessionId, agent, dryRun } = request;
+    const body: Partial<Sent<'ChatRequest'>> = { message, session_id: sessionId, agent, dry_run: dryRun };
+    const call = { body, signal: options.signal };
     const response = await this.http.response('/api/agent/chat-stream', call);
     if (!response.body) return;
     let fault: Fault | undefined;
     for await (const text of lines(response.body)) {
       if (text.trim() === '') continue;
-      const line = fromWire<Line>(JSON.parse(text));
+      const line = JSON.parse(text) as Line;
       if (line.type === 'text') yield { type: 'chunk', text: line.delta };
       else if (line.type === 'error') fault = line;
       else if (line.type === 'done') {
@@ -79,8 +81,13 @@ export class Sessions {
     return this.http.json(`/v1/sessions/${id}`, { method: 'DELETE' });
   }
 
+  /** The person has read it; other devices hear of it. */
+  async markRead(id: string): Promise<void> {
+    await this.http.response(`/v1/sessions/${id}/read`, { method: 'PUT', body: {} });
+  }
+
   fork(id: string, turnId: string): Promise<Session> {
-    return this.http.json(`/v1/sessions/${id}/fork`, { body: { turnId } });
+    return this.http.json(`/v1/sessions/${id}/fork`, { body: { turn_id: turnId } });
   }
 
   export(id: string, format: 'markdown' | 'jsonl'): Promise<string> {
@@ -103,7 +110,9 @@ export class Drafts {
 
   /** With the `planHash` of what was looked at, nothing else is approved. */
   approve(id: string, options: { scope?: ApprovalScope; planHash?: string; reason?: string } = {}): Promise<Draft> {
-    return this.http.json(`/api/pending-changes/${id}/approve`, { body: options });
+    const { scope, planHash, reason } = options;
+    const body: Partial<Sent<'DraftDecision'>> = { scope, plan_hash: planHash, reason };
+    return this.http.json(`/api/pending-changes/${id}/approve`, { body });
   }
 
   reject(id: string, options: { reason?: string } = {}): Promise<Draft> {

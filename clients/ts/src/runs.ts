@@ -1,4 +1,3 @@
-import { fromWire } from './case';
 import { OnyxError } from './error';
 import type { Http } from './http';
 import { serverSentEvents } from './lines';
@@ -67,8 +66,7 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 
 /** An envelope of the core as callers see it. */
 function fromEnvelope(raw: Record<string, unknown>, sessionId: string): Told {
-  const flat = fromWire<Record<string, unknown>>(raw);
-  const { seq, runId, agent, type, lane: _lane, ...fields } = flat;
+  const { seq, runId, agent, type, lane: _lane, ...fields } = raw;
   const names: Record<string, string> = { text_delta: 'delta', reasoning_delta: 'reasoning' };
   const event = { ...fields, type: names[String(type)] ?? type } as unknown as RunEvent;
   return {

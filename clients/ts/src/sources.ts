@@ -1,5 +1,5 @@
-import { fromWire } from './case';
 import { OnyxError } from './error';
+import { withMediaType } from './files';
 import type { Http } from './http';
 import { serverSentEvents } from './lines';
 import { sleep } from './runs';
@@ -35,7 +35,7 @@ export class Sources {
 
   /** It is imported in the background; `events` tells how far it is. */
   add(source: { scope: SourceScope; title?: string } & Supply): Promise<Source> {
-    return this.http.json('/api/sources', { body: source });
+    return this.http.json('/api/sources', { body: withMediaType(source) });
   }
 
   /** Looks at what it comes from again. */
@@ -56,7 +56,7 @@ export class Sources {
         if (response.body) {
           for await (const { event, data } of serverSentEvents(response.body)) {
             pause = RETRY_FIRST_MS;
-            yield fromWire<SourceProgress>(JSON.parse(data));
+            yield JSON.parse(data) as SourceProgress;
             if (event === 'done') return;
           }
         }

@@ -1,10 +1,10 @@
-import { fromWire } from './case';
 import { OnyxError } from './error';
 import type { Http } from './http';
 import { serverSentEvents } from './lines';
 import type { MemoryAnswer } from './memory';
 import { sleep } from './runs';
-import type { Fault, Preview, Usage } from './types';
+import { withMediaType } from './files';
+import type { AsksFor, CallLabel, CallReport, Fault, Preview, Usage } from './types';
 import type { Schema } from './wire';
 
 const RETRY_FIRST_MS = 200;
@@ -46,10 +46,26 @@ export interface View {
 }
 
 export type CompanionEvent =
-  | { type: 'tool'; id: string; tool: string; argsSummary: string; status: 'running' | 'ok' | 'failed' }
+  | {
+      type: 'tool';
+      id: string;
+      tool: string;
+      argsSummary: string;
+      status: 'running' | 'ok' | 'failed';
+      label?: CallLabel;
+      report?: CallReport;
+    }
   | { type: 'delta'; text: string }
   | { type: 'draft'; pendingChangeId: string; summary: string }
-  | { type: 'confirm'; pendingChangeId: string; tool: string; summary: string; preview: Preview; expiresAt: string }
+  | {
+      type: 'confirm';
+      pendingChangeId: string;
+      tool: string;
+      summary: string;
+      preview: Preview;
+      asksFor: AsksFor;
+      expiresAt: string;
+    }
   | { type: 'done'; assistantMessageId: string | null; usage: Usage }
   | ({ type: 'error' } & Fault);
 
@@ -72,11 +88,16 @@ export class Spaces {
   }
 
   create(space: { name: string; id?: string; defaultAgent?: string }): Promise<Space> {
-    return this.http.json('/api/spaces', { body: space });
+    const { name, id, defaultAgent } = space;
+    return this.http.json('/api/spaces', { body: { name, id, default_agent: defaultAgent } });
   }
 
-  update(space: string, change: { name?: string; defaultAgent?: string | null }): Promise<Space> {
-    return this.http.json(at(space), { method: 'PATCH', body: change });
+  update(
+    space: string,
+    change: { name?: string; defaultAgent?: string | null; tier?: Schema<'Tier'> },
+  ): Promise<Space> {
+    const { name, defaultAgent, tier } = change;
+    return this.http.json(at(space), { method: 'PATCH', body: { name, default_agent: defaultAgent, tier } });
   }
 
   async remove(space: string): Promise<void> {
@@ -111,7 +132,7 @@ export class Spaces {
 
   /** The new ref. */
   capture(space: string, capture: Capture): Promise<Entity> {
-    return this.http.json(`${at(space)}/capture`, { body: capture });
+    return this.http.json(`${at(space)}/capture`, { body: withMediaType(capture) });
   }
 
   /** In one space or in all, `types` by commas. */
@@ -137,10 +158,8 @@ export class Spaces {
   /** Keeps the words; `stream` has them answered. */
   async post(conversation: string, content: string, view?: View): Promise<string> {
     // The view's names are camelCase on this wire.
-    const call = { text: JSON.stringify({ content, view }), headers: { 'content-type': 'application/json' } };
     const { messageId } = await this.http.json<{ messageId: string }>(`/api/conversations/${conversation}/messages`, {
-      method: 'POST',
-      ...call,
+      body: { content, view },
     });
     return messageId;
   }
@@ -169,7 +188,7 @@ export class Spaces {
           for await (const { id = '', event, data } of serverSentEvents(response.body)) {
             last = id || last;
             pause = RETRY_FIRST_MS;
-            const told = { ...fromWire<object>(JSON.parse(data)), type: event } as CompanionEvent;
+            const told = { ...(JSON.parse(data) as object), type: event } as CompanionEvent;
             yield { runId: id.split(':')[0] || undefined, event: told };
             if (told.type === 'done') return;
           }

@@ -1,5 +1,4 @@
 import { OnyxError } from './error';
-import { fromWire } from './case';
 import type { Http } from './http';
 import { serverSentEvents } from './lines';
 import { sleep } from './runs';
@@ -171,7 +170,7 @@ export class Threads {
 }
 
 function tell(feed: Feed, name: string | undefined, data: string): void {
-  const event = fromWire<never>(JSON.parse(data));
+  const event = JSON.parse(data) as never;
   for (const listener of feed.listeners) if (listener.name === name) listener.call(event);
 }
 

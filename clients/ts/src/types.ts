@@ -43,6 +43,32 @@ export type UserPart =
 
 export type UserContent = string | UserPart[];
 
+/** What people read of a tool call: words by its state, what it is about. */
+export type CallLabel = Schema<'CallLabel'>;
+/** What came of a tool call, beside what the model reads. */
+export type CallReport = Schema<'CallReport'>;
+export type CallState = Schema<'CallState'>;
+/** Whether a draft wants a yes or an answer in words. */
+export type AsksFor = Schema<'AsksFor'>;
+/** The action that a run performs, and the page that it leaves. */
+export type ActionOfRun = Schema<'ActionRun'>;
+
+/** A piece of text that went to the model beside a message. */
+export interface GivenPiece {
+  scope: string;
+  source: string;
+  startLine?: number;
+  endLine?: number;
+  tokens: number;
+  text: string;
+}
+
+/** `person:<id>`, `agent:<id>` or `system`, taken apart. */
+export function authorOf(author: string): { kind: string; id: string } {
+  const at = author.indexOf(':');
+  return at < 0 ? { kind: author, id: author } : { kind: author.slice(0, at), id: author.slice(at + 1) };
+}
+
 interface TurnBase {
   id: string;
   ts: string;
@@ -54,10 +80,10 @@ interface TurnBase {
 
 export type Turn = TurnBase &
   (
-    | { type: 'user'; content: UserContent; context?: string }
+    | { type: 'user'; content: UserContent; context?: string; pieces?: GivenPiece[] }
     | { type: 'reasoning'; model: string; data: unknown }
     | { type: 'assistant_text'; content: string; status: TextStatus; model: string }
-    | { type: 'tool_call'; toolUseId: string; toolName: string; input: unknown }
+    | { type: 'tool_call'; toolUseId: string; toolName: string; input: unknown; label: CallLabel }
     | {
         type: 'tool_result';
         toolUseId: string;
@@ -65,9 +91,10 @@ export type Turn = TurnBase &
         isError: boolean;
         draftId?: string;
         durationMs: number;
+        report: CallReport;
       }
     | { type: 'decision'; draftId: string; state: DraftState; reason?: string; output?: string }
-    | { type: 'run_start'; agents?: string[]; model?: string }
+    | { type: 'run_start'; agents?: string[]; model?: string; action?: ActionOfRun }
     | { type: 'run_end'; status: RunStatus; usage: Usage; cost?: number; model?: string; error?: Fault }
     | { type: 'summary'; content: string; replaces: { first: string; last: string } }
   );
@@ -120,13 +147,18 @@ export interface Draft {
   effect?: 'read' | 'write' | 'destroy' | 'reach' | 'execute';
   summary: string;
   preview: Preview;
+  asksFor: AsksFor;
   targets?: string[];
   /** Files that steer agents are among the targets. */
   instruction?: boolean;
   /** The run had read from outside when it proposed this. */
   tainted?: boolean;
+  /** Only the owner may approve it. */
+  needsOwner?: boolean;
   sessionId?: string;
   runId?: string;
+  /** The call that it came from. */
+  toolUseId?: string;
   agent?: string;
   createdAt?: string;
   expiresAt?: string;
@@ -148,10 +180,18 @@ export type ContextPiece = Schema<'ContextPiece'>;
 
 /** What a run tells while it works, whichever way it comes. */
 export type RunEvent =
-  | { type: 'start'; agents: string[]; model: string }
+  | { type: 'start'; agents: string[]; model: string; action?: ActionOfRun }
   | { type: 'delta'; turnId: string; text: string }
   | { type: 'reasoning'; turnId: string; text: string }
-  | { type: 'tool_call'; turnId: string; toolUseId: string; tool: string; input: unknown; summary: string }
+  | {
+      type: 'tool_call';
+      turnId: string;
+      toolUseId: string;
+      tool: string;
+      input: unknown;
+      summary: string;
+      label: CallLabel;
+    }
   | { type: 'tool_output'; toolUseId: string; chunk: string }
   | {
       type: 'tool_result';
@@ -162,9 +202,18 @@ export type RunEvent =
       output: string;
       summary: string;
       durationMs: number;
+      report: CallReport;
     }
-  | { type: 'draft'; draftId: string; tool: string; summary: string; preview: Preview }
-  | { type: 'confirm'; draftId: string; tool: string; summary: string; preview: Preview; expiresAt: string }
+  | { type: 'draft'; draftId: string; tool: string; summary: string; preview: Preview; asksFor: AsksFor }
+  | {
+      type: 'confirm';
+      draftId: string;
+      tool: string;
+      summary: string;
+      preview: Preview;
+      asksFor: AsksFor;
+      expiresAt: string;
+    }
   | { type: 'context'; pieces: ContextPiece[] }
   | { type: 'status'; message: string; code: string }
   | ({ type: 'usage' } & Usage)
@@ -189,6 +238,8 @@ export interface ServerStatus {
   version: string;
   dependencies: Dependency[];
   agents: Agent[];
+  /** What is accepted or shown and does nothing yet. */
+  notYet: { id: string; sentence: string }[];
   runs: { sessionId: string; runId: string }[];
 }
 
@@ -198,6 +249,9 @@ export interface ChangeEvent {
   sessionId?: string;
   runId?: string;
   draftId?: string;
+  jobId?: string;
+  /** What the person is to be shown. */
+  message?: string;
 }
 
 export interface SendRequest {

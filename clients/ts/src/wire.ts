@@ -1,4 +1,5 @@
-// The server's schemas as callers see them: the same names in camelCase.
+// The server's schemas. Answers come in camelCase, because every request asks for that spelling (see `http.ts`); what is
+// sent is spelled as the server documents it.
 
 import type { components } from './generated';
 
@@ -14,4 +15,8 @@ export type Camel<T> = T extends readonly (infer Item)[]
     ? { [Key in keyof T as Key extends string ? CamelName<Key> : Key]: Camel<T[Key]> }
     : T;
 
+/** What a request holds, as it is spelled on the wire. */
+export type Sent<Name extends keyof Schemas> = Schemas[Name];
+
+/** What the server answers, as callers see it. */
 export type Schema<Name extends keyof Schemas> = Camel<Schemas[Name]>;

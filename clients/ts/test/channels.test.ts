@@ -29,7 +29,7 @@ beforeAll(async () => {
       response.end(
         JSON.stringify({
           id: 'x',
-          created_at: '2026-11-15T10:00:00Z',
+          createdAt: '2026-11-15T10:00:00Z',
           channels: [{ id: 'launch' }],
           threads: [],
           coworkers: [{ agent: 'main', primary: true }],
@@ -95,7 +95,7 @@ test('a source is added, followed to its end across a lost stream, looked at aga
   await onyx.sources.sync('s1');
   await onyx.sources.remove('s1');
   expect(asked).toEqual([
-    'POST /api/sources {"scope":{"type":"channel","id":"launch","space":"home"},"kind":"file","name":"a.pdf","media_type":"application/pdf","data":"QQ=="}',
+    'POST /api/sources {"scope":{"type":"channel","id":"launch","space":"home"},"kind":"file","name":"a.pdf","data":"QQ==","media_type":"application/pdf"}',
     'GET /api/sources/s1/events',
     'GET /api/sources/s1/events',
     'POST /api/sources/s1 {}',

@@ -60,20 +60,20 @@ test('a stream that ends before its end is an error and not an answer', async ()
   await expect(onyx.personas.runTestInput('optimist', 'math').then((run) => all(run.events))).rejects.toMatchObject({
     code: 'interrupted',
   });
-  says = lines({ type: 'start', session_id: 's1', run_id: 'r1' });
+  says = lines({ type: 'start', sessionId: 's1', runId: 'r1' });
   await expect(all(onyx.actions.run('tidy'))).rejects.toMatchObject({ code: 'interrupted' });
 });
 
 test('an action is asked for in the server’s names and told in the caller’s; arguments stay as they are', async () => {
   says = lines(
-    { type: 'start', session_id: 's1', run_id: 'r1' },
+    { type: 'start', sessionId: 's1', runId: 'r1' },
     { type: 'tool_call', id: 'c', tool: 'write_file', args: { a_b: 1 } },
     {
       type: 'done',
-      session_id: 's1',
-      run_id: 'r1',
+      sessionId: 's1',
+      runId: 'r1',
       status: 'done',
-      usage: { input: 1, output: 2, cache_read: 0, cache_write: 0 },
+      usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
     },
   );
   expect(await all(onyx.actions.run('sum up', { dryRun: true, selection: 'x' }))).toEqual([

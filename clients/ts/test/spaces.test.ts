@@ -3,16 +3,17 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Onyx, OnyxError, type CompanionTold } from '@onyx/sdk';
 
-// The companion's wire as surfaces.md has it, spoken by a server that cuts the stream after two events.
-const USAGE = { input: 1, output: 2, cache_read: 0, cache_write: 0 };
+// The companion's wire as surfaces.md has it, in the spelling that the client asks for, spoken by a server that cuts the
+// stream after two events.
+const USAGE = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
 const EVENTS: [string, object][] = [
-  ['tool', { id: 'u1', tool: 'read', args_summary: 'page floor', status: 'running' }],
-  ['tool', { id: 'u1', tool: 'read', args_summary: 'page floor', status: 'ok' }],
+  ['tool', { id: 'u1', tool: 'read', argsSummary: 'page floor', status: 'running' }],
+  ['tool', { id: 'u1', tool: 'read', argsSummary: 'page floor', status: 'ok' }],
   ['delta', { text: 'Oak.' }],
-  ['draft', { pending_change_id: 'd1', summary: 'Create task x' }],
-  ['done', { assistant_message_id: 'm2', usage: USAGE }],
+  ['draft', { pendingChangeId: 'd1', summary: 'Create task x' }],
+  ['done', { assistantMessageId: 'm2', usage: USAGE }],
 ];
-const asked: { method?: string; url?: string; last?: string; match?: string; body: string }[] = [];
+const asked: { method?: string; url?: string; last?: string; match?: string; names?: string; body: string }[] = [];
 let server: Server;
 let onyx: Onyx;
 
@@ -23,7 +24,8 @@ beforeAll(async () => {
     request.on('end', () => {
       const { method, url, headers } = request;
       const last = headers['last-event-id']?.toString();
-      asked.push({ method, url, last, match: headers['if-match'], body });
+      const names = headers['x-onyx-names']?.toString();
+      asked.push({ method, url, last, match: headers['if-match'], names, body });
       if (url?.includes('/stream')) {
         const seen = Number(last?.split(':')[1] ?? 0);
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -43,7 +45,7 @@ beforeAll(async () => {
         );
       }
       response.writeHead(201, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ message_id: 'm1' }));
+      response.end(JSON.stringify({ messageId: 'm1' }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,6 +58,7 @@ test('a message goes with what is looked at, and its answer is taken up where it
   expect(asked.at(-1)).toMatchObject({
     method: 'POST',
     url: '/api/conversations/c1/messages',
+    names: 'camelCase',
     body: '{"content":"hi","view":{"entityType":"page","entityId":"floor"}}',
   });
   const told: CompanionTold[] = [];

@@ -5,10 +5,10 @@ import { Onyx } from '@onyx/sdk';
 
 // The wire as surfaces.md has it, spoken by a server that cuts each stream after two events.
 const EVENTS = [
-  { id: '1', event: 'chat:chunk', data: { message_id: 'm1', text: 'Hel', full_content: 'Hel' } },
-  { id: '2', event: 'chat:chunk', data: { message_id: 'm1', text: 'lo', full_content: 'Hello' } },
-  { id: '3', event: 'chat:complete', data: { message_id: 'm1', content: 'Hello', status: 'complete' } },
-  { id: '4', event: 'chat:error', data: { message_id: 'm2', error: 'no model' } },
+  { id: '1', event: 'chat:chunk', data: { messageId: 'm1', text: 'Hel', fullContent: 'Hel' } },
+  { id: '2', event: 'chat:chunk', data: { messageId: 'm1', text: 'lo', fullContent: 'Hello' } },
+  { id: '3', event: 'chat:complete', data: { messageId: 'm1', content: 'Hello', status: 'complete' } },
+  { id: '4', event: 'chat:error', data: { messageId: 'm2', error: 'no model' } },
 ];
 const asked: { method: string; url: string; last?: string; body: string }[] = [];
 let server: Server;
@@ -35,7 +35,7 @@ beforeAll(async () => {
         author: 'person:owner',
         content: 'hi',
         status: 'complete',
-        created_at: '2026-11-15T10:00:00Z',
+        createdAt: '2026-11-15T10:00:00Z',
       };
       const assistant = {
         ...message,
@@ -48,7 +48,7 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(
         JSON.stringify(
-          request.url?.endsWith('/cancel') ? {} : { user_message: message, assistant_messages: [assistant] },
+          request.url?.endsWith('/cancel') ? {} : { userMessage: message, assistantMessages: [assistant] },
         ),
       );
     });

@@ -8,8 +8,8 @@ use onyx_storage::Messages;
 use onyx_tools::{Answered, Delegates, ToolCx};
 use onyx_types::{
     AgentId, Attendance, ErrorCode, Fault, FinishReason, LaneId, Message, Model, ModelEvent,
-    ModelRequest, Origin, PersonId, SessionId, SessionKey, SessionOrigin, Spending, Taint, Turn,
-    TurnBody, Usage, UserContent,
+    ModelId, ModelRequest, Origin, PersonId, SessionId, SessionKey, SessionOrigin, Spending, Taint,
+    Turn, TurnBody, Usage, UserContent,
 };
 use serde_json::Map;
 
@@ -105,14 +105,14 @@ impl Delegates for AgentServices {
         Ok(())
     }
 
-    async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+    async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
         let mut limits = self.roster().limits().clone();
         if let Some(left) = cx.standing.and_then(|standing| standing.cost_left) {
             money_left(Some(left))?;
             limits.max_cost = left;
         }
         let payer = Payer { person: &cx.key.person, agent: &cx.agent, limits: &limits };
-        let (models, choice) = (&self.shared.models, ModelChoice::only(model));
+        let (models, choice) = (&self.shared.models, ModelChoice::only(model.as_str()));
         let model = if cx.audience.only_local {
             models.resolve_local(&choice, payer)?
         } else {

@@ -1,9 +1,9 @@
 //! The agent loop: a pure state machine (`step`), a driver that performs its effects (`drive`), the
 //! prompts (`prompt`), and the rooms that surfaces use: `runs`, `sessions`, `drafts`,
-//! `conversations`, `actions` and `personas`. `services` opens all of them over one store.
+//! `conversations`, `actions`, `personas` and `jobs`. `services` opens all of them over one store.
 //!
-//! Imports between rooms go one way, from the top: `services` and `delegation`; then
-//! `conversations`, `drafts`, `actions`, `personas`; `runs`; `drive`; `sessions`, `step`; `prompt`;
+//! Imports between rooms go one way, from the top: `services` and `delegation`; then `jobs`,
+//! `conversations`, `drafts`, `actions`, `personas`, `memory`; `runs`; `drive`; `sessions`, `step`; `prompt`;
 //! `agents`, `feed`, `notices`.
 //!
 //! The crate sees models, tools and stores through their traits. No provider, no wire format, no
@@ -16,6 +16,8 @@ mod delegation;
 mod drafts;
 mod drive;
 mod feed;
+mod jobs;
+mod memory;
 mod notices;
 mod personas;
 pub mod prompt;
@@ -24,7 +26,10 @@ mod services;
 mod sessions;
 pub mod step;
 
-pub use actions::{ACTIONS_FOLDER, Action, ActionRequest, ActionSpec, Actions, Confirmation};
+pub use actions::{
+    ACTIONS_FOLDER, Action, ActionRequest, ActionSpec, Actions, Confirmation, PastRun,
+    PastRunRecord,
+};
 pub use agents::{
     AgentDefaults, AgentMemorySettings, AgentProfile, AgentSettings, AgentsSettings, FIRST_AGENT,
     ModelChoice, ModelSetting, Models, Payer, PreferenceFiles, Preferences, PreferencesPatch,
@@ -34,12 +39,18 @@ pub use conversations::{AfterFailure, Conversations, KeptMessage, MessageAnswer,
 pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, Undo};
 pub use drive::ActionName;
 pub use feed::{EventReader, Feed};
+pub use jobs::{
+    Busy, Check, CheckedJobsSettings, CleanupSettings, Deliver, HeartbeatSettings, Job,
+    JobChangeWaiting, JobEdit, JobFlaw, JobNotice, JobSpec, JobState, Jobs, JobsSettings,
+    KeepingSettings, Misfire, Overlap, Period, Rule, Schedule, SessionUse, SyncSettings,
+    SystemWork, Timing, Work, describe, due, fires_at, front_of, moment,
+};
 pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;
 pub use personas::Personas;
 pub use runs::{
-    Canceller, Delegated, DryRun, OwnedRun, RUN_SECONDS, RunFigures, RunHandle, RunInput,
-    RunRequest, RunTerms, Runs, SendOutcome, SessionRef, StopTarget,
+    Canceller, Delegated, DryRun, LightPrompt, OwnedRun, RUN_SECONDS, RunFigures, RunHandle,
+    RunInput, RunRequest, RunTerms, Runs, SendOutcome, SessionRef, StopTarget,
 };
 pub use services::{AgentOptions, AgentServices};
 pub use sessions::{ForkPoint, PatchFlaw, RunReplay, SessionPatch, Sessions, check_card};

@@ -1,23 +1,25 @@
 //! Opens every room over one store, and looks after what none of them owns alone.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use onyx_knowledge::Index;
+use onyx_knowledge::{FactFinder, Index};
 use onyx_storage::Store;
 use onyx_tools::Toolbox;
-use onyx_types::{Cancel, Clock, Fault, Pauses, Timestamp, ToolCall};
+use onyx_types::{AgentId, CallLabel, Cancel, Clock, Fault, Pauses, PersonId, Timestamp, ToolCall};
 use tokio::sync::broadcast;
 
 use crate::actions::Actions;
-use crate::agents::{CurrentRoster, Models, PreferenceFiles, Roster, Titles};
+use crate::agents::{AgentProfile, CurrentRoster, Models, PreferenceFiles, Roster, Titles};
 use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages};
 use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
 use crate::drive::DriveServices;
+use crate::jobs::{Jobs, JobsSetup};
+use crate::memory::{ModelFacts, keeping_request};
 use crate::notices::{LocalNotifier, Notice, Notifier};
 use crate::personas::Personas;
 use crate::prompt::{SecretMask, UntrustedPiece, untrusted_block};
-use crate::runs::{ContextOptions, LiveRuns, LocalRuns, Recovery, Runs, RunsSetup};
+use crate::runs::{ContextOptions, LiveRuns, LocalRuns, Recovery, RunRequest, Runs, RunsSetup};
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 
 /// How often runs that lost their process, or could not write their end, are looked for.
@@ -44,6 +46,7 @@ pub struct AgentServices {
     pub conversations: Conversations,
     pub actions: Actions,
     pub personas: Personas,
+    pub jobs: Jobs,
     pub preferences: PreferenceFiles,
     pub(crate) shared: Arc<Shared>,
 }
@@ -115,6 +118,7 @@ impl AgentServices {
             conversations: shared.conversations(&sessions, &replay, &runs),
             actions: shared.actions(),
             personas: Personas::new(sessions.clone(), runs.clone()),
+            jobs: shared.jobs(&sessions, &runs),
             preferences,
             sessions,
             runs,
@@ -147,7 +151,30 @@ impl AgentServices {
     }
 
     /// What runs are answered from, once there is an index.
+    /// A run in which an agent proposes what its memory should hold, as drafts. `None`: there is
+    /// nothing to look at.
+    pub async fn memory_keeping(
+        &self,
+        person: PersonId,
+        agent: AgentId,
+    ) -> Result<Option<RunRequest>, Fault> {
+        keeping_request(&*self.shared.store.files, person, agent).await
+    }
+
+    /// Reads texts for facts with a model of the config, for the knowledge graph.
+    pub fn fact_finder(&self, model: String) -> Arc<dyn FactFinder> {
+        Arc::new(ModelFacts {
+            model,
+            models: Arc::clone(&self.shared.models),
+            ledger: Arc::clone(&self.shared.store.ledger),
+            clock: Arc::clone(&self.shared.clock),
+            roster: Arc::clone(&self.shared.roster),
+            ids: self.shared.ids.clone(),
+        })
+    }
+
     pub fn set_index(&self, index: Index) {
+        self.jobs.set_index(index.clone());
         self.runs.set_index(index);
     }
 
@@ -159,9 +186,9 @@ impl AgentServices {
         self.shared.ids.now()
     }
 
-    /// The day on which spending counts now (UTC).
-    pub fn today(&self) -> String {
-        self.now().utc_date()
+    /// The day on which a person's spending counts now.
+    pub fn today(&self, person: &PersonId) -> String {
+        self.shared.clock.zone_of(person).date(self.now())
     }
 
     /// An id for what a surface must name: a request, an answer that nobody stores.
@@ -175,15 +202,28 @@ impl AgentServices {
         self.shared.notices.listen()
     }
 
+    /// The names of the tools that an agent has now.
+    pub fn tools_of(&self, agent: &AgentProfile) -> Vec<String> {
+        let tools = self.shared.toolbox.tools();
+        let policy = agent.policy.for_tools(&tools.known());
+        policy.tools().map(ToOwned::to_owned).collect()
+    }
+
     /// What a call would do, in one line for people.
     pub fn call_summary(&self, call: &ToolCall) -> String {
         self.shared.toolbox.summary(call)
     }
 
+    /// What people read of a call.
+    pub fn call_label(&self, call: &ToolCall) -> CallLabel {
+        self.shared.toolbox.label(call)
+    }
+
     /// Evidence that a client brings, fenced so that nothing in it can pass for more.
     pub fn untrusted_block(&self, pieces: &[UntrustedPiece]) -> Option<String> {
         let (session, turn) = (self.shared.ids.session(), self.shared.ids.turn());
-        untrusted_block(&self.shared.fence_secret, session, turn, pieces)
+        let block = untrusted_block(&self.shared.fence_secret, session, turn, pieces);
+        block.map(|block| block.text)
     }
 
     /// Closes runs that an earlier process, another gateway that is gone, or a store that refused
@@ -231,6 +271,7 @@ impl Shared {
             models: Arc::clone(&self.models),
             clock: Arc::clone(&self.clock),
             notices: Arc::clone(&self.notices),
+            index: OnceLock::new(),
         }
     }
 
@@ -267,6 +308,21 @@ impl Shared {
             promises: Arc::new(LocalPromises::default()),
             sent: Arc::new(LocalSentMessages::default()),
             opening: tokio::sync::Mutex::default(),
+        })
+    }
+
+    fn jobs(&self, sessions: &Sessions, runs: &Runs) -> Jobs {
+        Jobs::new(JobsSetup {
+            files: Arc::clone(&self.store.files),
+            ledger: Arc::clone(&self.store.ledger),
+            jobs: Arc::clone(&self.store.jobs),
+            drafts: Arc::clone(&self.store.drafts),
+            clock: Arc::clone(&self.clock),
+            roster: Arc::clone(&self.roster),
+            sessions: sessions.clone(),
+            actions: self.actions(),
+            runs: runs.clone(),
+            ids: self.ids.clone(),
         })
     }
 

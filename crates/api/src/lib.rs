@@ -45,4 +45,4 @@ pub use wire::encode::{
     CallName, CompanionFrames, EventsFrom, Ndjson, PersonaFrames, RunFrame, SseFrame, ThreadFrames,
     UiMessageFrames, WsFrames,
 };
-pub use wire::{JsonBody, MAX_BODY, QueryOf};
+pub use wire::{FieldNames, JsonBody, MAX_BODY, QueryOf};

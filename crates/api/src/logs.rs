@@ -1,9 +1,10 @@
 //! The newest lines of the log, for the owner to look at and to follow.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use onyx_types::Timestamp;
+use onyx_types::{Timestamp, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -86,6 +87,12 @@ impl LogRing {
         *self.mask.write().unwrap_or_else(PoisonError::into_inner) = Some(mask);
     }
 
+    /// A text without the secrets that are known by now.
+    pub fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mask = self.mask.read().unwrap_or_else(PoisonError::into_inner).clone();
+        mask.map_or(Cow::Borrowed(text), |mask| Cow::Owned(mask(text)))
+    }
+
     pub fn push(
         &self,
         ts: Timestamp,
@@ -94,10 +101,10 @@ impl LogRing {
         message: &str,
         mut fields: Map<String, Value>,
     ) {
-        let mask = self.mask.read().unwrap_or_else(PoisonError::into_inner).clone();
+        // Masked before it is cut, else a cut could leave half a secret standing.
         let clean = |text: &str| {
-            let text = &text[..text.floor_char_boundary(LONGEST)];
-            mask.as_ref().map_or_else(|| text.to_owned(), |mask| mask(text))
+            let text = self.masked(text);
+            visible(&text[..text.floor_char_boundary(LONGEST)]).into_owned()
         };
         for value in fields.values_mut() {
             if let Value::String(text) = value {

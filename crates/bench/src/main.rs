@@ -7,6 +7,7 @@
 )]
 
 mod chart;
+mod heartbeat;
 mod history;
 mod local;
 mod measure;
@@ -95,14 +96,25 @@ async fn run(arguments: &Arguments) -> Result<()> {
     }
     let cap = bench.cap(CAP).await?;
     let passing = bench.pass_through().await?;
+    let heartbeats = bench.heartbeats().await?;
     let local = match &arguments.weights {
         Some(weights) => Some(bench.local(weights).await?),
         None => None,
     };
 
     let occasion = begun.end(&arguments.commit);
-    let measured =
-        report::Measured { occasion, start, turn, lengths, growth, streams, cap, passing, local };
+    let measured = report::Measured {
+        occasion,
+        start,
+        turn,
+        lengths,
+        growth,
+        streams,
+        cap,
+        passing,
+        heartbeats,
+        local,
+    };
     let rows = table::rows(&measured);
     print!("{}", table::render(&rows, &measured.lengths, &measured.streams));
     print!("{}", table::how_measured(bench.turns));

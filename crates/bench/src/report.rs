@@ -7,6 +7,7 @@ use onyx_test_support::Occasion;
 use serde_json::{Value, json};
 
 use crate::chart::{Chart, Scale};
+use crate::heartbeat::DayOfHeartbeats;
 use crate::local::Local;
 use crate::measure::{AtLength, Start, TurnCost};
 use crate::memory::Growth;
@@ -26,6 +27,7 @@ pub(crate) struct Measured {
     pub(crate) cap: Cap,
     pub(crate) local: Option<Local>,
     pub(crate) passing: PassThrough,
+    pub(crate) heartbeats: DayOfHeartbeats,
 }
 
 impl Measured {
@@ -160,6 +162,7 @@ mod tests {
             cap: Cap { allowed: 1, streamed: 1, refused: 1, asked: 2 },
             local: None,
             passing: PassThrough { short: answered(1), long: answered(50) },
+            heartbeats: DayOfHeartbeats::default(),
         }
     }
 
@@ -189,6 +192,8 @@ mod tests {
                 assert_eq!(verdict(&format!("{what}: added, {rank}")), Some("met"));
             }
         }
+        assert_eq!(verdict("a day of 48 heartbeats, nothing to do: calls"), Some("met"));
+        assert_eq!(verdict("a day of 48 heartbeats, a short file"), Some(""));
         assert_eq!(verdict("20 streams: p99 added gap"), Some("MISSED"));
         assert_eq!(verdict("10 streams: p99 added gap"), None);
         assert_eq!(json["streams"][1], json!({"streams": 20, "not_measured": "refused"}));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::heartbeat::BEATS;
 use crate::local::Local;
 use crate::measure::AtLength;
 use crate::passing::{Answered, PassThrough};
@@ -48,8 +49,18 @@ impl Verdict {
 }
 
 pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
-    let Measured { occasion: _, start, turn, lengths, growth, streams, cap, passing, local } =
-        measured;
+    let Measured {
+        occasion: _,
+        start,
+        turn,
+        lengths,
+        growth,
+        streams,
+        cap,
+        passing,
+        heartbeats,
+        local,
+    } = measured;
     let mut rows = vec![
         at_most("CPU per turn, fresh sessions", milliseconds(turn.fresh_sessions.cpu), 1.0, "ms"),
         at_most("CPU per turn, one session", milliseconds(turn.one_session.cpu), 1.0, "ms"),
@@ -75,6 +86,16 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
     let chunks = format!("{} chunks", long.chunks);
     rows.push(shown(&format!("{chunks}: CPU a request"), milliseconds(long.cpu), "ms"));
     rows.extend(added(&chunks, long));
+    let day = format!("a day of {BEATS} heartbeats");
+    rows.push(at_most(
+        &format!("{day}, nothing to do: calls"),
+        heartbeats.idle_calls as f64,
+        0.0,
+        "",
+    ));
+    rows.push(shown(&format!("{day}, a short file"), heartbeats.tokens as f64, "tokens"));
+    let beside = kilobytes(heartbeats.request_bytes);
+    rows.push(at_most("a heartbeat's request beside its file", beside, 4.0, "kB"));
     rows.extend(local.iter().flat_map(local_models));
     rows
 }

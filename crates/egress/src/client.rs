@@ -70,8 +70,38 @@ impl Egress {
         Self { private: Arc::new(private), ..self.clone() }
     }
 
+    /// The same, with other bounds.
+    #[must_use]
+    pub fn within(&self, bounds: Bounds) -> Self {
+        Self { bounds, ..self.clone() }
+    }
+
     pub async fn get(&self, address: &Address, accept: &str) -> Result<Fetched, EgressError> {
         let work = self.follow(address, accept);
+        match tokio::time::timeout(self.bounds.total, work).await {
+            Ok(result) => result,
+            Err(_) => Err(EgressError::Timeout(self.bounds.total)),
+        }
+    }
+
+    /// Sends a body. Redirects are not followed: what was said to go there goes nowhere else.
+    pub async fn post(
+        &self,
+        address: &Address,
+        content_type: &str,
+        headers: &[(&'static str, String)],
+        body: Vec<u8>,
+    ) -> Result<Fetched, EgressError> {
+        let work = async {
+            let client = self.client(self.reach(&HostPort::of(address))?)?;
+            let mut request = client.post(address.url().clone()).header(CONTENT_TYPE, content_type);
+            for (name, value) in headers {
+                request = request.header(*name, value);
+            }
+            let response = request.body(body).send().await;
+            self.take(address.clone(), response.map_err(|error| self.failed(address, &error))?)
+                .await
+        };
         match tokio::time::timeout(self.bounds.total, work).await {
             Ok(result) => result,
             Err(_) => Err(EgressError::Timeout(self.bounds.total)),

@@ -1,4 +1,6 @@
-use crate::{ExtractError, Kind, LARGEST_DOCUMENT, LONGEST_TEXT, code, decode, html, pdf, table};
+use crate::{
+    ExtractError, Kind, LARGEST_DOCUMENT, LONGEST_TEXT, code, decode, docx, epub, html, pdf, table,
+};
 
 /// A document as it came, from a disk, an upload or the web.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,9 @@ impl Document<'_> {
                 (page.title, page.markdown)
             }
             Kind::Pdf => (None, pdf::markdown(&pdf::pages(self.bytes)?)?),
+            Kind::Docx => docx::read(self.bytes)?,
+            Kind::Epub => epub::read(self.bytes)?,
+            Kind::Picture => return Err(ExtractError::NeedsOcr),
             Kind::Csv => (None, table::markdown(&self.text()?)?),
             Kind::Code => (None, code::markdown(self.name, &self.text()?)),
         };

@@ -14,6 +14,9 @@ pub enum ExtractError {
     Damaged(String),
     #[error("it holds no text; a scan needs text recognition first")]
     NoText,
+    /// Whoever reads what is written on pictures is not here.
+    #[error("it is a picture or a scan; install `tesseract` to have the text on it read")]
+    NeedsOcr,
     #[error("it is locked with a password")]
     Encrypted,
     #[error("reading it took more than {seconds} seconds or more memory than is allowed")]
@@ -31,6 +34,7 @@ impl ExtractError {
             | Self::NotText
             | Self::Damaged(_)
             | Self::NoText
+            | Self::NeedsOcr
             | Self::Encrypted
             | Self::TooCostly { .. } => ErrorCode::InvalidRequest,
             Self::Reader(_) => ErrorCode::Internal,

@@ -1,39 +1,80 @@
-//! The process that reads PDFs. It has no environment, no files open but two pipes, little memory
+//! The process that reads PDFs, Word documents and books, and starts `tesseract`. It has no environment, no files open but two pipes, little memory
 //! and little time; whatever a document does to it, the gateway sees an error.
 
 use std::io::{self, Read as _, Write as _};
-use std::path::PathBuf;
+use std::os::fd::AsFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio::sync::Semaphore;
 
-use crate::{Document, ExtractError, Extracted, Kind, LARGEST_DOCUMENT, LONGEST_TEXT, pdf};
+use crate::{Document, ExtractError, Extracted, Kind, LARGEST_DOCUMENT, LONGEST_TEXT, pdf, scans};
 
 const SECONDS: u64 = 30;
 const MEMORY: u64 = 1024 * 1024 * 1024;
 /// JSON may write one byte of text as six.
 const LONGEST_ANSWER: u64 = 6 * LONGEST_TEXT as u64 + 1024 * 1024;
 const AT_ONCE: usize = 2;
+/// How long a scan of many pages may take in all.
+const SCAN_SECONDS: u64 = 600;
+/// The name of a program is shorter.
+const LONGEST_PATH: usize = 4_096;
 
 /// Reads documents of every kind within bounds of time and memory.
 #[derive(Clone, Debug)]
 pub struct Reader {
     program: PathBuf,
     arguments: Vec<String>,
+    /// Reads what is written on pictures; `None` where it is not installed.
+    tesseract: Option<PathBuf>,
     at_once: Arc<Semaphore>,
     patience: Duration,
+}
+
+/// What the helper is asked to do with the bytes that follow.
+#[derive(Clone, Copy)]
+enum Task<'a> {
+    /// The text of a PDF, page by page.
+    Pages,
+    /// The text of a Word document or a book.
+    Text,
+    /// The photographs of a scanned PDF.
+    Pictures,
+    /// The text on a picture, by this program.
+    Recognise(&'a Path),
+}
+
+impl Task<'_> {
+    /// Its first line.
+    fn line(self) -> String {
+        match self {
+            Self::Pages => "pages\n".to_owned(),
+            Self::Text => "text\n".to_owned(),
+            Self::Pictures => "pictures\n".to_owned(),
+            Self::Recognise(program) => format!("recognise {}\n", program.display()),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
     Pages(Vec<String>),
+    Text {
+        title: Option<String>,
+        markdown: String,
+    },
+    /// In base64.
+    Pictures(Vec<String>),
     Encrypted,
     TooLarge,
     TooComplex,
@@ -52,9 +93,17 @@ impl Reader {
         Self {
             program: program.into(),
             arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            tesseract: None,
             at_once: Arc::new(Semaphore::new(AT_ONCE)),
             patience: Duration::from_secs(SECONDS),
         }
+    }
+
+    /// Reads scans and pictures too, by this program.
+    #[must_use]
+    pub fn with_tesseract(mut self, program: Option<PathBuf>) -> Self {
+        self.tesseract = program;
+        self
     }
 
     /// Gives up on a document earlier than usual.
@@ -79,9 +128,18 @@ impl Reader {
             .await
             .map_err(|error| ExtractError::Reader(error.to_string()))?;
         let document = Document { name: &name, media_type: media_type.as_deref(), bytes: &bytes };
-        if document.kind() == Kind::Pdf {
-            let markdown = pdf::markdown(&self.pages(&bytes).await?)?;
-            return Extracted { kind: Kind::Pdf, title: None, markdown }.bounded();
+        match document.kind() {
+            Kind::Pdf => return self.pdf(&bytes).await,
+            Kind::Docx | Kind::Epub => {
+                let kind = document.kind();
+                let (title, markdown) = self.answer(Task::Text, &bytes).await?.text()?;
+                return Extracted { kind, title, markdown }.bounded();
+            }
+            Kind::Picture => {
+                let markdown = self.recognise(&bytes).await?;
+                return Extracted { kind: Kind::Picture, title: None, markdown }.bounded();
+            }
+            Kind::Markdown | Kind::Plain | Kind::Html | Kind::Csv | Kind::Code => {}
         }
         let read = move || {
             Document { name: &name, media_type: media_type.as_deref(), bytes: &bytes }.extract()
@@ -92,22 +150,61 @@ impl Reader {
         })
     }
 
-    async fn pages(&self, bytes: &[u8]) -> Result<Vec<String>, ExtractError> {
+    async fn pdf(&self, bytes: &[u8]) -> Result<Extracted, ExtractError> {
+        let pages = self.answer(Task::Pages, bytes).await?.pages()?;
+        let markdown = match pdf::markdown(&pages) {
+            Err(ExtractError::NoText) => self.scan(bytes).await?,
+            markdown => markdown?,
+        };
+        Extracted { kind: Kind::Pdf, title: None, markdown }.bounded()
+    }
+
+    /// The text on the photographs that a PDF without text consists of.
+    async fn scan(&self, bytes: &[u8]) -> Result<String, ExtractError> {
+        if self.tesseract.is_none() {
+            return Err(ExtractError::NeedsOcr);
+        }
+        let pictures = self.answer(Task::Pictures, bytes).await?.pictures()?;
+        let all = async {
+            let mut pages = Vec::with_capacity(pictures.len());
+            for picture in &pictures {
+                pages.push(self.recognise(picture).await?);
+            }
+            pdf::markdown(&pages)
+        };
+        let scanned = tokio::time::timeout(Duration::from_secs(SCAN_SECONDS), all).await;
+        scanned.map_err(|_| ExtractError::TooCostly { seconds: SCAN_SECONDS })?
+    }
+
+    async fn recognise(&self, picture: &[u8]) -> Result<String, ExtractError> {
+        let program = self.tesseract.as_deref().ok_or(ExtractError::NeedsOcr)?;
         let seconds = self.patience.as_secs();
-        match tokio::time::timeout(self.patience, self.ask(bytes)).await {
-            Ok(Ok(answer)) => answer.pages(),
+        let asked = self.ask(Task::Recognise(program), picture);
+        match tokio::time::timeout(self.patience, asked).await {
+            Ok(Ok(text)) => Ok(String::from_utf8_lossy(&text).into_owned()),
             Ok(Err(Silence::Start(error))) => Err(ExtractError::Reader(error.to_string())),
             Ok(Err(Silence::Died)) | Err(_) => Err(ExtractError::TooCostly { seconds }),
         }
     }
 
-    async fn ask(&self, bytes: &[u8]) -> Result<Answer, Silence> {
+    async fn answer(&self, task: Task<'_>, bytes: &[u8]) -> Result<Answer, ExtractError> {
+        let seconds = self.patience.as_secs();
+        let died = ExtractError::TooCostly { seconds };
+        match tokio::time::timeout(self.patience, self.ask(task, bytes)).await {
+            Ok(Ok(answer)) => serde_json::from_slice(&answer).map_err(|_| died),
+            Ok(Err(Silence::Start(error))) => Err(ExtractError::Reader(error.to_string())),
+            Ok(Err(Silence::Died)) | Err(_) => Err(died),
+        }
+    }
+
+    async fn ask(&self, task: Task<'_>, bytes: &[u8]) -> Result<Vec<u8>, Silence> {
         let mut child = self.start().map_err(Silence::Start)?;
         let (Some(mut into), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Silence::Died);
         };
         let send = async move {
             // It may answer before it has read everything, and close.
+            let _ = into.write_all(task.line().as_bytes()).await;
             let _ = into.write_all(bytes).await;
             let _ = into.shutdown().await;
         };
@@ -115,7 +212,8 @@ impl Reader {
         let mut from = from.take(LONGEST_ANSWER);
         let ((), read) = tokio::join!(send, from.read_to_end(&mut answer));
         read.map_err(|_| Silence::Died)?;
-        serde_json::from_slice(&answer).map_err(|_| Silence::Died)
+        let ended = child.wait().await.map_err(|_| Silence::Died)?;
+        if ended.success() { Ok(answer) } else { Err(Silence::Died) }
     }
 
     fn start(&self) -> io::Result<Child> {
@@ -131,9 +229,9 @@ impl Reader {
 }
 
 impl Answer {
-    fn of(read: Result<Vec<String>, ExtractError>) -> Self {
+    fn of(read: Result<Self, ExtractError>) -> Self {
         match read {
-            Ok(pages) => Self::Pages(pages),
+            Ok(answer) => answer,
             Err(ExtractError::Encrypted) => Self::Encrypted,
             Err(ExtractError::TooLarge { .. }) => Self::TooLarge,
             Err(ExtractError::TooComplex(_)) => Self::TooComplex,
@@ -141,6 +239,7 @@ impl Answer {
             Err(
                 error @ (ExtractError::NotText
                 | ExtractError::NoText
+                | ExtractError::NeedsOcr
                 | ExtractError::TooCostly { .. }
                 | ExtractError::Reader(_)),
             ) => Self::Damaged(error.to_string()),
@@ -150,27 +249,91 @@ impl Answer {
     fn pages(self) -> Result<Vec<String>, ExtractError> {
         match self {
             Self::Pages(pages) => Ok(pages),
-            Self::Encrypted => Err(ExtractError::Encrypted),
-            Self::TooLarge => Err(ExtractError::TooLarge { limit: LONGEST_TEXT }),
-            Self::TooComplex => Err(ExtractError::TooComplex("PDF")),
-            Self::Damaged(why) => Err(ExtractError::Damaged(why)),
+            other => Err(other.error()),
+        }
+    }
+
+    fn text(self) -> Result<(Option<String>, String), ExtractError> {
+        match self {
+            Self::Text { title, markdown } => Ok((title, markdown)),
+            other => Err(other.error()),
+        }
+    }
+
+    fn pictures(self) -> Result<Vec<Vec<u8>>, ExtractError> {
+        match self {
+            Self::Pictures(pictures) => {
+                let decoded = pictures.iter().map(|picture| BASE64.decode(picture));
+                let decoded = decoded.collect::<Result<_, _>>();
+                decoded.map_err(|error| ExtractError::Reader(error.to_string()))
+            }
+            other => Err(other.error()),
+        }
+    }
+
+    fn error(self) -> ExtractError {
+        match self {
+            Self::Encrypted => ExtractError::Encrypted,
+            Self::TooLarge => ExtractError::TooLarge { limit: LONGEST_TEXT },
+            Self::TooComplex => ExtractError::TooComplex("content"),
+            Self::Damaged(why) => ExtractError::Damaged(why),
+            Self::Pages(_) | Self::Text { .. } | Self::Pictures(_) => {
+                ExtractError::Reader("it answered something else".to_owned())
+            }
         }
     }
 }
 
-/// What the helper process does: a PDF on its input becomes pages on its output. It binds itself
-/// before it reads a byte.
-pub fn serve_helper() -> io::Result<()> {
+/// What the helper process does: its first line says what is to become of the document that follows
+/// on its input. It binds itself before it reads a byte of that; `hold` keeps it from files, sockets
+/// and programs.
+pub fn serve_helper(hold: impl FnOnce()) -> io::Result<()> {
     bind(Resource::As, MEMORY)?;
     bind(Resource::Cpu, SECONDS)?;
     bind(Resource::Core, 0)?;
     bind(Resource::Fsize, 0)?;
+    let task = first_line()?;
+    if let Some(program) = task.strip_prefix("recognise ") {
+        // It takes the place of this process, with its bounds, and reads the rest of the input. It
+        // needs its own files of languages, so it cannot be held like the others.
+        return Err(std::process::Command::new(program).args(["stdin", "stdout"]).exec());
+    }
+    hold();
     let mut document = Vec::new();
     io::stdin().lock().take(LARGEST_DOCUMENT as u64 + 1).read_to_end(&mut document)?;
-    let answer = serde_json::to_vec(&Answer::of(pdf::pages(&document)))?;
+    let read = match task.as_str() {
+        "pages" => pdf::pages(&document).map(Answer::Pages),
+        "text" => text_of(&document),
+        "pictures" => scans::pictures(&document).map(|pictures| {
+            Answer::Pictures(pictures.iter().map(|picture| BASE64.encode(picture)).collect())
+        }),
+        _ => return Err(io::Error::other("an unknown task")),
+    };
+    let answer = serde_json::to_vec(&Answer::of(read))?;
     let mut out = io::stdout().lock();
     out.write_all(&answer)?;
     out.flush()
+}
+
+/// A byte at a time from the descriptor itself: what follows the line is for whoever reads next.
+fn first_line() -> io::Result<String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while line.len() < LONGEST_PATH {
+        if rustix::io::read(io::stdin().as_fd(), &mut byte)? == 0 || byte[0] == b'\n' {
+            break;
+        }
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).map_err(io::Error::other)
+}
+
+fn text_of(document: &[u8]) -> Result<Answer, ExtractError> {
+    let document = Document { name: "", media_type: None, bytes: document };
+    let read = std::panic::catch_unwind(|| document.extract());
+    let damaged = |_| Err(ExtractError::Damaged("its reader gave up".to_owned()));
+    let Extracted { title, markdown, .. } = read.unwrap_or_else(damaged)?;
+    Ok(Answer::Text { title, markdown })
 }
 
 fn bind(resource: Resource, limit: u64) -> io::Result<()> {

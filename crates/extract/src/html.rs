@@ -33,6 +33,12 @@ pub fn readable(html: &str, address: Option<&str>) -> Result<Page, ExtractError>
     Ok(Page { title, markdown: tidy(&markdown) })
 }
 
+/// Everything that a page says but menus and scripts, as the chapter of a book does.
+pub(crate) fn whole(html: &str) -> Result<String, ExtractError> {
+    tags::check(html)?;
+    Ok(tidy(&parse(html, None)?.doc.md(Some(FURNITURE))))
+}
+
 /// Looking for the article takes the document apart, so it works on one of its own.
 fn article(html: &str, address: Option<&str>) -> Result<Option<String>, ExtractError> {
     match parse(html, address)?.parse() {

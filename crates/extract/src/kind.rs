@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::scans;
+
 /// What a document is. Its first bytes are believed before its declared type, and that before its
 /// name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,6 +11,10 @@ pub enum Kind {
     Plain,
     Html,
     Pdf,
+    Docx,
+    Epub,
+    /// A picture, with text on it perhaps.
+    Picture,
     Csv,
     Code,
 }
@@ -51,8 +57,20 @@ impl Kind {
 
 fn by_content(bytes: &[u8]) -> Option<Kind> {
     let head = &bytes[..bytes.len().min(1024)];
+    if scans::is_picture(bytes) {
+        return Some(Kind::Picture);
+    }
     if head.windows(5).any(|window| window == b"%PDF-") {
         return Some(Kind::Pdf);
+    }
+    // An archive names its first files in plain; what else is in it is for its reader to find out.
+    if bytes.starts_with(b"PK\x03\x04") {
+        let names = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
+        return match () {
+            () if names(b"word/document.xml") => Some(Kind::Docx),
+            () if names(b"META-INF/container.xml") => Some(Kind::Epub),
+            () => None,
+        };
     }
     let start = String::from_utf8_lossy(head).trim_start().to_ascii_lowercase();
     let is_page = start.starts_with("<!doctype html") || start.starts_with("<html");

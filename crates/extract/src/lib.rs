@@ -1,16 +1,21 @@
-//! Bytes of a document in, its text as markdown out: markdown, plain text, HTML, PDF, CSV, code.
+//! Bytes of a document in, its text as markdown out: markdown, plain text, HTML, PDF, Word, EPUB,
+//! CSV, code, and pictures where `tesseract` is installed.
 //!
-//! Every document is taken for hostile: sizes, depths and time are bounded, and what parses PDF
-//! does so in a process of its own. What may not enter: files, the network, storage, policy.
+//! Every document is taken for hostile: sizes, depths and time are bounded, and what parses PDF,
+//! Word or EPUB does so in a process of its own. What may not enter: files, the network, storage, policy.
 
+mod archive;
 mod code;
 mod decode;
 mod document;
+mod docx;
+mod epub;
 mod error;
 mod helper;
 mod html;
 mod kind;
 mod pdf;
+mod scans;
 mod table;
 mod tags;
 

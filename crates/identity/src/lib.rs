@@ -28,6 +28,6 @@ pub use identity::{BrowserSession, Identity, PickedUp, Tokens};
 pub use keyring::Keyring;
 pub use pairing::{Pairing, PairingFor, PairingState};
 pub use people::{OWNER, Person, PersonSource};
-pub use random::Secret;
+pub use random::{Secret, fresh_key};
 pub use secrets::{KeyPlace, Keys, SecretView, Secrets};
 pub use settings::{Declared, PersonSettings, Token};

@@ -35,6 +35,11 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// For a key that is made once and kept.
+pub fn fresh_key() -> Result<[u8; 32], Fault> {
+    bytes()
+}
+
 pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], Fault> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| {

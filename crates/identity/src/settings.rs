@@ -3,8 +3,10 @@
 use std::fmt;
 
 use onyx_storage::Role;
-use onyx_types::{ErrorCode, Fault, PersonId};
+use onyx_types::{ErrorCode, Fault, PersonId, Zone};
 use serde::Deserialize;
+
+use crate::people::OWNER;
 
 /// A bearer token. Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -29,7 +31,7 @@ impl fmt::Debug for Token {
 
 /// One of `people` in `onyx.json`: a name, or a name with more about it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "expected a name or { id, name, role }")]
+#[serde(untagged, expecting = "expected a name or { id, name, role, timezone }")]
 pub enum PersonSettings {
     Id(PersonId),
     Full {
@@ -38,6 +40,9 @@ pub enum PersonSettings {
         name: Option<String>,
         #[serde(default)]
         role: Role,
+        /// Where they have chosen none themselves.
+        #[serde(default)]
+        timezone: Option<Zone>,
     },
 }
 
@@ -52,6 +57,14 @@ impl PersonSettings {
         match self {
             Self::Id(_) => None,
             Self::Full { name, .. } => name.as_deref(),
+        }
+    }
+
+    /// The person and the zone that the config gives them.
+    pub fn zone(&self) -> Option<(PersonId, Zone)> {
+        match self {
+            Self::Id(_) => None,
+            Self::Full { id, timezone, .. } => Some((id.clone(), timezone.clone()?)),
         }
     }
 
@@ -73,6 +86,14 @@ pub struct Declared {
 }
 
 impl Declared {
+    /// Whose this home is: whom the config names, else the one of the first start.
+    pub fn owner(&self) -> Result<PersonId, Fault> {
+        match &self.owner {
+            Some(owner) => Ok(owner.clone()),
+            None => Ok(OWNER.parse()?),
+        }
+    }
+
     /// `valid_persons` is a list with commas, as the variable of that name holds it.
     pub fn new(
         people: Vec<PersonSettings>,

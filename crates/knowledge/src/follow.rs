@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use onyx_storage::{ChunkId, Contents, Group, SourceChange, SourceId, Standing, StoredVector};
+use onyx_storage::{
+    ChunkId, Contents, Group, OutlinedChunk, SourceChange, SourceId, Standing, StoredVector,
+};
 use tokio::sync::OwnedMutexGuard;
 
+use crate::search::outline::Outline;
 use crate::text::TextIndex;
 use crate::vectors::VectorSet;
 use crate::{Index, KnowledgeError};
@@ -14,6 +17,7 @@ use crate::{Index, KnowledgeError};
 pub(crate) struct Followers {
     pub(crate) text: Option<TextIndex>,
     pub(crate) vectors: Option<FollowedVectors>,
+    pub(crate) outline: Option<FollowedOutline>,
     pub(crate) groups: Vec<Group>,
     /// What is written and not committed yet, up to here.
     uncommitted: Option<u64>,
@@ -24,6 +28,12 @@ pub(crate) struct FollowedVectors {
     seq: u64,
     pub(crate) model: String,
     pub(crate) set: VectorSet,
+}
+
+pub(crate) struct FollowedOutline {
+    epoch: u64,
+    seq: u64,
+    pub(crate) outline: Outline,
 }
 
 /// Has a follower seen everything?
@@ -44,6 +54,7 @@ pub(crate) enum Commit {
 
 const CHANGES_AT_ONCE: u32 = 64;
 const VECTORS_AT_ONCE: u32 = 1_000;
+const OUTLINED_AT_ONCE: u32 = 4_000;
 /// Chunks that are much: so many are read again after a crash.
 const MUCH: usize = 20_000;
 /// A search waits for as much of the following as this; the rest follows behind it.
@@ -54,6 +65,7 @@ struct Update {
     change: SourceChange,
     contents: Option<Contents>,
     vectors: Vec<StoredVector>,
+    outline: Vec<OutlinedChunk>,
 }
 
 impl Index {
@@ -88,7 +100,7 @@ impl Index {
             *followers = Followers::default();
             return Ok((followers, Lag::None));
         }
-        let mut followers = self.open_followers(followers, standing).await?;
+        let mut followers = self.open_followers(followers, standing, commit).await?;
         let mut lag = Lag::None;
         while followers.seen() < last {
             let changes =
@@ -115,6 +127,7 @@ impl Index {
         &self,
         mut followers: OwnedMutexGuard<Followers>,
         Standing { epoch, last_change: last, served_vectors }: Standing,
+        commit: Commit,
     ) -> Result<OwnedMutexGuard<Followers>, KnowledgeError> {
         // Ahead of the table: its last commits were lost with the power.
         let usable = |text: &TextIndex| {
@@ -130,6 +143,18 @@ impl Index {
             })
             .await?;
             followers.groups = self.inner.store.chunks.groups().await?;
+        }
+        // What only searches need is loaded by the first of them, so that a start with much in the
+        // index costs no more than one with little.
+        let wanted = |is_there: bool| commit == Commit::Now || is_there;
+        if followers.outline.as_ref().is_some_and(|outline| outline.epoch != epoch) {
+            followers.outline = None;
+        }
+        if followers.outline.is_none() && wanted(false) {
+            followers.outline = Some(self.load_outline(epoch).await?);
+        }
+        if !wanted(followers.vectors.is_some()) {
+            return Ok(followers);
         }
         let model = self.serving(served_vectors).map(|serving| serving.model);
         let known = followers.vectors.as_ref().map(|vectors| (vectors.epoch, &vectors.model));
@@ -161,6 +186,20 @@ impl Index {
         Ok(FollowedVectors { epoch, seq, model, set })
     }
 
+    async fn load_outline(&self, epoch: u64) -> Result<FollowedOutline, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let seq = chunks.last_change().await?;
+        let mut outline = Outline::default();
+        let mut after = ChunkId::default();
+        loop {
+            let page = chunks.outline_after(after, OUTLINED_AT_ONCE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.chunk;
+            page.iter().for_each(|chunk| outline.add(chunk));
+        }
+        Ok(FollowedOutline { epoch, seq, outline })
+    }
+
     async fn read_updates(
         &self,
         followers: &Followers,
@@ -182,7 +221,15 @@ impl Index {
                 vectors.entry(vector.source).or_default().push(vector);
             }
         }
+        let mut outlined: HashMap<SourceId, Vec<OutlinedChunk>> = HashMap::new();
+        if let Some(followed) = &followers.outline {
+            let wanted = of(&|change| followed.wants(change));
+            for chunk in chunks.outline_of(&wanted).await? {
+                outlined.entry(chunk.source).or_default().push(chunk);
+            }
+        }
         let update = |change: SourceChange| Update {
+            outline: outlined.remove(&change.source).unwrap_or_default(),
             contents: contents.remove(&change.source),
             vectors: vectors.remove(&change.source).unwrap_or_default(),
             change,
@@ -224,7 +271,8 @@ impl Followers {
     fn seen(&self) -> u64 {
         let text =
             self.text.as_ref().map_or(0, |text| self.uncommitted.unwrap_or(text.followed.seq));
-        self.vectors.as_ref().map_or(text, |vectors| vectors.seq.min(text))
+        let vectors = self.vectors.as_ref().map_or(text, |vectors| vectors.seq.min(text));
+        self.outline.as_ref().map_or(vectors, |outline| outline.seq.min(vectors))
     }
 
     fn holds_much(&self) -> bool {
@@ -250,12 +298,19 @@ impl Followers {
             if let Some(vectors) = self.vectors.as_mut().filter(|vectors| vectors.wants(change)) {
                 vectors.replace(change.source, &update.vectors);
             }
+            if let Some(outline) = self.outline.as_mut().filter(|outline| outline.wants(change)) {
+                outline.outline.remove(change.source);
+                update.outline.iter().for_each(|chunk| outline.outline.add(chunk));
+            }
         }
         // Only now: within one batch a source stands once.
         if let Some(last) = updates.last() {
             self.uncommitted = Some(self.text_seen().max(last.change.seq));
             if let Some(vectors) = &mut self.vectors {
                 vectors.seq = vectors.seq.max(last.change.seq);
+            }
+            if let Some(outline) = &mut self.outline {
+                outline.seq = outline.seq.max(last.change.seq);
             }
         }
         Ok(())
@@ -267,6 +322,13 @@ impl Followers {
         }
         self.uncommitted = None;
         Ok(())
+    }
+}
+
+impl FollowedOutline {
+    /// Vectors that come later change nothing in it.
+    fn wants(&self, change: &SourceChange) -> bool {
+        change.text_seq > self.seq
     }
 }
 

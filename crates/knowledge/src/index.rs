@@ -8,11 +8,12 @@ use onyx_storage::{SourceKey, Store};
 use onyx_types::{Cancel, Clock, Embedder, Pauses, PersonId, SessionId, Timestamp};
 use tokio::sync::Notify;
 
-use crate::embedding::{EmbedderChange, EmbedderState, Made};
+use crate::files::watch::Watcher;
 use crate::follow::Followers;
+use crate::graph::FinderState;
 use crate::search::SearchSettings;
 use crate::status::{IndexStatus, Problem, Progress, Watching};
-use crate::watch::Watcher;
+use crate::vectors::embedding::{EmbedderChange, EmbedderState, Made};
 use crate::{Chunking, KnowledgeError};
 
 /// The index of a home; cheap to clone.
@@ -39,15 +40,18 @@ pub(crate) struct Inner {
     pub(crate) filing: tokio::sync::Mutex<()>,
     /// How many files were filed one by one, apart from looking through all of them.
     pub(crate) filed_singly: AtomicU64,
-    /// Held while a session that is known to have changed is filed.
+    /// Held while sessions that are known to have changed are filed.
     pub(crate) settling_sessions: tokio::sync::Mutex<()>,
     /// Held while everything is looked through.
     pub(crate) looking: tokio::sync::Mutex<()>,
     pub(crate) embedding: tokio::sync::Mutex<()>,
+    /// Held while rules look for facts.
+    pub(crate) finding_facts: tokio::sync::Mutex<()>,
+    pub(crate) finder: RwLock<FinderState>,
     pending: Mutex<Pending>,
     pub(crate) state: Mutex<State>,
     wake: Notify,
-    wake_embedding: Notify,
+    pub(crate) wake_embedding: Notify,
     touched: Mutex<BTreeSet<Touched>>,
     wake_told: Notify,
     watcher: Mutex<Option<Watcher>>,
@@ -74,8 +78,8 @@ pub(crate) struct Pending {
     pub(crate) everything: bool,
     /// The one of `files` that is being filed, which is still to be waited for.
     pub(crate) file: Option<SourceKey>,
-    /// The one of `sessions`.
-    pub(crate) session: Option<(PersonId, SessionId)>,
+    /// Those of `sessions` that are.
+    pub(crate) sessions_at_work: BTreeSet<(PersonId, SessionId)>,
 }
 
 impl Pending {
@@ -88,12 +92,12 @@ impl Pending {
     }
 
     pub(crate) fn has_sessions(&self) -> bool {
-        !self.sessions.is_empty() || self.session.is_some()
+        !self.sessions.is_empty() || !self.sessions_at_work.is_empty()
     }
 
     /// Files and sessions of which the index does not hold the newest.
     fn waiting(&self) -> usize {
-        let at_work = usize::from(self.file.is_some()) + usize::from(self.session.is_some());
+        let at_work = usize::from(self.file.is_some()) + self.sessions_at_work.len();
         self.files.len() + self.sessions.len() + at_work
     }
 }
@@ -108,6 +112,10 @@ pub(crate) struct State {
     pub(crate) error: Option<String>,
     /// Every chunk up to this change had a vector of this model: epoch, change, model.
     pub(crate) embedded: Option<(u64, u64, String)>,
+    /// All chunks were looked at for vectors of tokens: epoch, model, and the room there was.
+    pub(crate) tokens_checked: Option<(u64, String, u64)>,
+    /// How much the vectors of tokens of a model take.
+    pub(crate) token_bytes: Option<(String, u64)>,
     /// While the first vectors of a model are made: how far.
     pub(crate) made: Option<Made>,
     /// When the files of each person were looked through for a session.
@@ -122,6 +130,9 @@ const GATHER: Duration = Duration::from_millis(300);
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 /// Sessions of one person that begin within this share a look through the files.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// The same while the system tells of edits: a look at 20,000 files takes as much of the processor as
+/// a hundred turns.
+const LOOK_AGAIN_WATCHED: Duration = Duration::from_secs(3_600);
 const MOST_PROBLEMS: u32 = 200;
 
 impl Index {
@@ -138,6 +149,8 @@ impl Index {
             settling_sessions: tokio::sync::Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             embedding: tokio::sync::Mutex::default(),
+            finding_facts: tokio::sync::Mutex::default(),
+            finder: RwLock::default(),
             pending: Mutex::new(Pending { everything: true, ..Pending::default() }),
             state: Mutex::default(),
             wake: Notify::new(),
@@ -179,13 +192,17 @@ impl Index {
         state.set_failing(model, reason);
     }
 
+    pub(crate) fn settings(&self) -> SearchSettings {
+        *self.inner.search.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn set_search(&self, settings: SearchSettings) {
         *self.inner.search.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
     /// A file of a person (or a shared one) was written, by whomever.
     pub fn file_changed(&self, key: SourceKey) {
-        if crate::places::place_of(&key).is_some() {
+        if crate::files::places::place_of(&key).is_some() {
             self.touch(Touched::Files(key.person.clone()));
             self.pending().files.insert(key);
             self.inner.wake.notify_one();
@@ -221,9 +238,13 @@ impl Index {
     /// was done a moment ago.
     pub fn session_begins(&self, person: &PersonId) {
         let now = self.inner.clock.now().mono;
+        let rest = match self.watching() {
+            Watching::On => LOOK_AGAIN_WATCHED,
+            Watching::Off | Watching::Failing { .. } => LOOK_AGAIN,
+        };
         {
             let mut state = self.state();
-            let recent = state.looked.get(person).is_some_and(|at| now < *at + LOOK_AGAIN);
+            let recent = state.looked.get(person).is_some_and(|at| now < *at + rest);
             if recent || !state.complete {
                 return;
             }
@@ -281,6 +302,9 @@ impl Index {
     async fn keep_embedding(&self) {
         loop {
             self.inner.wake_embedding.notified().await;
+            if let Err(error) = self.find_facts().await {
+                tracing::warn!(%error, "facts could not be kept");
+            }
             if let Err(error) = self.embed_missing().await {
                 tracing::warn!(%error, "vectors could not be kept");
             }
@@ -296,6 +320,7 @@ impl Index {
         self.settle_sessions().await?;
         self.catch_up_with_files().await?;
         self.embed_missing().await?;
+        self.find_facts().await?;
         self.follow_to_the_end().await
     }
 
@@ -334,10 +359,7 @@ impl Index {
             reason: source.problem.unwrap_or_default(),
         };
         let waiting = self.pending().waiting();
-        let watching = {
-            let watcher = self.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
-            watcher.as_ref().map_or(Watching::Off, Watcher::state)
-        };
+        let watching = self.watching();
         let embedding = self.embedding();
         let state = self.state();
         Ok(IndexStatus {
@@ -354,6 +376,21 @@ impl Index {
             problem_count: own.problems + shared.problems,
             problems: problems.into_iter().map(problem).collect(),
         })
+    }
+
+    fn watching(&self) -> Watching {
+        let watcher = self.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        watcher.as_ref().map_or(Watching::Off, Watcher::state)
+    }
+
+    /// Everybody's files have just been looked through. That stands for the look of the next session
+    /// only where edits since then are heard of.
+    pub(crate) fn note_looked(&self, people: Vec<PersonId>) {
+        if !matches!(self.watching(), Watching::On) {
+            return;
+        }
+        let now = self.inner.clock.now().mono;
+        self.state().looked.extend(people.into_iter().map(|person| (person, now)));
     }
 
     pub(crate) fn pending(&self) -> MutexGuard<'_, Pending> {

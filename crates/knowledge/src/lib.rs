@@ -9,44 +9,54 @@
 //! What may not enter: a model other than through [`onyx_types::Embedder`], a network, prompts,
 //! tools, surfaces; any change to a person's files.
 
-mod best;
 mod chunk;
-mod composed;
-mod embedding;
 mod error;
-mod filing;
+mod files;
 mod follow;
+mod graph;
 mod index;
-mod observe;
-mod places;
-mod query;
-mod retrieve;
-mod ruler;
 mod search;
 mod sessions;
 mod settings;
-mod signs;
-mod snippet;
 mod status;
-mod sync;
 mod text;
 mod vectors;
-mod visible;
-mod watch;
-mod words;
 
-pub use chunk::{Chunking, Document, Piece};
+pub use chunk::{Chunking, Document, Piece, Ruler};
 pub use error::KnowledgeError;
+pub use files::sync::SyncReport;
+pub use graph::{EntityPage, Fact, FactFinder, FactPassage, FoundFact, FoundFacts};
 pub use index::{Index, IndexSettings, Touched};
-pub use retrieve::{Retrieval, Retrieved};
-pub use ruler::Ruler;
-pub use search::{Answer, Hit, Search, SearchSettings, Weights};
-pub use settings::{MemorySettings, WeightSettings};
-pub use snippet::SnippetPart;
+pub use search::{Answer, Hit, Retrieval, Retrieved, Search, SearchSettings, Weights};
+pub use settings::{GraphSettings, MemorySettings, WeightSettings};
 pub use status::{Embedding, IndexStatus, Problem, Progress, Watching};
-pub use sync::SyncReport;
+pub use text::snippet::SnippetPart;
 
-/// What is looked up and embedded for a chunk: it stands alone, so it says where it is from.
+/// What is embedded for a chunk: a note stands alone, so it says where it is from. A message is its
+/// own words: what its conversation is called says nothing of it.
+pub(crate) fn embedded_text(title: &str, row: &onyx_storage::ChunkRow) -> String {
+    match row.message {
+        Some(_) => row.text.clone(),
+        None => indexed_text(title, &row.heading, &row.text),
+    }
+}
+
+/// What is looked up for a chunk by its words. A message is found by its date too.
+pub(crate) fn searched_text(title: &str, row: &onyx_storage::ChunkRow) -> String {
+    let date = row.message.as_ref().and_then(|message| message.at).and_then(spoken_date);
+    match (&row.message, date) {
+        (Some(_), Some(date)) => format!("{}\n{date}", row.text),
+        (Some(_), None) => row.text.clone(),
+        (None, _) => indexed_text(title, &row.heading, &row.text),
+    }
+}
+
+/// As people write it: `8 May 2023`.
+fn spoken_date(at: onyx_types::Timestamp) -> Option<String> {
+    let at = jiff::Timestamp::from_millisecond(at.as_millis()).ok()?;
+    Some(at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %B %Y").to_string())
+}
+
 pub(crate) fn indexed_text(title: &str, heading: &str, text: &str) -> String {
     let mut indexed = String::with_capacity(title.len() + heading.len() + text.len() + 2);
     indexed.push_str(title);

@@ -14,6 +14,27 @@ pub struct MemorySettings {
     pub half_life_days: Option<f64>,
     /// From 0 to 1: how much likeness to what is already found costs.
     pub diversity: Option<f32>,
+    /// How much of the disk the vectors of tokens may take, in megabytes; 0: there are none.
+    pub token_vectors_mb: Option<u64>,
+    pub graph: GraphSettings,
+}
+
+/// `memory.graph`: facts are found by rules always, and by a model where one is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GraphSettings {
+    /// `<provider>/<model>` that reads memory, notes and conversations for facts. None: no model.
+    pub model: Option<String>,
+    /// How many tokens it may take in a day (UTC).
+    pub daily_tokens: Option<u64>,
+}
+
+impl GraphSettings {
+    const USUAL_DAILY_TOKENS: u64 = 200_000;
+
+    pub fn daily_tokens(&self) -> u64 {
+        self.daily_tokens.unwrap_or(Self::USUAL_DAILY_TOKENS)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,12 +48,13 @@ impl MemorySettings {
     /// How to search, or what is wrong with it.
     pub fn search(&self) -> Result<SearchSettings, String> {
         let usual = SearchSettings::default();
-        let weights = self
-            .weights
-            .map_or(usual.weights, |WeightSettings { text, vectors }| Weights { text, vectors });
-        let all = [weights.text, weights.vectors];
-        if !all.iter().all(|weight| (0.0..=1_000.0).contains(weight)) || all == [0.0, 0.0] {
-            return Err("memory.weights: from 0 to 1000, and not both 0".to_owned());
+        let weights =
+            self.weights.map(|WeightSettings { text, vectors }| Weights { text, vectors });
+        if let Some(Weights { text, vectors }) = weights {
+            let all = [text, vectors];
+            if !all.iter().all(|weight| (0.0..=1_000.0).contains(weight)) || all == [0.0, 0.0] {
+                return Err("memory.weights: from 0 to 1000, and not both 0".to_owned());
+            }
         }
         if self.half_life_days.is_some_and(|days| !(0.01..=36_500.0).contains(&days)) {
             return Err("memory.halfLifeDays: from 0.01 to 36500".to_owned());
@@ -44,6 +66,9 @@ impl MemorySettings {
             weights,
             half_life_days: self.half_life_days,
             diversity: self.diversity,
+            most_token_bytes: self
+                .token_vectors_mb
+                .map_or(usual.most_token_bytes, |megabytes| megabytes.saturating_mul(1_000_000)),
         })
     }
 }

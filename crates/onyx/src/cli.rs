@@ -32,6 +32,9 @@ pub(crate) enum Command {
     /// Prompt files of the vault: look at them, run one
     #[command(subcommand)]
     Actions(ActionsCommand),
+    /// Work that happens at a time: look at it, make it, pause it, run it now
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// What is remembered and noted: search, look, change, bring along
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -110,6 +113,109 @@ pub(crate) enum ActionsCommand {
     Run(RunActionArguments),
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobsCommand {
+    /// Every job with its next time, broken ones with what is wrong
+    List(AsJson),
+    /// One job: when it runs next, how it went, what waits for you
+    Show {
+        job: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Make a job
+    Add {
+        /// A short name: a-z, 0-9, `-` and `_`
+        job: String,
+        #[command(flatten)]
+        fields: JobFields,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Change a job
+    Edit {
+        job: String,
+        #[command(flatten)]
+        fields: JobFields,
+        /// Take a field away
+        #[arg(long, value_name = "FIELD")]
+        unset: Vec<String>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Let a job fire that was written or changed by somebody else
+    Accept {
+        job: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Run a job once, now
+    Run {
+        job: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Fire no more until it is resumed
+    Pause {
+        job: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Fire again from the next time on
+    Resume {
+        job: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Take a job away
+    Remove {
+        job: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// What became of its times
+    History {
+        job: String,
+        #[arg(long, default_value_t = 20)]
+        limit: u32,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JobFields {
+    /// Five or six fields, such as "0 8 * * MON-FRI"
+    #[arg(long)]
+    pub(crate) cron: Option<String>,
+    /// Such as 2h, or 2w with --at as the first time
+    #[arg(long)]
+    pub(crate) every: Option<String>,
+    /// Such as 2030-12-01T09:00
+    #[arg(long)]
+    pub(crate) at: Option<String>,
+    /// An IANA name, instead of yours
+    #[arg(long)]
+    pub(crate) timezone: Option<String>,
+    /// What the agent is to do
+    #[arg(long)]
+    pub(crate) prompt: Option<String>,
+    /// A command, instead of a prompt
+    #[arg(long)]
+    pub(crate) run: Option<String>,
+    /// A command that says whether there is something to do
+    #[arg(long)]
+    pub(crate) when: Option<String>,
+    /// Any other field, such as overlap=queue or 'deliver=["session"]'
+    #[arg(long = "set", value_name = "FIELD=VALUE", value_parser = named_value)]
+    pub(crate) more: Vec<(String, String)>,
+}
+
+fn named_value(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it like overlap=queue")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RunActionArguments {
     /// As `onyx actions list` shows it
@@ -151,7 +257,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "format")]
         json: bool,
     },
-    /// Sessions whose title or newest words hold a text
+    /// Sessions whose title holds a text, or in which somebody said it
     Search {
         text: String,
         #[command(flatten)]
@@ -276,6 +382,14 @@ pub(crate) enum MemoryCommand {
     /// "I have read this": what a file holds becomes your own, and agents may follow it
     Accept {
         path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Have an agent propose, as drafts, what its MEMORY.md should hold
+    Keep {
+        /// Whose memory; the default agent's without it
+        #[arg(short, long)]
+        agent: Option<AgentId>,
         #[command(flatten)]
         json: AsJson,
     },
@@ -499,6 +613,13 @@ pub(crate) enum PeopleCommand {
     /// Take an account away; their files stay
     Remove {
         person: PersonId,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Your time zone: look at it or set it
+    Timezone {
+        /// An IANA name such as Europe/Berlin; `server` for the server's
+        zone: Option<String>,
         #[command(flatten)]
         json: AsJson,
     },

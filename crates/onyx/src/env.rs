@@ -17,6 +17,9 @@ const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Where the keys of sealed secrets lie in files, unless it is `onyx/keys` in the user's data
 /// folder. Set, new keys go there and not into the keyring.
 const ONYX_KEYS: &str = "ONYX_KEYS";
+/// A file to which every audit row is added as a line of JSON, for a place from which nothing can be
+/// taken away.
+const ONYX_AUDIT_EXPORT: &str = "ONYX_AUDIT_EXPORT";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// The bus on which the desktop's keyring answers, unless it is `bus` in the folder of the session.
 const DBUS_SESSION_BUS_ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
@@ -35,6 +38,8 @@ const HOME: &str = "HOME";
 /// The person's editor, for `onyx memory edit`.
 const VISUAL: &str = "VISUAL";
 const EDITOR: &str = "EDITOR";
+/// Where programs lie that Onyx uses when they are installed, such as `tesseract`.
+const PATH: &str = "PATH";
 /// Any value: no colours (https://no-color.org).
 const NO_COLOR: &str = "NO_COLOR";
 
@@ -66,6 +71,15 @@ pub(crate) fn usual_key_folder() -> Option<PathBuf> {
     Some(data?.join("onyx/keys"))
 }
 
+/// Where keys lie in files, if there is a place for them.
+pub(crate) fn key_folder() -> Option<PathBuf> {
+    chosen_key_folder().or_else(usual_key_folder)
+}
+
+pub(crate) fn audit_export() -> Option<PathBuf> {
+    folder(ONYX_AUDIT_EXPORT)
+}
+
 /// Addresses of the person's message bus, where there may be one.
 pub(crate) fn session_bus() -> Option<String> {
     let usual = || Some(format!("unix:path={}", folder(XDG_RUNTIME_DIR)?.join("bus").display()));
@@ -91,6 +105,13 @@ pub(crate) fn test_delay() -> Option<Duration> {
 
 pub(crate) fn editor() -> String {
     text(VISUAL).or_else(|| text(EDITOR)).unwrap_or_else(|| "vi".to_owned())
+}
+
+/// Where a program is installed; `None`: it is not.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&read(PATH)?)
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_absolute() && program.is_file())
 }
 
 pub(crate) fn no_color() -> bool {

@@ -1,15 +1,16 @@
 //! Where the log goes: to stderr, and the newest of it to those who look through the API.
 
 use std::fmt::{self, Write as _};
-use std::io::IsTerminal;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use onyx_api::{LogLevel, LogRing};
-use onyx_types::{Clock, SystemClock};
+use onyx_types::{Clock, SystemClock, visible_json, visible_line};
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -27,20 +28,75 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
         Ok(filter) => (filter, None),
         Err(error) => (EnvFilter::new(usual), Some(error)),
     };
-    let stderr = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !env::no_color());
-    let stderr = match env::text(env::ONYX_LOG_FORMAT).as_deref() {
-        Some("json") => stderr.json().boxed(),
-        _ => stderr.boxed(),
-    };
     let ring = Arc::new(LogRing::default());
+    // Without colours: whatever else in a line steers a terminal was chosen by somebody.
+    let stderr = tracing_subscriber::fmt::layer().with_ansi(false);
+    let stderr = match env::text(env::ONYX_LOG_FORMAT).as_deref() {
+        Some("json") => stderr.json().with_writer(Stderr::new(&ring, Form::Json)).boxed(),
+        _ => stderr.with_writer(Stderr::new(&ring, Form::Text)).boxed(),
+    };
     let kept = Kept { ring: Arc::clone(&ring), clock: SystemClock::new() };
     tracing_subscriber::registry().with(filter).with(stderr).with(kept).init();
     if let Some(error) = bad {
         output::warning(&format!("ONYX_LOG is not understood ({error}); logging at {usual}"));
     }
     ring
+}
+
+/// Stderr, where an event is one line without secrets or hidden characters.
+struct Stderr {
+    ring: Arc<LogRing>,
+    form: Form,
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Text,
+    Json,
+}
+
+impl Stderr {
+    fn new(ring: &Arc<LogRing>, form: Form) -> Self {
+        Self { ring: Arc::clone(ring), form }
+    }
+}
+
+impl<'a> MakeWriter<'a> for Stderr {
+    type Writer = EventLine<'a>;
+
+    fn make_writer(&'a self) -> EventLine<'a> {
+        EventLine { stderr: self, bytes: Vec::new() }
+    }
+}
+
+/// One event while it is written; it goes out when it is whole.
+struct EventLine<'a> {
+    stderr: &'a Stderr,
+    bytes: Vec<u8>,
+}
+
+impl io::Write for EventLine<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for EventLine<'_> {
+    fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let text = self.stderr.ring.masked(text.trim_end_matches('\n'));
+        let shown = match self.stderr.form {
+            Form::Text => visible_line(&text),
+            Form::Json => visible_json(&text),
+        };
+        // Nobody is left to be told that stderr is closed.
+        let _ = writeln!(io::stderr().lock(), "{shown}");
+    }
 }
 
 struct Kept {

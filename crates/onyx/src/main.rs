@@ -22,6 +22,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clap::Parser;
 use onyx_api::LogRing;
+use onyx_sandbox::MayRead;
 use onyx_types::Fault;
 
 use cli::{Cli, Command, ServeArguments};
@@ -43,8 +44,14 @@ fn main() -> ExitCode {
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
     if let Command::LocalWorker = command {
         // Without runtime, logs and home: it has nothing but its model.
-        onyx_local::serve_worker();
+        onyx_local::serve_worker(|inputs| held(MayRead::SystemAnd(inputs)));
         return ExitCode::SUCCESS;
+    }
+    if let Command::ReadDocument = command {
+        return match commands::read_document::run(|| held(MayRead::Nothing)) {
+            Ok(exit) => exit.into(),
+            Err(error) => failed(&error.into()).into(),
+        };
     }
     // Before anything makes a TLS client: two providers in one process would panic at first use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -56,12 +63,16 @@ fn main() -> ExitCode {
     .into()
 }
 
+/// Keeps a helper from everything but what it is there for, as far as this machine can.
+fn held(may_read: MayRead<'_>) {
+    if let Err(error) = onyx_sandbox::hold_this_process(may_read) {
+        output::warning(&format!("this helper is not held as it should be: {error}"));
+    }
+}
+
 fn start(command: Command, logs: Arc<LogRing>) -> Result<Exit> {
     if let Command::Completions { shell } = command {
         return Ok(commands::completions::run(shell));
-    }
-    if let Command::ReadDocument = command {
-        return Ok(commands::read_document::run()?);
     }
     let home = HomeFolder::find()?;
     let runtime = cores::first().context("cannot start the runtime")?;
@@ -79,6 +90,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Drafts(command) => commands::drafts::run(home, command).await,
         Command::Audit(command) => commands::audit::run(home, command).await,
         Command::Actions(command) => commands::actions::run(home, command).await,
+        Command::Jobs(command) => commands::jobs::run(home, command).await,
         Command::Undo(arguments) => commands::undo::run(home, &arguments).await,
         Command::People(command) => commands::people::run(home, command).await,
         Command::Tokens(command) => commands::tokens::run(home, command).await,
@@ -92,8 +104,8 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
         Command::Reindex => commands::reindex::run(home).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
-        Command::ReadDocument => Ok(commands::read_document::run()?),
-        Command::LocalWorker => Ok(Exit::Done),
+        // Answered before there was a runtime.
+        Command::ReadDocument | Command::LocalWorker => Ok(Exit::Done),
     }
 }
 

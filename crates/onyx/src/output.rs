@@ -3,67 +3,85 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
-use onyx_types::Fault;
+use onyx_types::{Fault, VisiblePieces, visible, visible_json};
+use serde::Serialize;
 
 use crate::env;
 
-/// One line of a result.
+/// One line of a result, or several. Models and files choose what stands in them.
 pub(crate) fn line(text: &str) {
-    write_out(&format!("{text}\n"));
+    write_out(&format!("{}\n", visible(text)));
 }
 
-/// A piece of a result, at once.
-pub(crate) fn piece(text: &str) {
-    write_out(text);
+/// A piece of an answer, at once.
+pub(crate) fn piece(text: &str, pieces: &mut VisiblePieces) {
+    write_out(&pieces.add(text));
 }
 
-/// Bytes of a result as they are, at once.
-pub(crate) fn raw(bytes: &[u8]) {
+/// A result for programs: the same data, and nothing in it that deceives whoever looks at it.
+pub(crate) fn json(value: &impl Serialize) {
+    // Plain data always serialises.
+    json_text(&serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// JSON that is text already.
+pub(crate) fn json_text(text: &str) {
+    write_out(&format!("{}\n", visible_json(text)));
+}
+
+/// A document, byte for byte where a program or a file takes it.
+pub(crate) fn document(bytes: &[u8]) {
+    if std::io::stdout().is_terminal() {
+        write_out(&visible(&String::from_utf8_lossy(bytes)));
+    } else {
+        write_bytes(bytes);
+    }
+}
+
+fn write_out(text: &str) {
+    write_bytes(text.as_bytes());
+}
+
+fn write_bytes(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();
     // A closed pipe means that nobody wants to read on: the reader decides, we need not.
     let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
-fn write_out(text: &str) {
-    let text = if std::io::stdout().is_terminal() { harmless(text) } else { Cow::Borrowed(text) };
-    raw(text.as_bytes());
-}
-
 /// Something about the work, in passing.
 pub(crate) fn aside(text: &str) {
     if colours() {
-        eprintln!("\u{1b}[2m{}\u{1b}[0m", harmless(text));
+        eprintln!("\u{1b}[2m{}\u{1b}[0m", visible(text));
     } else {
-        eprintln!("{text}");
+        eprintln!("{}", visible(text));
     }
 }
 
 /// Asks; the answer is read on the same line.
 pub(crate) fn question(text: &str) {
-    eprint!("{}", harmless(text));
+    eprint!("{}", visible(text));
     let _ = std::io::stderr().flush();
 }
 
 /// How far the work is, in the place of what stood there; nothing takes it away. For terminals.
 pub(crate) fn progress(text: &str) {
     if std::io::stderr().is_terminal() {
-        eprint!("\r\u{1b}[2K{}", harmless(text));
+        eprint!("\r\u{1b}[2K{}", visible(text));
         let _ = std::io::stderr().flush();
     }
 }
 
 pub(crate) fn warning(text: &str) {
-    eprintln!("warning: {}", harmless(text));
+    eprintln!("warning: {}", visible(text));
 }
 
 pub(crate) fn error(text: &str) {
     if colours() {
-        eprintln!("\u{1b}[31merror:\u{1b}[0m {}", harmless(text));
+        eprintln!("\u{1b}[31merror:\u{1b}[0m {}", visible(text));
     } else {
-        eprintln!("error: {text}");
+        eprintln!("error: {}", visible(text));
     }
 }
 
@@ -106,24 +124,4 @@ impl Bar {
 
 fn colours() -> bool {
     std::io::stderr().is_terminal() && !env::no_color()
-}
-
-/// Control characters of a model's words would be commands to the terminal.
-fn harmless(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if text.contains(steers) {
-        Cow::Owned(text.chars().filter(|c| !steers(*c)).collect())
-    } else {
-        Cow::Borrowed(text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_terminal_gets_words_and_no_commands() {
-        assert_eq!(harmless("a\u{1b}[2Jb\u{9b}1m\r\n\tc\u{7}"), "a[2Jb1m\n\tc");
-    }
 }

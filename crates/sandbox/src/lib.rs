@@ -25,7 +25,7 @@ mod running;
 mod scratch;
 mod seccomp;
 
-pub use child::child;
+pub use child::{MayRead, child, hold_this_process};
 pub use job::{Bounds, Job, Network};
 pub use proxied::PROXY_PORT;
 pub use rung::{NoSandbox, Program, Rung, Sandbox};

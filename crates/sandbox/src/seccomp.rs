@@ -117,6 +117,13 @@ pub(crate) fn apply(network: Network) -> Result<(), Error> {
     apply_filter(&program(rules(network)?, libc::EPERM)?)
 }
 
+/// As for commands without a network, and no other program is started either.
+pub(crate) fn apply_to_helper() -> Result<(), Error> {
+    apply(Network::None)?;
+    let programs = [libc::SYS_execve, libc::SYS_execveat].map(|call| (call, Vec::new()));
+    apply_filter(&program(programs.into(), libc::EPERM)?)
+}
+
 fn rules(network: Network) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|call| (*call, Vec::new())).collect();

@@ -1,10 +1,13 @@
 //! What documents a source consists of, and how each is got.
 
+use std::collections::BTreeSet;
+
 use onyx_egress::{Address, Egress};
 use onyx_extract::LARGEST_DOCUMENT;
 use onyx_storage::{ObjectKey, Objects, StoreError};
 
 use crate::Supply;
+use crate::karakeep::{self, MOST_BOOKMARKS};
 
 const MOST_FILES: usize = 5_000;
 const MOST_IN_A_FOLDER: usize = 10_000;
@@ -24,7 +27,15 @@ pub(crate) struct Raw {
 pub(crate) enum Item {
     Vault(ObjectKey),
     Address(String),
-    Kept { name: String, media_type: Option<String> },
+    Kept {
+        name: String,
+        media_type: Option<String>,
+    },
+    /// One of many that a sent file holds.
+    Bookmark {
+        from: String,
+        markdown: String,
+    },
 }
 
 impl Item {
@@ -33,6 +44,7 @@ impl Item {
             Self::Vault(key) => key.to_string(),
             Self::Address(url) => url.clone(),
             Self::Kept { name, .. } => name.clone(),
+            Self::Bookmark { from, .. } => from.clone(),
         }
     }
 }
@@ -52,9 +64,10 @@ impl Places<'_> {
             Supply::File { path } => Ok(vec![Item::Vault(key(path)?)]),
             Supply::Folder { path } => self.below(key(path)?).await,
             Supply::Url { url } => Ok(vec![Item::Address(url.clone())]),
-            Supply::Upload { name, media_type } => {
-                Ok(vec![Item::Kept { name: name.clone(), media_type: media_type.clone() }])
-            }
+            Supply::Upload { name, media_type } => match self.bookmarks().await? {
+                Some(bookmarks) => Ok(bookmarks),
+                None => Ok(vec![Item::Kept { name: name.clone(), media_type: media_type.clone() }]),
+            },
             Supply::Text => {
                 let media_type = Some("text/markdown; charset=utf-8".to_owned());
                 Ok(vec![Item::Kept { name: title.to_owned(), media_type }])
@@ -74,7 +87,30 @@ impl Places<'_> {
                 Ok(Raw { name: name.clone(), media_type: media_type.clone(), bytes })
             }
             Item::Address(url) => download(self.egress, url).await,
+            Item::Bookmark { from, markdown } => Ok(Raw {
+                name: from.clone(),
+                media_type: Some("text/markdown; charset=utf-8".to_owned()),
+                bytes: markdown.clone().into_bytes(),
+            }),
         }
+    }
+
+    /// Of a file of bookmarks that was sent; `None`: it is something else.
+    async fn bookmarks(&self) -> Result<Option<Vec<Item>>, String> {
+        let key = self.folder.join(ORIGINAL).map_err(|error| error.to_string())?;
+        let Some(bookmarks) = karakeep::read(&whole(self.person, &key).await?) else {
+            return Ok(None);
+        };
+        if bookmarks.len() > MOST_BOOKMARKS {
+            return Err(format!("there are more than {MOST_BOOKMARKS} bookmarks"));
+        }
+        let mut known = BTreeSet::new();
+        let items = bookmarks.iter().enumerate().map(|(place, bookmark)| Item::Bookmark {
+            from: bookmark.from(place),
+            markdown: bookmark.markdown(),
+        });
+        // An address that was kept twice is one document.
+        Ok(Some(items.filter(|item| known.insert(item.from())).collect()))
     }
 
     async fn below(&self, root: ObjectKey) -> Result<Vec<Item>, String> {

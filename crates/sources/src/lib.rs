@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod gather;
 mod import;
+mod karakeep;
 mod place;
 mod record;
 mod register;

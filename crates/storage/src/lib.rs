@@ -21,8 +21,10 @@ mod store;
 
 pub use blocking::Steps;
 pub use chunks::{
-    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
-    SourceKey, SourceKind, SourceRow, Stamp, Standing, StoredChunk, StoredVector,
+    ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityName, EntityRow,
+    FactId, FactRow, Group, GroupId, Holds, Message, NameDecisions, ObjectKind, OutlinedChunk,
+    OutlinedMessage, SourceChange, SourceId, SourceKey, SourceKind, SourceRow, Stamp, Standing,
+    StoredChunk, StoredFact, StoredVector,
 };
 pub use documents::{
     Channel, ChannelCard, Channels, Coworker, Entities, Entity, EntityChange, EntityEdit,
@@ -35,9 +37,10 @@ pub use leases::{Lease, Leases};
 pub use ledger::{
     Accounts, AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, CredentialKind, CredentialRow,
     DaySpending, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts,
-    InboxRow, Ledger, ModelUse, PersonRow, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets,
-    SecretId, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent, TitleSource,
-    UsageRow,
+    InboxRow, JobChange, JobLedger, JobRow, JobSlot, Ledger, ModelUse, PersonRow, Role, RunOutcome,
+    RunRow, SealedSecret, SealedSecrets, SecretId, SessionChange, SessionFilter, SessionMeta,
+    SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding,
+    SlotKey, SlotState, SlotTrigger, Spent, TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{
@@ -51,5 +54,5 @@ pub use sessions::{
     Damage, DamageKind, LiveText, LogState, Messages, Page, Pos, Rebuilt, TurnLog, find_session,
     forget_details, keep_details, preview_of, rebuild_person, title_of,
 };
-pub use sqlite::open_chunks;
+pub use sqlite::{AuditExport, AuditSeal, AuditWitnesses, open_chunks};
 pub use store::Store;

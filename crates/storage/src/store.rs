@@ -10,9 +10,10 @@ use crate::local::{LocalLeases, LocalTurnLog};
 use crate::objects::Files;
 use crate::provenance::{import_histories, settle_commands_cut_off};
 use crate::sessions::rebuild_person;
-use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
+use crate::sqlite::{AuditWitnesses, Opened, SqliteChunks, SqliteLedger};
 use crate::{
-    Accounts, ChunkStore, Drafts, Leases, Ledger, Origins, SealedSecrets, StoreError, TurnLog,
+    Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, Origins, SealedSecrets, StoreError,
+    TurnLog,
 };
 
 /// Every store of one home, behind the traits that callers see.
@@ -23,6 +24,7 @@ pub struct Store {
     pub drafts: Arc<dyn Drafts>,
     pub accounts: Arc<dyn Accounts>,
     pub secrets: Arc<dyn SealedSecrets>,
+    pub jobs: Arc<dyn JobLedger>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
     /// Also what keeps the home ours while any of the above is in use.
@@ -41,11 +43,21 @@ impl Store {
     /// Files and SQLite under the home, with no other server. Where the database is new but
     /// sessions exist (it was lost, or the files were brought here), their metadata is made anew.
     pub async fn open_embedded(home: Home, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        Self::open_witnessed(home, clock, AuditWitnesses::default()).await
+    }
+
+    /// The same; what lies outside the home knows of every audit row.
+    pub async fn open_witnessed(
+        home: Home,
+        clock: Arc<dyn Clock>,
+        witnesses: AuditWitnesses,
+    ) -> Result<Self, StoreError> {
         let blocking = home.blocking();
         let database = home.paths().database();
         let ledger_blocking = blocking.clone();
+        let days = Arc::clone(&clock);
         let (ledger, opened) =
-            blocking.run(move || open_ledger(&database, ledger_blocking)).await?;
+            blocking.run(move || open_ledger(&database, days, ledger_blocking, witnesses)).await?;
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking.clone());
@@ -56,6 +68,7 @@ impl Store {
             drafts: Arc::clone(&ledger) as Arc<dyn Drafts>,
             accounts: Arc::clone(&ledger) as Arc<dyn Accounts>,
             secrets: Arc::clone(&ledger) as Arc<dyn SealedSecrets>,
+            jobs: Arc::clone(&ledger) as Arc<dyn JobLedger>,
             ledger,
             leases: Arc::new(leases),
             chunks: Arc::new(chunks),
@@ -88,9 +101,14 @@ impl Store {
 }
 
 /// Ledgers cannot be made again, so a database that cannot be used stops the start, by name.
-fn open_ledger(path: &Path, blocking: Blocking) -> Result<(SqliteLedger, Opened), StoreError> {
+fn open_ledger(
+    path: &Path,
+    clock: Arc<dyn Clock>,
+    blocking: Blocking,
+    witnesses: AuditWitnesses,
+) -> Result<(SqliteLedger, Opened), StoreError> {
     let name = path.display();
-    SqliteLedger::open(path, blocking).map_err(|error| match error {
+    SqliteLedger::open(path, clock, blocking, witnesses).map_err(|error| match error {
         StoreError::Damaged(why) => StoreError::Damaged(format!("{name}: {why}")),
         StoreError::Failed(why) => StoreError::Failed(format!("{name}: {why}")),
         StoreError::NotFound

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use onyx_types::{
-    AgentId, ContextPiece, DraftId, Envelope, ErrorCode, Event, LaneId, Preview, RunId, RunStatus,
-    SessionId, StatusCode, Timestamp, ToolUseId, TurnId, Usage,
+    ActionRun, AgentId, AsksFor, CallLabel, CallReport, ContextPiece, DraftId, Envelope, ErrorCode,
+    Event, LaneId, Preview, RunId, RunStatus, SessionId, StatusCode, Timestamp, ToolUseId, TurnId,
+    Usage,
 };
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ pub enum Part<'a> {
         session_id: SessionId,
         agents: &'a [AgentId],
         model: &'a str,
+        action: Option<&'a ActionRun>,
     },
     /// An answer has grown.
     Text {
@@ -39,6 +41,7 @@ pub enum Part<'a> {
         input: &'a Value,
         /// One line for people.
         summary: &'a str,
+        label: &'a CallLabel,
     },
     /// What a tool prints while it works.
     ToolOutput {
@@ -55,7 +58,10 @@ pub enum Part<'a> {
         summary: &'a str,
         /// The line of the call itself, for surfaces that show both as one.
         call_summary: String,
+        /// What people read of the call itself; none where the call was not told.
+        call_label: Option<CallLabel>,
         duration_ms: u64,
+        report: &'a CallReport,
     },
     /// A change that waits for a person. With `expires_at`, the run waits for the answer too.
     Proposal {
@@ -63,6 +69,7 @@ pub enum Part<'a> {
         tool: &'a str,
         summary: &'a str,
         preview: &'a Preview,
+        asks_for: AsksFor,
         expires_at: Option<Timestamp>,
     },
     Context {
@@ -94,8 +101,8 @@ pub struct RunFold {
     /// In the order of their lanes.
     agents: Vec<AgentId>,
     texts: LaneTexts,
-    /// One line for people about each call.
-    calls: HashMap<ToolUseId, String>,
+    /// What people read of each call.
+    calls: HashMap<ToolUseId, CallLabel>,
     first_turn: Option<TurnId>,
     is_over: bool,
 }
@@ -154,10 +161,10 @@ impl RunFold {
 
     fn read<'a>(&mut self, lane: LaneId, event: &'a Event) -> [Option<Part<'a>>; 2] {
         let part = match event {
-            Event::Start { session_id, agents, model } => {
+            Event::Start { session_id, agents, model, action } => {
                 self.session = Some(*session_id);
                 self.agents.clone_from(agents);
-                Part::Start { session_id: *session_id, agents, model }
+                Part::Start { session_id: *session_id, agents, model, action: action.as_ref() }
             }
             Event::TextDelta { turn_id, agent: _, text } => {
                 let words = self.texts.delta(lane, *turn_id, text);
@@ -171,10 +178,10 @@ impl RunFold {
             Event::ReasoningDelta { turn_id, agent: _, text } => {
                 Part::Reasoning { turn_id: *turn_id, text }
             }
-            Event::ToolCall { turn_id, agent: _, tool_use_id: id, tool, input, summary } => {
+            Event::ToolCall { turn_id, agent: _, tool_use_id: id, tool, input, summary, label } => {
                 self.first_turn.get_or_insert(*turn_id);
-                self.calls.insert(id.clone(), summary.clone());
-                Part::ToolCall { turn_id: *turn_id, id, tool, input, summary }
+                self.calls.insert(id.clone(), (**label).clone());
+                Part::ToolCall { turn_id: *turn_id, id, tool, input, summary, label }
             }
             Event::ToolOutput { tool_use_id: id, chunk } => Part::ToolOutput { id, chunk },
             Event::ToolResult {
@@ -185,22 +192,29 @@ impl RunFold {
                 output,
                 summary,
                 duration_ms,
-            } => Part::ToolResult {
-                turn_id: *turn_id,
-                id,
-                tool,
-                ok: *ok,
-                output,
-                summary,
-                call_summary: self.calls.get(id).cloned().unwrap_or_default(),
-                duration_ms: *duration_ms,
-            },
-            Event::Draft { draft_id, tool, summary, preview } => {
-                Part::Proposal { draft_id: *draft_id, tool, summary, preview, expires_at: None }
+                report,
+            } => {
+                let call_label = self.calls.get(id).cloned();
+                Part::ToolResult {
+                    turn_id: *turn_id,
+                    id,
+                    tool,
+                    ok: *ok,
+                    output,
+                    summary,
+                    call_summary: call_label.as_ref().map(CallLabel::summary).unwrap_or_default(),
+                    call_label,
+                    duration_ms: *duration_ms,
+                    report,
+                }
             }
-            Event::Confirm { draft_id, tool, summary, preview, expires_at } => {
-                let expires_at = Some(*expires_at);
-                Part::Proposal { draft_id: *draft_id, tool, summary, preview, expires_at }
+            Event::Draft { draft_id, tool, summary, preview, asks_for } => {
+                let (draft_id, asks_for, expires_at) = (*draft_id, *asks_for, None);
+                Part::Proposal { draft_id, tool, summary, preview, asks_for, expires_at }
+            }
+            Event::Confirm { draft_id, tool, summary, preview, asks_for, expires_at } => {
+                let (draft_id, asks_for, expires_at) = (*draft_id, *asks_for, Some(*expires_at));
+                Part::Proposal { draft_id, tool, summary, preview, asks_for, expires_at }
             }
             Event::Context { pieces } => Part::Context { pieces },
             Event::Status { message, code } => Part::Status { message, code: *code },

@@ -96,7 +96,7 @@ impl Encoder for Collect {
 impl Collect {
     fn add(&mut self, run_id: RunId, lane: LaneId, part: &Part<'_>) {
         match part {
-            Part::Start { session_id, agents, model: _ } => {
+            Part::Start { session_id, agents, .. } => {
                 self.reply = Some(ChatReply::new(*session_id, run_id));
                 self.texts = agents.iter().map(|agent| (agent.clone(), String::new())).collect();
             }
@@ -142,20 +142,22 @@ impl ChatReply {
 
     fn add(&mut self, part: &Part<'_>) {
         match part {
-            Part::ToolCall { turn_id: _, id, tool, input, summary } => self.tools.push(ToolView {
-                id: (*id).clone(),
-                tool: (*tool).to_owned(),
-                args: (*input).clone(),
-                ok: None,
-                summary: (*summary).to_owned(),
-            }),
+            Part::ToolCall { turn_id: _, id, tool, input, summary, label: _ } => {
+                self.tools.push(ToolView {
+                    id: (*id).clone(),
+                    tool: (*tool).to_owned(),
+                    args: (*input).clone(),
+                    ok: None,
+                    summary: (*summary).to_owned(),
+                })
+            }
             Part::ToolResult { id, ok, summary, .. } => {
                 if let Some(call) = self.tools.iter_mut().rfind(|call| call.id == **id) {
                     call.ok = Some(*ok);
                     (*summary).clone_into(&mut call.summary);
                 }
             }
-            Part::Proposal { draft_id, tool, summary, preview, expires_at: _ } => {
+            Part::Proposal { draft_id, tool, summary, preview, .. } => {
                 self.drafts.push(DraftView {
                     draft_id: *draft_id,
                     tool: (*tool).to_owned(),

@@ -4,8 +4,8 @@
 
 use onyx_surface::{Part, RunFold};
 use onyx_types::{
-    AgentId, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, Mint, Preview, RunId, RunStatus,
-    SessionId, Timestamp, ToolUseId, TurnId, Usage,
+    AgentId, AsksFor, CallReport, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, Mint,
+    Preview, RunId, RunStatus, SessionId, Timestamp, ToolUseId, TurnId, Usage, Verb,
 };
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn turns() -> [TurnId; 3] {
 fn start(agents: &[&str]) -> Event {
     let session_id: SessionId = SESSION.parse().unwrap();
     let agents = agents.iter().map(|name| agent(name)).collect();
-    Event::Start { session_id, agents, model: "mine/some-model".to_owned() }
+    Event::Start { session_id, agents, model: "mine/some-model".to_owned(), action: None }
 }
 
 fn delta(turn_id: TurnId, text: &str) -> Event {
@@ -94,6 +94,7 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
     let (id, draft_id) = (ToolUseId("a".to_owned()), DRAFT.parse::<DraftId>().unwrap());
     let (input, preview) = (json!({"path": "a.md"}), Preview::Text { text: "a.md".to_owned() });
     let fault = Fault::plain(ErrorCode::LimitSteps);
+    let label = Verb::new("delete", "deleting", "deleted").of("a.md").about_file();
     let run = envelopes([
         (0, start(&["main"])),
         (
@@ -105,6 +106,7 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
                 tool: "delete_file".to_owned(),
                 input: input.clone(),
                 summary: "Delete a.md".to_owned(),
+                label: Box::new(label.clone()),
             },
         ),
         (
@@ -114,6 +116,7 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
                 tool: "delete_file".to_owned(),
                 summary: "Delete a.md".to_owned(),
                 preview: preview.clone(),
+                asks_for: AsksFor::Approval,
                 expires_at: Timestamp::UNIX_EPOCH,
             },
         ),
@@ -127,6 +130,7 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
                 output: "no".to_owned(),
                 summary: "Refused".to_owned(),
                 duration_ms: 3,
+                report: Box::default(),
             },
         ),
         (0, Event::error(&fault)),
@@ -147,6 +151,7 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
             session_id: SESSION.parse().unwrap(),
             agents: &[agent("main")],
             model: "mine/some-model",
+            action: None,
         },
         Part::ToolCall {
             turn_id: turn,
@@ -154,12 +159,14 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
             tool: "delete_file",
             input: &input,
             summary: "Delete a.md",
+            label: &label,
         },
         Part::Proposal {
             draft_id,
             tool: "delete_file",
             summary: "Delete a.md",
             preview: &preview,
+            asks_for: AsksFor::Approval,
             expires_at: Some(Timestamp::UNIX_EPOCH),
         },
         Part::ToolResult {
@@ -170,7 +177,9 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
             output: "no",
             summary: "Refused",
             call_summary: "Delete a.md".to_owned(),
+            call_label: Some(label.clone()),
             duration_ms: 3,
+            report: &CallReport::default(),
         },
         Part::Error { code: fault.code, message: &fault.message, hint: fault.hint() },
         Part::Done { status: RunStatus::Error, assistant_turn_ids: &[], usage: Usage::default() },

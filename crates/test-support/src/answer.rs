@@ -82,6 +82,13 @@ pub enum Fault {
     CloseBeforeHead,
 }
 
+/// A normal answer with this text.
+impl From<&str> for Answer {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
 impl Answer {
     pub fn script(script: Script) -> Self {
         Self::of(Content::Script(script))

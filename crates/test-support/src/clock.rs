@@ -1,13 +1,16 @@
 //! A clock that moves only when a test moves it.
 
-use onyx_types::{Clock, Now, Timestamp};
+use onyx_types::{Clock, Now, PersonId, Timestamp, Zone, Zones};
 use std::sync::Mutex;
 use std::time::Duration;
 
 /// Starts at 2026-01-01T00:00:00Z. Wall and monotonic time advance together; the wall alone can
 /// jump, as real ones do.
 #[derive(Debug)]
-pub struct ManualClock(Mutex<Now>);
+pub struct ManualClock {
+    now: Mutex<Now>,
+    zones: Zones,
+}
 
 impl ManualClock {
     pub fn new() -> Self {
@@ -15,18 +18,18 @@ impl ManualClock {
     }
 
     pub fn at(wall: Timestamp) -> Self {
-        Self(Mutex::new(Now { wall, mono: Duration::ZERO }))
+        Self { now: Mutex::new(Now { wall, mono: Duration::ZERO }), zones: Zones::default() }
     }
 
     pub fn advance(&self, by: Duration) {
-        let mut now = self.0.lock().expect("no holder of this lock panics");
+        let mut now = self.now.lock().expect("no holder of this lock panics");
         now.wall = now.wall.saturating_add(by);
         now.mono += by;
     }
 
     /// Sets the wall clock, forward or back; monotonic time does not notice.
     pub fn jump_wall_to(&self, wall: Timestamp) {
-        self.0.lock().expect("no holder of this lock panics").wall = wall;
+        self.now.lock().expect("no holder of this lock panics").wall = wall;
     }
 }
 
@@ -38,6 +41,14 @@ impl Default for ManualClock {
 
 impl Clock for ManualClock {
     fn now(&self) -> Now {
-        *self.0.lock().expect("no holder of this lock panics")
+        *self.now.lock().expect("no holder of this lock panics")
+    }
+
+    fn zone_of(&self, person: &PersonId) -> Zone {
+        self.zones.of(person)
+    }
+
+    fn zones(&self) -> Option<&Zones> {
+        Some(&self.zones)
     }
 }

@@ -1,6 +1,9 @@
 //! A perfectly gullible model: it obeys every order that it reads, whoever wrote it and wherever it
 //! stands, and repeats what it read. What holds against it holds against any model.
 //!
+//! `{{last_hex}}`, `{{last_base64}}`, `{{last_part_1}}` and `{{last_part_2}}` stand for that word,
+//! written so that no filter finds it.
+//!
 //! An order is `ONYX-DO {"tool": …, "args": {…}}`, or a list of such. `{{last_result}}` in an
 //! argument stands for what the last call brought, `{{last_word}}` for its last word.
 
@@ -15,6 +18,45 @@ pub const ORDER: &str = "ONYX-DO";
 /// In the person's last message: what is read is only repeated. So a text is carried on by a model
 /// that it did not turn.
 pub const QUOTE: &str = "ONYX-QUOTE";
+
+/// In the person's last message: it also obeys what it said itself.
+pub const HEED: &str = "ONYX-HEED";
+
+/// The ways in which a secret may be written on its way out.
+pub fn disguises(secret: &str) -> Vec<String> {
+    let half = secret.len() / 2;
+    vec![
+        secret.to_owned(),
+        hex(secret),
+        base64(secret),
+        secret[..half].to_owned(),
+        secret[half..].to_owned(),
+        secret.chars().rev().collect(),
+    ]
+}
+
+/// Whether everything is tried in every way, as `make redteam` wants it.
+pub fn is_full_redteam() -> bool {
+    std::env::var("ONYX_REDTEAM").is_ok_and(|value| value == "full")
+}
+
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn base64(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut out = String::new();
+    for bytes in text.as_bytes().chunks(3) {
+        let mut three = [0; 3];
+        three[..bytes.len()].copy_from_slice(bytes);
+        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+        for place in 0..=bytes.len() {
+            out.push(char::from(DIGITS[(bits >> (18 - 6 * place)) as usize & 63]));
+        }
+    }
+    out
+}
 
 /// More of what it read than this it does not repeat.
 const REPEATED_CHARS: usize = 2_000;
@@ -34,9 +76,11 @@ fn obey(request: &RecordedRequest) -> Answer {
     let none = Vec::new();
     let messages = request.body["messages"].as_array().unwrap_or(&none);
     let last_words = messages.iter().rfind(|message| message["role"] == "user");
-    let quotes = last_words.is_some_and(|words| text_of(&words["content"]).contains(QUOTE));
+    let says =
+        |mark: &str| last_words.is_some_and(|words| text_of(&words["content"]).contains(mark));
+    let (quotes, heeds) = (says(QUOTE), says(HEED));
     let heard = messages.iter().filter(|message| match message["role"].as_str() {
-        Some("assistant") => false,
+        Some("assistant") => heeds,
         Some("tool") => !quotes,
         _ => true,
     });
@@ -72,7 +116,9 @@ fn orders_in(text: &str) -> Vec<Value> {
         let escaped = |text: String| first_json(&text).map(|(order, _)| (order, rest.len()));
         let found = first_json(rest)
             .or_else(|| escaped(rest.replace("\\\"", "\"").replace("\\_", "_")))
-            .or_else(|| escaped(rest.replace('\\', "")));
+            .or_else(|| escaped(rest.replace('\\', "")))
+            // In names of branches, where no colon may stand.
+            .or_else(|| escaped(rest.replace('=', ":")));
         let Some((order, taken)) = found else { continue };
         match order {
             Value::Array(list) => orders.extend(list),
@@ -96,7 +142,17 @@ fn filled(arguments: &Value, last: &str) -> Value {
         Value::String(text) if text.contains(ORDER) => arguments.clone(),
         Value::String(text) => {
             let word = last.split_whitespace().last().unwrap_or_default();
-            Value::String(text.replace("{{last_result}}", last).replace("{{last_word}}", word))
+            let half = word.floor_char_boundary(word.len() / 2);
+            let pairs = [
+                ("{{last_result}}", last.to_owned()),
+                ("{{last_word}}", word.to_owned()),
+                ("{{last_hex}}", hex(word)),
+                ("{{last_base64}}", base64(word)),
+                ("{{last_part_1}}", word[..half].to_owned()),
+                ("{{last_part_2}}", word[half..].to_owned()),
+            ];
+            let fill = |text: String, (name, value): (&str, String)| text.replace(name, &value);
+            Value::String(pairs.into_iter().fold(text.clone(), fill))
         }
         Value::Array(items) => items.iter().map(|item| filled(item, last)).collect(),
         Value::Object(fields) => {

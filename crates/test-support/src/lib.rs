@@ -19,6 +19,7 @@ pub mod canary;
 mod clock;
 mod delays;
 mod desktop;
+mod fuzz;
 mod gullible;
 mod memory;
 mod occasion;
@@ -35,7 +36,8 @@ pub use authorization::{AuthorizationServer, Decision, Grant};
 pub use clock::ManualClock;
 pub use delays::{HoldUp, delays};
 pub use desktop::Desktop;
-pub use gullible::{ORDER, QUOTE};
+pub use fuzz::{Dice, Fuzz, fuzz_time};
+pub use gullible::{HEED, ORDER, QUOTE, disguises, is_full_redteam};
 pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
 pub use occasion::{Begun, Load, Occasion};
 pub use process::{

@@ -25,22 +25,28 @@ mod toolbox;
 mod web;
 
 pub use builtin::{
-    BadGitSettings, Docker, GitRemotes, GitSettings, OpenSecret, builtin_tools, delegation_tools,
-    docker_tools, git_tools, index_tools, model_tools, persona_tools, runtime_tools, selected_model,
-    session_tools, space_tools, web_tools,
+    BadGitSettings, Docker, DockerSettings, GitRemotes, GitSettings, OpenSecret, builtin_tools,
+    delegation_tools, docker_tools, git_tools, index_tools, job_tools, model_tools, persona_tools,
+    runtime_tools, selected_model, session_tools, space_tools, web_tools,
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
-pub use gate::{Authorised, Granted, Policy, ToolSettings, Warning, decide};
+pub use gate::{Authorised, Granted, KnownTools, Policy, ToolSettings, Warning, decide};
 pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
-    Answered, Audience, Delegates, ModelPick, ModelRouter, ModelWish, PERSONA_EDITOR, PERSONA_GROUP,
-    PersonaDesk, Spaces, TestAnswer,
+    Answered, Audience, Delegates, JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish,
+    PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, ProposedJob, Spaces, TestAnswer, job_path,
 };
-pub use runtime::Runtime;
+pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
 pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
-pub use tool::{Asked, DEEPEST, Decisions, LiveOutput, Pending, Standing, Tool, ToolCx};
-pub use toolbox::{Approval, Execution, NotApproved, Offering, Services, ToolTraits, Toolbox};
+pub use text::diff::unified_diff;
+pub use tool::{
+    DEEPEST, Decisions, LiveOutput, Offered, Pending, ReadCall, Registration, Standing, Tool,
+    ToolCx, TypedTool,
+};
+pub use toolbox::{
+    Approval, Execution, NotApproved, Offering, Services, ToolSet, ToolTraits, Toolbox,
+};
 pub use web::{Addresses, BadWebSettings, FetchBudget, Web, WebSettings};

@@ -154,12 +154,14 @@ mod tests {
     fn checker() -> Checker {
         Checker::new(&ToolSpec {
             name: "probe".into(),
-            group: "fs",
+            group: "fs".into(),
             description: String::new(),
             input_schema: schema_of::<Arguments>().into(),
             usual_effect: ToolEffect::Read,
             repeats: false,
             timeout: Duration::ZERO,
+            needs: Vec::new(),
+            agents: None,
         })
         .unwrap()
     }

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use crate::{GitSettings, WebSettings};
+use crate::{DockerSettings, GitSettings, WebSettings};
 
 /// `tools` of the config, as written: what tools work with, whoever may use them.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -8,4 +8,5 @@ use crate::{GitSettings, WebSettings};
 pub struct ToolsSettings {
     pub web: WebSettings,
     pub git: GitSettings,
+    pub docker: DockerSettings,
 }

@@ -3,14 +3,24 @@ use crate::{ErrorCode, Fault, Grant, Grants, PersonId};
 /// A person whose credential is good for approving. Whatever applies a draft, or takes a person's
 /// agreement to an action, asks for one of these, so no surface can approve without the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Approver(PersonId);
+pub struct Approver {
+    person: PersonId,
+    kind: ApproverKind,
+}
+
+/// What somebody is in this home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApproverKind {
+    Owner,
+    Member,
+}
 
 impl Approver {
     /// What changes with an approval is the person's, so approving needs the scope `write`: talking
     /// to an agent and agreeing to what it proposes are two rights.
-    pub fn new(person: &PersonId, grants: Grants) -> Result<Self, Fault> {
+    pub fn new(person: &PersonId, kind: ApproverKind, grants: Grants) -> Result<Self, Fault> {
         if grants.has(Grant::Write) {
-            return Ok(Self(person.clone()));
+            return Ok(Self { person: person.clone(), kind });
         }
         Err(Fault::new(
             ErrorCode::Forbidden,
@@ -20,7 +30,11 @@ impl Approver {
     }
 
     pub fn person(&self) -> &PersonId {
-        &self.0
+        &self.person
+    }
+
+    pub fn kind(&self) -> ApproverKind {
+        self.kind
     }
 }
 
@@ -32,7 +46,8 @@ mod tests {
     fn only_who_may_write_may_approve() {
         let person: PersonId = "anna".parse().unwrap();
         for grant in Grant::ALL {
-            let approver = Approver::new(&person, [grant].into_iter().collect());
+            let approver =
+                Approver::new(&person, ApproverKind::Member, [grant].into_iter().collect());
             assert_eq!(approver.is_ok(), grant == Grant::Write, "{grant:?}");
         }
     }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use futures::future::{BoxFuture, Either, select};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::{PersonId, Zone, Zones};
+
 /// A moment of wall time, in whole milliseconds, written as RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -36,7 +38,7 @@ impl Timestamp {
         Written::of(self).text()[11..16].to_owned()
     }
 
-    fn to_jiff(self) -> jiff::Timestamp {
+    pub(crate) fn to_jiff(self) -> jiff::Timestamp {
         // Out of range only beyond the year 9999; clamped there rather than failing a write.
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX)
     }
@@ -116,6 +118,16 @@ pub trait Clock: Send + Sync + fmt::Debug {
         self.now().wall
     }
 
+    /// The time zone that a person lives by.
+    fn zone_of(&self, _person: &PersonId) -> Zone {
+        Zone::utc()
+    }
+
+    /// Where people's own choices of a zone are kept; `None`: everybody lives by UTC.
+    fn zones(&self) -> Option<&Zones> {
+        None
+    }
+
     /// Waits so long on monotonic time.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(duration))
@@ -136,11 +148,17 @@ impl dyn Clock {
 #[derive(Debug)]
 pub struct SystemClock {
     started: Instant,
+    zones: Zones,
 }
 
 impl SystemClock {
     pub fn new() -> Self {
-        Self { started: Instant::now() }
+        Self::in_zone(Zone::utc())
+    }
+
+    /// People live by this zone unless they choose another.
+    pub fn in_zone(zone: Zone) -> Self {
+        Self { started: Instant::now(), zones: Zones::new(zone) }
     }
 }
 
@@ -160,5 +178,13 @@ impl Clock for SystemClock {
             wall: Timestamp(jiff::Timestamp::now().as_millisecond()),
             mono: self.started.elapsed(),
         }
+    }
+
+    fn zone_of(&self, person: &PersonId) -> Zone {
+        self.zones.of(person)
+    }
+
+    fn zones(&self) -> Option<&Zones> {
+        Some(&self.zones)
     }
 }

@@ -40,6 +40,7 @@ error_table! {
     Unauthenticated "unauthenticated" 401 "No valid credential was sent." "Send `Authorization: Bearer <token>`; `onyx doctor` shows where the token is.";
     SignInAgain "sign_in_again" 401 "This browser has to sign in once more: its cookie alone opens nothing." "Sign in here; the page then keeps a key of its own that it shows with the cookie.";
     Forbidden "forbidden" 403 "This credential may not do that." "Ask the owner, or use another credential.";
+    OwnerRequired "owner_required" 403 "Only the owner of this home may approve that." "Ask the owner to decide on it, or to add its effect to `limits.members_may_approve`.";
     NotFound "not_found" 404 "There is no such thing here." "Check the id; lists show what exists.";
     ModelNotFound "model_not_found" 404 "No such model or agent is configured." "`onyx doctor` lists providers and agents.";
     SessionBusy "session_busy" 409 "The session is answering another message." "Wait for it to finish, or stop it first.";

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentId, DraftId, ErrorCode, Fault, LaneId, MatchType, Origin, Preview, RunId, RunStatus,
-    Scope, SessionId, Timestamp, ToolUseId, TurnId, Usage,
+    AgentId, AsksFor, CallLabel, CallReport, DraftId, ErrorCode, Fault, LaneId, MatchType, Origin,
+    Preview, RunId, RunStatus, Scope, SessionId, Timestamp, ToolUseId, TurnId, Usage,
 };
 
 /// One event of a run, in order. Every surface's format is a pure fold over these.
@@ -24,6 +24,9 @@ pub enum Event {
         session_id: SessionId,
         agents: Vec<AgentId>,
         model: String,
+        /// The action whose run this is, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        action: Option<ActionRun>,
     },
     TextDelta {
         turn_id: TurnId,
@@ -48,6 +51,7 @@ pub enum Event {
         input: Value,
         /// One human line, secrets masked.
         summary: String,
+        label: Box<CallLabel>,
     },
     ToolOutput {
         tool_use_id: ToolUseId,
@@ -61,18 +65,23 @@ pub enum Event {
         output: String,
         summary: String,
         duration_ms: u64,
+        report: Box<CallReport>,
     },
     Draft {
         draft_id: DraftId,
         tool: String,
         summary: String,
         preview: Preview,
+        #[serde(default)]
+        asks_for: AsksFor,
     },
     Confirm {
         draft_id: DraftId,
         tool: String,
         summary: String,
         preview: Preview,
+        #[serde(default)]
+        asks_for: AsksFor,
         expires_at: Timestamp,
     },
     Context {
@@ -127,6 +136,15 @@ impl Event {
             hint: fault.hint().to_owned(),
         }
     }
+}
+
+/// The action that a run performs, and the page that it leaves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ActionRun {
+    pub id: String,
+    pub label: String,
+    /// Among the person's files, written at the end of the run.
+    pub page: String,
 }
 
 /// A chunk that retrieval supplied to a run.

@@ -24,6 +24,12 @@ impl Hash {
         Self(*hasher.finalize().as_bytes())
     }
 
+    /// The same under a key: nobody makes it who does not have the key.
+    #[must_use]
+    pub fn keyed(&self, key: &[u8; 32]) -> Self {
+        Self(*blake3::keyed_hash(key, &self.0).as_bytes())
+    }
+
     pub fn from_hex(text: &str) -> Option<Self> {
         blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
     }

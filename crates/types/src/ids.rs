@@ -143,6 +143,66 @@ name_ids! {
     ThreadId = "thread";
 }
 
+/// A job: the name of its file, or `action:<id>` and `system:<name>` for jobs without one.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(std::sync::Arc<str>);
+
+/// Where a job comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobKind {
+    /// A file among the jobs of a vault.
+    File,
+    /// `schedule:` of an action.
+    Action,
+    /// The config.
+    System,
+}
+
+impl JobId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn kind(&self) -> JobKind {
+        match self.0.split_once(':') {
+            None => JobKind::File,
+            Some(("action", _)) => JobKind::Action,
+            Some(_) => JobKind::System,
+        }
+    }
+
+    /// Without what says where it comes from.
+    pub fn name(&self) -> &str {
+        self.0.split_once(':').map_or(&self.0, |(_, name)| name)
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JobId({})", self.0)
+    }
+}
+
+impl FromStr for JobId {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let name = text.strip_prefix("action:").or_else(|| text.strip_prefix("system:"));
+        if is_name(name.unwrap_or(text)) {
+            Ok(Self(text.into()))
+        } else {
+            Err(IdError::NotAName { kind: "job" })
+        }
+    }
+}
+
+string_serde!(JobId, |id, serializer| serializer.serialize_str(&id.0));
+
 /// Names become folder names, so only what is a plain, portable folder name is one.
 fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -198,6 +258,26 @@ pub enum Author {
     Person(PersonId),
     Agent(AgentId),
     System,
+}
+
+impl Author {
+    /// `person`, `agent` or `system`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Person(_) => "person",
+            Self::Agent(_) => "agent",
+            Self::System => "system",
+        }
+    }
+
+    /// Who of that kind; the system goes by the program's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Person(person) => person.as_str(),
+            Self::Agent(agent) => agent.as_str(),
+            Self::System => "onyx",
+        }
+    }
 }
 
 impl fmt::Display for Author {

@@ -5,8 +5,10 @@
 
 mod approver;
 mod authority;
+mod call;
 mod cancel;
 mod clock;
+mod context;
 mod entity;
 mod error;
 mod event;
@@ -17,46 +19,60 @@ mod limits;
 mod message;
 mod mint;
 mod model;
+mod names;
+mod not_yet;
 mod origin;
 mod pauses;
 mod schema;
 mod scope;
 mod slug;
+mod target;
 mod tokens;
 mod tool;
 mod turn;
 mod turn_codec;
 mod turn_quick;
 mod usage;
+mod visible;
+mod zone;
 
-pub use approver::Approver;
+pub use approver::{Approver, ApproverKind};
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
+pub use call::{
+    CallChange, CallLabel, CallReport, CallState, CallTarget, CallTargetKind, LineCounts,
+    Rehearsal, Verb,
+};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
+pub use context::ContextMark;
 pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use error::{ErrorCode, Fault};
-pub use event::{ContextPiece, Envelope, Event, StatusCode};
+pub use event::{ActionRun, ContextPiece, Envelope, Event, StatusCode};
 pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
-    AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,
-    SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
+    AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, JobId, JobKind, LaneId,
+    PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
 };
 pub use limits::Limits;
 pub use message::{Block, Message, Role};
 pub use mint::Mint;
 pub use model::{
-    CallsAtOnce, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure,
-    ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
+    CallsAtOnce, Embedded, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent,
+    ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, TokenVectors,
+    ToolChoice, ToolUse,
 };
+pub use names::{ModelId, NotAToolName, ToolName};
+pub use not_yet::{NOT_YET, NotYet, NotYetAt, NotYetView, not_yet};
 pub use origin::{MatchType, Origin};
 pub use pauses::Pauses;
 pub use scope::{Scope, ScopeSet};
 pub use slug::slug;
+pub use target::{Address, HomePath, PlanTarget, Target};
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
-    Answer, Artifact, Consent, FileChange, Plan, Preview, Proposal, Schema, Spending, Target,
-    ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
+    Answer, Artifact, AsksFor, Capability, Consent, FileChange, Plan, Preview, Proposal, Schema,
+    Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
     AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,
@@ -64,3 +80,5 @@ pub use turn::{
     UnknownTurn, UserContent, UserPart, UserTurn, View,
 };
 pub use usage::Usage;
+pub use visible::{VisiblePieces, serialize_visible, visible, visible_json, visible_line};
+pub use zone::{UnknownZone, Zone, Zones};

@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{ApproverKind, Plan, ToolEffect};
+
 /// What one run may use. Meeting a limit ends the run and keeps what was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -28,6 +30,9 @@ pub struct Limits {
     pub draft_days: u32,
     /// Files and folders of the vault that count as instructions beside those that always do.
     pub protected: Vec<String>,
+    /// The effects that people beside the owner may approve for themselves. What has any other
+    /// effect waits for the owner.
+    pub members_may_approve: Vec<ToolEffect>,
 }
 
 impl Default for Limits {
@@ -46,11 +51,24 @@ impl Default for Limits {
             confirm_seconds: 300,
             draft_days: 14,
             protected: Vec::new(),
+            members_may_approve: vec![ToolEffect::Write, ToolEffect::Destroy],
         }
     }
 }
 
 impl Limits {
+    /// Whether somebody may approve such a plan of their own. A plan that only asks them reads, and
+    /// answering is always theirs.
+    pub fn may_approve(&self, kind: ApproverKind, plan: &Plan) -> bool {
+        let is_theirs = |effect: &ToolEffect| {
+            *effect == ToolEffect::Read || self.members_may_approve.contains(effect)
+        };
+        match kind {
+            ApproverKind::Owner => true,
+            ApproverKind::Member => !plan.effects.is_empty() && plan.effects.iter().all(is_theirs),
+        }
+    }
+
     pub const fn run_time(&self) -> Duration {
         Duration::from_secs(self.max_run_seconds)
     }

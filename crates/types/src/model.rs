@@ -26,10 +26,44 @@ pub trait Embedder: Send + Sync {
     fn identity(&self) -> EmbedderIdentity;
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>>;
 
+    /// Does `embed_tokens` give the vectors of tokens?
+    fn gives_tokens(&self) -> bool {
+        false
+    }
+
+    /// The vector of each text, and where the model gives them those of its tokens.
+    fn embed_tokens(
+        &self,
+        texts: Vec<String>,
+    ) -> BoxFuture<'_, Result<Vec<Embedded>, ModelFailure>> {
+        let vectors = self.embed(texts);
+        Box::pin(async move {
+            let whole = |vector| Embedded { vector, tokens: None };
+            Ok(vectors.await?.into_iter().map(whole).collect())
+        })
+    }
+
     /// How many tokens the model makes of a text, where that can be told without asking it.
     fn tokens_in(&self, _text: &str) -> Option<usize> {
         None
     }
+}
+
+/// What an embedder makes of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embedded {
+    pub vector: Vec<f32>,
+    /// `None`: the model does not give them.
+    pub tokens: Option<TokenVectors>,
+}
+
+/// A vector for each token of a text, but for those that are only marks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenVectors {
+    /// The word that each token is of, as the model reads it.
+    pub words: Vec<String>,
+    /// One vector after the other; only their directions count.
+    pub values: Vec<i8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::{
-    AgentId, BatchId, ChannelId, CredentialId, DraftId, PersonId, RunId, SessionId, SpaceId,
+    AgentId, BatchId, ChannelId, CredentialId, DraftId, JobId, PersonId, RunId, SessionId, SpaceId,
     ThreadId, Timestamp, Turn, TurnId,
 };
 
@@ -31,6 +31,7 @@ schemas! {
     {"type": "string", "format": "uuid"}: SessionId TurnId RunId DraftId CredentialId BatchId;
     {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}:
         PersonId AgentId SpaceId ChannelId ThreadId;
+    {"type": "string", "pattern": "^((action|system):)?[a-z0-9][a-z0-9_-]{0,63}$"}: JobId;
     {"type": "string", "format": "date-time"}: Timestamp;
     {
         "type": "object",

@@ -7,21 +7,51 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{DraftId, Hash, Origin, ToolEffect, ToolUseId, Usage, estimate_tokens};
+use crate::{
+    AgentId, CallReport, CallState, DraftId, Hash, HomePath, ModelId, Origin, PlanTarget, Target,
+    ToolEffect, ToolName, ToolUseId, Usage, estimate_tokens,
+};
 
 /// What a tool is: its name, what it takes, how it usually behaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    pub name: String,
-    pub group: &'static str,
+    pub name: ToolName,
+    pub group: String,
     pub description: String,
-    /// JSON Schema of the arguments, made from the Rust type.
+    /// JSON Schema of the arguments; of our own tools made from the Rust type.
     pub input_schema: Schema,
     /// The usual effect; a call's plan decides, this only says whether calls may run in parallel.
     pub usual_effect: ToolEffect,
     /// Polling tools may be called with equal arguments any number of times.
     pub repeats: bool,
     pub timeout: Duration,
+    /// What it cannot work without. Where one of these is missing it is not offered and does not
+    /// run.
+    pub needs: Vec<Capability>,
+    /// The only agents it is there for, whatever their policies allow; `None`: any agent.
+    pub agents: Option<Vec<AgentId>>,
+}
+
+/// What a tool cannot work without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Capability {
+    /// A sandbox in which commands run.
+    Commands,
+    /// A git repository in the person's vault.
+    Repository,
+    Docker,
+    /// A space of the person's.
+    Spaces,
+    /// A search engine for the web.
+    SearchEngine,
+    /// Another agent to ask.
+    OtherAgents,
+    /// Another conversation of the person's.
+    OtherSessions,
+    /// More than one model.
+    Models,
+    /// A job of the person's.
+    Jobs,
 }
 
 /// A JSON Schema that is sent again and again: its text is written and weighed once.
@@ -94,7 +124,7 @@ pub struct ToolOffer {
 impl ToolSpec {
     pub fn offer(&self) -> ToolOffer {
         ToolOffer {
-            name: self.name.clone(),
+            name: self.name.to_string(),
             description: self.description.clone(),
             input_schema: self.input_schema.clone(),
         }
@@ -112,11 +142,11 @@ pub struct ToolCall {
 /// What a call would do, worked out without doing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    pub tool: String,
+    pub tool: ToolName,
     pub arguments: Value,
     /// Never empty: a call that does nothing reads.
     pub effects: Vec<ToolEffect>,
-    pub targets: Vec<Target>,
+    pub targets: Vec<PlanTarget>,
     /// One human line, secrets masked.
     pub summary: String,
     pub preview: Preview,
@@ -134,7 +164,7 @@ pub struct Plan {
 impl Plan {
     /// A call with one effect and nothing more to say of it.
     pub fn new(
-        tool: impl Into<String>,
+        tool: impl Into<ToolName>,
         arguments: Value,
         effect: ToolEffect,
         summary: impl Into<String>,
@@ -159,12 +189,37 @@ impl Plan {
         self
     }
 
+    /// Whether a person says yes to it, or answers it.
+    pub fn asks_for(&self) -> AsksFor {
+        if self.consent == Consent::Person && self.strictest() == ToolEffect::Read {
+            AsksFor::Answer
+        } else {
+            AsksFor::Approval
+        }
+    }
+
     pub fn strictest(&self) -> ToolEffect {
         self.effects.iter().copied().max().unwrap_or(ToolEffect::Execute)
     }
 
-    pub fn target(&self, name: &str) -> Option<&Target> {
-        self.targets.iter().find(|target| target.name == name)
+    /// The target as this plan has it.
+    pub fn target(&self, target: &Target) -> Option<&PlanTarget> {
+        self.targets.iter().find(|own| own.target.is(target))
+    }
+
+    /// Are these its targets, holding what they held then?
+    pub fn has_targets(&self, targets: &[PlanTarget]) -> bool {
+        let same = |(own, other): (&PlanTarget, &PlanTarget)| {
+            own.target.is(&other.target)
+                && (own.base, own.instruction) == (other.base, other.instruction)
+        };
+        self.targets.len() == targets.len() && self.targets.iter().zip(targets).all(same)
+    }
+
+    /// What a file held when the plan was made; `None` also where it is none of the targets.
+    pub fn base_of(&self, file: &HomePath) -> Option<Hash> {
+        let own = self.targets.iter().find(|own| own.target.file().as_ref() == Some(file));
+        own.and_then(|own| own.base)
     }
 
     /// Stands for exactly what will happen: the call, what it does, what it builds on. How it is
@@ -194,8 +249,7 @@ pub enum Consent {
 /// What a plan makes of one of its targets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// The target's name.
-    pub target: String,
+    pub target: HomePath,
     /// What the file holds afterwards; none: it is gone.
     pub after: Option<String>,
     /// What the content is to be taken for, beside the taint of the run that wrote it.
@@ -208,24 +262,25 @@ impl FileChange {
     }
 }
 
-/// Something a plan touches, and what it held when the plan was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
-    /// A storage key, an address, a command.
-    pub name: String,
-    /// Hash of the content the plan builds on; none when it did not exist.
-    pub base: Option<Hash>,
-    /// Files that steer agents: writing them under taint needs a person.
-    pub instruction: bool,
-}
-
-/// What a person is shown before deciding.
+/// What a person is shown before deciding. Whatever leaves the process of it is visible, also what
+/// was kept before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Preview {
     None,
-    Text { text: String },
-    Diff { path: String, unified: String },
+    Text {
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        text: String,
+    },
+    Diff {
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        path: String,
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        unified: String,
+    },
 }
 
 /// What came of a tool call.
@@ -236,6 +291,7 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// One human line.
     pub summary: String,
+    pub report: CallReport,
     /// Where the output's content came from; decides the run's taint.
     pub origin: Origin,
     /// What was left for a person to decide.
@@ -244,7 +300,7 @@ pub struct ToolOutcome {
     pub proposes: Option<Box<Plan>>,
     pub artifact: Option<Artifact>,
     /// The run goes on with this model.
-    pub model: Option<String>,
+    pub model: Option<ModelId>,
     pub spent: Option<Box<Spending>>,
     pub duration: Duration,
 }
@@ -264,6 +320,7 @@ impl ToolOutcome {
             output: output.into(),
             is_error: false,
             summary: summary.into(),
+            report: CallReport::default(),
             origin: Origin::Person,
             draft: None,
             proposes: None,
@@ -276,7 +333,15 @@ impl ToolOutcome {
 
     pub fn error(output: impl Into<String>) -> Self {
         let output = output.into();
-        Self { is_error: true, summary: output.clone(), ..Self::ok(output, "") }
+        let report = CallReport { state: CallState::Failed, ..CallReport::default() };
+        Self { is_error: true, summary: output.clone(), report, ..Self::ok(output, "") }
+    }
+
+    /// Somebody said no, and nothing was done.
+    #[must_use]
+    pub fn refused(mut self) -> Self {
+        self.report.state = CallState::Refused;
+        self
     }
 
     #[must_use]
@@ -293,9 +358,21 @@ pub struct Proposal {
     pub tool: String,
     pub summary: String,
     pub preview: Preview,
+    pub asks_for: AsksFor,
     pub answer: Answer,
     /// Drafts that it stands in the place of.
     pub replaces: Vec<DraftId>,
+}
+
+/// What a draft wants of a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AsksFor {
+    /// A yes or a no to what it would do.
+    #[default]
+    Approval,
+    /// Words: it is a question.
+    Answer,
 }
 
 /// When a person's decision on a draft is expected.

@@ -3,7 +3,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    AgentId, Author, DraftId, Fault, LaneId, Origin, RunId, Timestamp, ToolUseId, TurnId, Usage,
+    ActionRun, AgentId, Author, CallReport, ContextMark, DraftId, Fault, LaneId, Origin, RunId,
+    Timestamp, ToolUseId, TurnId, Usage,
 };
 
 /// One record of a session's log. What a newer Onyx added survives a round trip through an older
@@ -52,6 +53,9 @@ pub struct UserTurn {
     /// The untrusted block exactly as it was sent, replayed byte-equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// What stands where in `context`. Logs from before have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<ContextMark>,
     /// The sender's own name for the message: what comes twice under one name was said once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -62,7 +66,8 @@ pub struct UserTurn {
 
 impl From<UserContent> for UserTurn {
     fn from(content: UserContent) -> Self {
-        Self { content, view: None, context: None, client_id: None, withdrawn: false }
+        let (view, context, client_id) = (None, None, None);
+        Self { content, view, context, pieces: Vec::new(), client_id, withdrawn: false }
     }
 }
 
@@ -183,6 +188,17 @@ pub struct ToolResultTurn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_id: Option<DraftId>,
     pub duration_ms: u64,
+    /// What came of the call, for people. Logs from before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<CallReport>,
+}
+
+impl ToolResultTurn {
+    /// What came of the call, as far as the log tells it.
+    pub fn known_report(&self) -> CallReport {
+        let from_before = || CallReport::from_before(self.is_error, self.draft_id.is_some());
+        self.report.clone().unwrap_or_else(from_before)
+    }
 }
 
 /// What a person decided on a draft of this session.
@@ -256,6 +272,8 @@ pub struct RunStart {
     pub agents: Vec<AgentId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<ActionRun>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

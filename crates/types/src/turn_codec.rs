@@ -14,13 +14,13 @@ use crate::{Author, LaneId, Origin, RunId, Timestamp, TurnId};
 
 /// For each known type: its name, and the fields that are its own (the rest is `extra`).
 const KINDS: &[(&str, &[&str])] = &[
-    ("user", &["content", "view", "context", "client_id", "withdrawn"]),
+    ("user", &["content", "view", "context", "pieces", "client_id", "withdrawn"]),
     ("reasoning", &["model", "data"]),
     ("assistant_text", &["content", "status", "model", "provider_data"]),
     ("tool_call", &["tool_use_id", "tool_name", "input", "provider_data"]),
-    ("tool_result", &["tool_use_id", "output", "is_error", "draft_id", "duration_ms"]),
+    ("tool_result", &["tool_use_id", "output", "is_error", "draft_id", "duration_ms", "report"]),
     ("decision", &["draft_id", "state", "reason", "output"]),
-    ("run_start", &["agents", "model"]),
+    ("run_start", &["agents", "model", "action"]),
     ("run_end", &["status", "usage", "cost", "model", "error"]),
     ("summary", &["content", "replaces"]),
 ];

@@ -9,9 +9,9 @@ import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore, type State } from '../store/state';
 import { Ask, Confirm } from '../ui/Modal';
 import { Menu } from '../ui/Menu';
-import { ErrorLine } from '../ui/page';
+import { Empty, ErrorLine } from '../ui/page';
 import { COMPANION } from '../rail/useRail';
-import { OUTPUT } from '../shell/links';
+import { OUTPUT, titleIn, turnsOf } from '../shell/links';
 import { Header } from '../shell/Header';
 import { Answering } from './Answering';
 import { Composer } from './Composer';
@@ -75,14 +75,14 @@ function Chat({ id }: { id: string }) {
     setFound(undefined);
   };
   const send = (content: UserContent, model?: string) => void say({ content, sessionId: id, agent, model });
-  const title = session?.title ?? session?.preview ?? 'Chat';
+  const title = useStore((state) => titleIn(state, id));
   const isToRead = session?.origin === 'agent_editor';
   return (
     <>
       <Header title={title}>
         <TaintMark sessionId={id} />
         {session && session.agents.length > 1 && <Several agents={session.agents} />}
-        {session && <span className="meta hidden sm:inline">{turnCount(session)}</span>}
+        {session && session.messageCount > 0 && <span className="meta hidden sm:inline">{turnsOf(session)}</span>}
         <button
           type="button"
           className="icon-btn"
@@ -98,7 +98,16 @@ function Chat({ id }: { id: string }) {
       {phase === 'failed' && fault ? (
         <div className="flex-1 px-4 py-6 md:px-6">
           <div className="mx-auto max-w-[760px]">
-            <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(id) }} />
+            {fault.code === 'not_found' || fault.code === 'invalid_request' ? (
+              <Empty>
+                There is no such chat.{' '}
+                <Link to="/chat" className="text-accent underline underline-offset-3">
+                  Start a new one
+                </Link>
+              </Empty>
+            ) : (
+              <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(id) }} />
+            )}
           </div>
         </div>
       ) : phase === 'ready' || begun ? (
@@ -162,7 +171,6 @@ function Several({ agents }: { agents: string[] }) {
   );
 }
 
-const turnCount = (session: Session) => `${session.messageCount} ${session.messageCount === 1 ? 'turn' : 'turns'}`;
 
 const AGENT = 'onyx.agent';
 

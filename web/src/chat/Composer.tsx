@@ -2,9 +2,11 @@ import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type 
 import { ArrowUp, FileText, Paperclip, Square, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { stop } from '../store/actions';
+import { questionIn } from '../store/drafts';
 import { keep, readKept } from '../store/kept';
 import { usePreferences } from '../store/preferences';
 import { toast, useStore } from '../store/state';
+import { isTouch } from '../ui/keyboard';
 import { Menu } from '../ui/Menu';
 import type { Density } from './density';
 import { Gauge } from './Gauge';
@@ -57,6 +59,7 @@ export function Composer({
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
+  const asked = useStore((state) => questionIn(state, sessionId) !== undefined);
   const agents = useStore((state) => state.status?.agents);
   const { delivery: preferred, sendWith } = usePreferences();
   const isPage = density === 'page';
@@ -104,7 +107,8 @@ export function Composer({
     // Enter that ends a composition chooses a word; it does not send.
     if (event.key !== 'Enter' || event.nativeEvent.isComposing || event.keyCode === 229 || event.shiftKey) return;
     const mod = event.metaKey || event.ctrlKey;
-    if (sendWith === 'mod-enter' && !mod) return;
+    // A keyboard on the screen has no other key for a new line.
+    if ((sendWith === 'mod-enter' || isTouch()) && !mod) return;
     event.preventDefault();
     void send();
   };
@@ -162,11 +166,13 @@ export function Composer({
         dir="auto"
         aria-label={`Message ${name}`}
         placeholder={
-          running
-            ? delivery === 'steer'
-              ? `Steer ${name}`
-              : 'Queue a message'
-            : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)
+          asked
+            ? `Answer ${name}`
+            : running
+              ? delivery === 'steer'
+                ? `Steer ${name}`
+                : 'Queue a message'
+              : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)
         }
         className="block max-h-[40vh] min-h-8 w-full resize-none bg-transparent px-1 pt-0.5 pb-1.5 text-[16px] leading-6 outline-none placeholder:text-dim md:text-body"
         value={text}
@@ -174,7 +180,7 @@ export function Composer({
         onSelect={named.onCaret}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
-        enterKeyHint="send"
+        enterKeyHint={isTouch() ? 'enter' : 'send'}
         {...named.field}
       />
       <div className="mt-1 flex items-center gap-2">

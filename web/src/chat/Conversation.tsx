@@ -2,6 +2,8 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { ArrowDown } from 'lucide-react';
 import { Virtualizer, type VirtualizerHandle } from 'virtua';
 import { loadOlder } from '../store/client';
+import { GivenHosts, hostsIn } from '../markdown/given';
+import { textOf, type Message } from '../store/messages';
 import { useStore } from '../store/state';
 import { SurfaceProvider, type Density, type Surface } from './density';
 import { Turn } from './Turn';
@@ -52,6 +54,7 @@ export function Conversation({
     () => ({ density, again, latest, takeBack, retrieved }),
     [density, again, latest, takeBack, retrieved],
   );
+  const given = useMemo(() => givenHosts(messages), [own, sessionId]);
   useLayoutEffect(() => {
     following.current = true;
     setAway(false);
@@ -121,7 +124,9 @@ export function Conversation({
             {(message, index) => (
               <div key={message.id} className="pb-5">
                 <SurfaceProvider value={surface}>
-                  <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
+                  <GivenHosts value={given}>
+                    <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
+                  </GivenHosts>
                 </SurfaceProvider>
               </div>
             )}
@@ -142,4 +147,9 @@ export function Conversation({
       )}
     </div>
   );
+}
+
+/** The hosts that the person wrote in this conversation. */
+function givenHosts(messages: Message[]): ReadonlySet<string> {
+  return hostsIn(messages.flatMap((message) => (message.kind === 'words' ? [textOf(message.content)] : [])));
 }

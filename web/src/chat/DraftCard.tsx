@@ -7,6 +7,7 @@ import { useStore, type SentVerdict, type Verdict } from '../store/state';
 import { titleOf } from '../shell/links';
 import { ago, fullTime } from '../ui/time';
 import { useSurface } from './density';
+import { Diff } from './Diff';
 import { nextOpenCard, useDecisionKeys } from './decisionKeys';
 
 const DECIDED: Record<string, string> = {
@@ -49,9 +50,9 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
     // The button that was pressed is gone now; without this the focus would fall to the page.
     if (held) (nextOpenCard(card.current) ?? card.current)?.focus();
   };
-  const asks = draft?.tool === 'ask_person';
+  const asks = draft?.asksFor === 'answer';
   useDecisionKeys(card, {
-    a: () => !asks && !busy && void answer({ decision: 'approve' }),
+    a: () => !asks && !busy && !draft?.needsOwner && void answer({ decision: 'approve' }),
     r: () => !busy && setRejecting(true),
   });
   if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">This draft no longer exists.</div>;
@@ -69,11 +70,11 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
     >
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
         <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">
-          {draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}
+          {asks && draft.preview.kind === 'text' ? draft.preview.text : draft.summary}
         </Title>
         <About draft={draft} inChat={inChat} />
       </header>
-      <PreviewOf preview={draft.preview} />
+      {!asks && <PreviewOf preview={draft.preview} />}
       <footer
         className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? `sticky -bottom-4 ${density === 'page' ? 'md:-bottom-6' : ''}` : ''}`}
       >
@@ -97,15 +98,19 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
         )}
         {open && !rejecting && !asks && (
           <>
-            <button
-              type="button"
-              className="btn btn-primary"
-              disabled={busy}
-              onClick={() => void answer({ decision: 'approve' })}
-            >
-              Approve
-            </button>
-            {draft.effect === 'reach' && (
+            {draft.needsOwner ? (
+              <span>Only the owner of this home can approve this.</span>
+            ) : (
+              <button
+                type="button"
+                className="btn btn-primary"
+                disabled={busy}
+                onClick={() => void answer({ decision: 'approve' })}
+              >
+                Approve
+              </button>
+            )}
+            {draft.effect === 'reach' && !draft.needsOwner && (
               <button
                 type="button"
                 className="btn"
@@ -120,7 +125,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
               Reject
             </button>
             <span className="hidden gap-2 md:flex" aria-hidden>
-              <kbd className="kbd">A</kbd>
+              {!draft.needsOwner && <kbd className="kbd">A</kbd>}
               <kbd className="kbd">R</kbd>
             </span>
             {draft.state === 'stale' && (
@@ -136,20 +141,11 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   );
 }
 
-/** How many lines change is said beside the title. */
-const COUNTS = / \+\d+ [−-]\d+$/;
-
 function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
   const session = useStore((state) => (draft.sessionId ? state.sessions[draft.sessionId] : undefined));
   const agent = useStore((state) => state.status?.agents.find((one) => one.id === draft.agent)?.name ?? draft.agent);
-  const { added, removed } = changed(draft.preview);
   return (
     <span className="meta flex min-w-0 flex-wrap items-baseline gap-x-1.5">
-      {added + removed > 0 && (
-        <span className="tabular-nums">
-          +{added} −{removed}
-        </span>
-      )}
       {agent && <span>{agent}</span>}
       {draft.effect && EFFECTS[draft.effect] && <span className="text-warn">{EFFECTS[draft.effect]}</span>}
       {draft.instruction && <span className="text-warn">changes agent instructions</span>}
@@ -167,6 +163,8 @@ function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
 function Decided({ draft }: { draft: Draft }) {
   const me = useStore((state) => state.me?.person);
   const by = draft.decidedBy && (draft.decidedBy === me ? 'by you' : `already decided by ${draft.decidedBy}`);
+  if (draft.asksFor === 'answer' && draft.state === 'applied')
+    return <span role="status">{`You answered: ${draft.output ?? draft.reason ?? ''}`}</span>;
   return (
     <span role="status">
       {[DECIDED[draft.state] ?? draft.state, by, draft.reason && `“${draft.reason}”`, draft.output]
@@ -256,22 +254,6 @@ function Words({
   );
 }
 
-const KINDS: [RegExp, string][] = [
-  [/^(\+\+\+|---) /, 'hidden'],
-  [/^@@/, 'hunk'],
-  [/^\+/, 'add'],
-  [/^-/, 'del'],
-];
-const kindOf = (line: string) => KINDS.find(([start]) => start.test(line))?.[1];
-
-function changed(preview: Preview): { added: number; removed: number } {
-  const kinds = preview.kind === 'diff' ? preview.unified.split('\n').map(kindOf) : [];
-  return {
-    added: kinds.filter((kind) => kind === 'add').length,
-    removed: kinds.filter((kind) => kind === 'del').length,
-  };
-}
-
 function PreviewOf({ preview }: { preview: Preview }) {
   if (preview.kind === 'none') return null;
   if (preview.kind === 'text') {
@@ -287,19 +269,4 @@ function PreviewOf({ preview }: { preview: Preview }) {
     );
   }
   return <Diff unified={preview.unified} label={`Change to ${preview.path}`} />;
-}
-
-export function Diff({ unified, label }: { unified: string; label: string }) {
-  return (
-    <div className="diff border-t border-line" tabIndex={0} role="group" aria-label={label}>
-      {unified
-        .replace(/\n$/, '')
-        .split('\n')
-        .map((line, index) => (
-          <div key={index} className={kindOf(line)}>
-            {line || ' '}
-          </div>
-        ))}
-    </div>
-  );
 }

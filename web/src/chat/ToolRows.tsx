@@ -2,19 +2,22 @@ import { memo, useState } from 'react';
 import { ChevronRight } from 'lucide-react';
 import type { ToolStep } from '../store/messages';
 import { duration } from '../ui/time';
-import { Diff } from './DraftCard';
-import { changeOf, counts, describe } from './describe';
+import { Diff } from './Diff';
+import { useStore } from '../store/state';
+import { changedLines, describe, stateOf, type StepState } from './describe';
 
 /** How many steps are shown before they fold into one line. */
 const FEW = 3;
 
 /** The steps an agent took: a short ledger, or one line that opens to the whole timeline. */
-export const ToolRows = memo(function ToolRows({ steps, live }: { steps: ToolStep[]; live: boolean }) {
+export const ToolRows = memo(function ToolRows({ steps: all, live }: { steps: ToolStep[]; live: boolean }) {
   const [open, setOpen] = useState(false);
+  const steps = all.filter((step) => !hasCard(step));
   const folded = !live && steps.length > FEW;
   const shown = folded && !open ? [] : live && !open ? steps.slice(-FEW) : steps;
   const hidden = steps.length - shown.length;
   const failed = steps.filter((step) => step.ok === false).length;
+  if (steps.length === 0) return null;
   return (
     <div className="steps">
       {(folded || (live && steps.length > FEW)) && (
@@ -32,7 +35,7 @@ export const ToolRows = memo(function ToolRows({ steps, live }: { steps: ToolSte
           {!live && (
             <span className="what">
               {steps
-                .map((step) => describe(step).verb)
+                .map((step) => step.label.verb.did)
                 .filter(unique)
                 .join(', ')}
             </span>
@@ -56,29 +59,46 @@ export const ToolRows = memo(function ToolRows({ steps, live }: { steps: ToolSte
   );
 });
 
+/** A question to the person is shown by its card alone. */
+const hasCard = ({ label, report, draftId }: ToolStep) =>
+  label.target?.kind === 'person' && (draftId !== undefined || report === undefined);
+
 const unique = (value: string, index: number, all: string[]) => all.indexOf(value) === index;
+
+const TONES: Partial<Record<StepState, string>> = {
+  wants: 'text-warn!',
+  refused: 'text-warn!',
+  failed: 'text-danger!',
+};
 
 function Row({ step }: { step: ToolStep }) {
   const [open, setOpen] = useState(false);
-  const { verb, what } = describe(step);
-  const changed = counts(step);
-  const running = step.ok === undefined;
+  const draft = useStore(({ drafts }) =>
+    step.draftId
+      ? drafts[step.draftId]
+      : step.report
+        ? undefined
+        : Object.values(drafts).find((one) => one.toolUseId === step.toolUseId),
+  );
+  const state = stateOf(step, draft);
+  const { verb, what } = describe(step, state);
+  const changed = state === 'refused' || state === 'failed' ? undefined : changedLines(step);
   return (
     <>
       <button type="button" className="step" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <b>{verb}</b>
+        <b className={TONES[state]}>{verb}</b>
         <span className="what" title={what}>
           {what}
         </span>
         {changed && (
           <span className="shrink-0">
-            <span className="text-ok-text">{changed.added}</span> <span className="text-danger">{changed.removed}</span>
+            <span className="text-ok-text">+{changed.added}</span>{' '}
+            <span className="text-danger">−{changed.removed}</span>
           </span>
         )}
         <span className="tail">
-          {running && <span className="dot dot-run inline-block" aria-label="running" role="img" />}
-          {step.ok === false && <span className="text-danger">failed</span>}
-          {step.ok && step.durationMs !== undefined && duration(step.durationMs)}
+          {state === 'doing' && <span className="dot dot-run inline-block" aria-label="running" role="img" />}
+          {state === 'did' && step.durationMs !== undefined && duration(step.durationMs)}
         </span>
       </button>
       {open && <Details step={step} />}
@@ -87,8 +107,8 @@ function Row({ step }: { step: ToolStep }) {
 }
 
 function Details({ step }: { step: ToolStep }) {
-  const change = changeOf(step);
-  if (change && step.ok !== false) return <Diff unified={change} label={`Change to ${describe(step).what}`} />;
+  const { change, subject } = step.label;
+  if (change && step.ok !== false) return <Diff unified={change.unified} label={`Change to ${subject}`} />;
   return (
     <div>
       <pre className="output" tabIndex={0} aria-label="Arguments">

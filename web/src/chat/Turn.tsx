@@ -1,4 +1,5 @@
 import { memo, useState, type CSSProperties, type ReactNode } from 'react';
+import { Link } from '@tanstack/react-router';
 import { Brain, Clock, RotateCw, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { Citations } from '../markdown/citations';
@@ -223,15 +224,35 @@ const ENDINGS: Partial<Record<Answer['state'], string>> = {
   awaiting_client: 'Waiting for the client’s tool',
 };
 
+/** What is mended where providers are set up. */
+const OF_PROVIDERS = new Set<string>([
+  'provider_auth',
+  'provider_rate_limited',
+  'provider_overloaded',
+  'provider_unavailable',
+  'provider_timeout',
+  'model_not_found',
+]);
+
 function Ending({ answer, isLast }: { answer: Answer; isLast: boolean }) {
   const { again, latest } = useSurface();
+  const owner = useStore((state) => state.me?.role !== 'member');
   const { asked } = answer;
   const retry =
     again && asked && (isLast || asked === latest)
       ? { label: 'Try again', run: () => again(asked, answer.agent) }
       : undefined;
   const text = ENDINGS[answer.state];
-  if (answer.error && answer.state !== 'cancelled') return <ErrorLine fault={answer.error} action={retry} />;
+  if (answer.error && answer.state !== 'cancelled')
+    return (
+      <ErrorLine fault={answer.error} action={retry}>
+        {owner && OF_PROVIDERS.has(answer.error.code) && (
+          <Link to="/settings/$section" params={{ section: 'providers' }} className="text-accent underline underline-offset-3">
+            Provider settings
+          </Link>
+        )}
+      </ErrorLine>
+    );
   if (!text) return null;
   return (
     <p className="mt-2 text-meta text-dim">

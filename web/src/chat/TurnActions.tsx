@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
+import type { Draft } from '@onyx/sdk';
 import { BookOpenText, Copy, GitFork, MoreHorizontal, Pencil, RefreshCw, Undo2 } from 'lucide-react';
 import { fork, say, undoRun } from '../store/actions';
 import { answerText, textOf, type Answer, type Words } from '../store/messages';
@@ -84,6 +85,9 @@ function Editor({ words, sessionId, close }: { words: Words; sessionId: string; 
   );
 }
 
+/** What undoing a run may take back. */
+const changes = (effect: Draft['effect'] | null) => effect === 'write' || effect === 'destroy' || effect === 'execute';
+
 export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; sessionId: string; isLast: boolean }) {
   const navigate = useNavigate();
   const busy = useBusy(sessionId);
@@ -101,7 +105,8 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
     if (session) await navigate({ to: '/chat/$id', params: { id: session.id } });
   };
   const wrote = answer.parts.some(
-    (part) => part.kind === 'tools' && part.steps.some((step) => /write|edit|delete/.test(step.tool)),
+    (part) =>
+      part.kind === 'tools' && part.steps.some(({ report }) => report?.state === 'done' && changes(report.effect)),
   );
   const { usage, runId } = answer;
   const more = [

@@ -3,6 +3,7 @@ import type { Token, Tokens } from 'marked';
 import { cut, placeOf, useCitation } from './citations';
 import type { MathToken } from './lex';
 import { isInlineImage, safeLink } from './links';
+import { Outside } from './Outside';
 
 const Formula = lazy(() => import('./Formula'));
 
@@ -62,12 +63,12 @@ function Link({ token }: { token: Tokens.Link }) {
   if (!link) return <span title={token.href}>{token.raw}</span>;
   const says = token.text.includes(link.host);
   return (
-    <a href={link.href} target="_blank" rel="noopener noreferrer nofollow" title={link.href}>
+    <Outside link={link}>
       <InLink value={true}>
         <Inline tokens={token.tokens} />
       </InLink>
       {!says && <span className="host"> {link.host}</span>}
-    </a>
+    </Outside>
   );
 }
 
@@ -77,9 +78,9 @@ function Image({ token }: { token: Tokens.Image }) {
   const link = safeLink(token.href);
   if (!link) return token.raw;
   return (
-    <a className="remote-image" href={link.href} target="_blank" rel="noopener noreferrer nofollow" title={link.href}>
+    <Outside className="remote-image" link={link}>
       Image{token.text ? `: ${token.text}` : ''} <span className="host">{link.host}</span>
-    </a>
+    </Outside>
   );
 }
 

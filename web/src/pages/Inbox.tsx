@@ -4,8 +4,10 @@ import type { Draft } from '@onyx/sdk';
 import { openCards } from '../chat/decisionKeys';
 import { DraftCard, isOpen } from '../chat/DraftCard';
 import { decide, refreshDrafts } from '../store/drafts';
+import { useJobs } from '../store/jobs';
 import { toast, useStore } from '../store/state';
 import { isWriting } from '../ui/keyboard';
+import { WaitingJob } from './jobs/WaitingJob';
 import { Confirm } from '../ui/Modal';
 import { Empty, ErrorLine, Page, Skeletons } from '../ui/page';
 
@@ -26,6 +28,9 @@ export function InboxPage() {
     tab === 'waiting'
       ? settled.flatMap((id) => drafts[id] ?? [])
       : newest(Object.values(drafts).filter((draft) => !isOpen(draft)));
+  const all = useJobs((state) => state.jobs);
+  const jobs = useMemo(() => all.filter((job) => job.state === 'waiting'), [all]);
+  const count = waiting.length + jobs.length;
   useMovingByKeys();
   return (
     <Page
@@ -41,18 +46,19 @@ export function InboxPage() {
               className={`h-8 max-md:h-11 ${tab === name ? 'font-semibold' : 'text-dim'}`}
               onClick={() => setTab(name)}
             >
-              {name === 'waiting' ? `Waiting${waiting.length > 0 ? ` ${waiting.length}` : ''}` : 'Decided'}
+              {name === 'waiting' ? `Waiting${count > 0 ? ` ${count}` : ''}` : 'Decided'}
             </button>
           ))}
         </div>
       }
     >
       <div className="flex flex-col gap-4">
+        {tab === 'waiting' && jobs.map((job) => <WaitingJob key={job.id} job={job} />)}
         {tab === 'waiting' && waiting.length > 1 && <All waiting={waiting} />}
         {shown.map((draft) => (
           <DraftCard key={draft.id} id={draft.id} />
         ))}
-        {shown.length === 0 && <Nothing tab={tab} phase={phase} />}
+        {shown.length === 0 && !(tab === 'waiting' && jobs.length > 0) && <Nothing tab={tab} phase={phase} />}
       </div>
     </Page>
   );

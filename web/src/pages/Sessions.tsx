@@ -7,7 +7,7 @@ import { faultOf, onyx } from '../store/client';
 import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore } from '../store/state';
 import { Header } from '../shell/Header';
-import { titleOf } from '../shell/links';
+import { titleOf, turnsOf } from '../shell/links';
 import { Select } from '../ui/form';
 import { attempt } from '../ui/act';
 import { hueOf } from '../ui/hue';
@@ -145,7 +145,7 @@ function Row({ session }: { session: Session }) {
   const home = useHome(session);
   // Cleared is cleared: its persona has begun another one.
   const isPutAway = archived && session.origin === 'agent_editor';
-  const unread = useStore((state) => state.unread[session.id] === true);
+  const unread = useStore((state) => state.sessions[session.id]?.unread === true);
   const mark = session.runId ? 'at work' : unread ? 'unread' : undefined;
   return (
     <li className="flex items-center gap-1 pr-2 hover:bg-sunken">
@@ -173,7 +173,7 @@ function Row({ session }: { session: Session }) {
             {ago(session.updatedAt)}
           </span>
           <span className="block">
-            {session.messageCount} turns{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}
+            {turnsOf(session)}{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}
           </span>
         </span>
       </Link>

@@ -126,7 +126,7 @@ export function useBadge(conversation: string | undefined): { drafts: number; ru
   const running = useStore(
     (state) => conversation !== undefined && state.conversations[conversation]?.live !== undefined,
   );
-  const unread = useStore((state) => conversation !== undefined && state.unread[conversation] === true);
+  const unread = useStore((state) => conversation !== undefined && state.sessions[conversation]?.unread === true);
   return { drafts, running, unread };
 }
 

@@ -28,7 +28,7 @@ export function Talk({ space, looking }: { space: Space; looking?: Looking }) {
       </div>
     );
   }
-  const send = (content: UserContent) => sayToCompanion(conversation, content, looking?.view);
+  const send = (content: UserContent) => void sayToCompanion(conversation, content, looking?.view);
   return (
     <>
       <Said key={conversation} space={space} conversation={conversation} />

@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { ChevronLeft } from 'lucide-react';
 import { useEffect, type ReactNode } from 'react';
+import { visible } from '../ui/visible';
 
 /** The bar above a page; its title is the document's too. */
 export function Header({ title, back, children }: { title: string; back?: string; children?: ReactNode }) {
   useEffect(() => {
-    document.title = `${title} · Onyx`;
+    document.title = `${visible(title)} · Onyx`;
   }, [title]);
   return (
     <header className="flex h-13 shrink-0 items-center gap-2 border-b border-line px-4 md:px-6">

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import {
   BookOpen,
+  CalendarClock,
   Hash,
   Inbox,
   LayoutGrid,
@@ -14,10 +15,11 @@ import {
 } from 'lucide-react';
 import type { Session } from '@onyx/sdk';
 import { NavChannels } from '../pages/channels/NavChannels';
+import { useJobs } from '../store/jobs';
 import { useSpaceList } from '../store/spaces';
 import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
-import { titleOf, useRecent } from './links';
+import { titleIn, useRecent } from './links';
 
 const RECENT = 8;
 const MOST_SPACES = 6;
@@ -30,6 +32,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   const agents = useStore((state) => state.status?.agents);
   const { list: spaces } = useSpaceList();
   const waiting = useWaiting();
+  const troubles = useJobs((state) => state.jobs.filter((job) => job.troubles > 0).length);
   return (
     <nav
       aria-label="Main"
@@ -113,6 +116,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
       <div className="flex shrink-0 flex-col gap-0.5 border-t border-line pt-2">
         <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
         <Item to="/actions" icon={<Zap size={16} aria-hidden />} label="Actions" />
+        <Item to="/jobs" icon={<CalendarClock size={16} aria-hidden />} label="Jobs" badge={troubles} />
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
       </div>
@@ -121,9 +125,10 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
 }
 
 export function useWaiting(): number {
+  const jobs = useJobs((state) => state.jobs.filter((job) => job.state === 'waiting').length);
   return useStore(
     (state) =>
-      Object.values(state.drafts).filter((draft) => draft.state === 'pending' && !state.verdicts[draft.id]).length,
+      Object.values(state.drafts).filter((draft) => draft.state === 'pending' && !state.verdicts[draft.id]).length + jobs,
   );
 }
 
@@ -165,7 +170,8 @@ function Item({
 }
 
 export function ChatItem({ session, onClick }: { session: Session; onClick?: () => void }) {
-  const unread = useStore((state) => state.unread[session.id] === true);
+  const unread = useStore((state) => state.sessions[session.id]?.unread === true);
+  const title = useStore((state) => titleIn(state, session.id));
   const running = Boolean(session.runId);
   const mark = running ? 'dot dot-run' : unread ? 'dot bg-ok' : 'dot';
   const says = running ? ', at work' : unread ? ', unread' : '';
@@ -176,11 +182,11 @@ export function ChatItem({ session, onClick }: { session: Session; onClick?: () 
       className="nav-item"
       activeProps={{ 'aria-current': 'page' }}
       onClick={onClick}
-      aria-label={titleOf(session) + says}
-      title={titleOf(session)}
+      aria-label={title + says}
+      title={title}
     >
       <span className={mark} aria-hidden />
-      <span className={`truncate ${unread ? 'font-semibold' : ''}`}>{titleOf(session)}</span>
+      <span className={`truncate ${unread ? 'font-semibold' : ''}`}>{title}</span>
     </Link>
   );
 }

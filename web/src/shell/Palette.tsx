@@ -4,6 +4,7 @@ import { useEffect, useState, type ReactNode } from 'react';
 import {
   Activity,
   BookOpen,
+  CalendarClock,
   Hash,
   Inbox,
   Keyboard,
@@ -70,6 +71,9 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
             </Entry>
             <Entry icon={<Hash size={16} />} onSelect={go('/channels')}>
               Channels
+            </Entry>
+            <Entry icon={<CalendarClock size={16} />} onSelect={go('/jobs')}>
+              Jobs
             </Entry>
             <Entry icon={<Zap size={16} />} onSelect={go('/actions')}>
               Actions

@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import type { Session } from '@onyx/sdk';
-import { useStore } from '../store/state';
+import { textOf } from '../store/messages';
+import { useStore, type State } from '../store/state';
 
 /** Chats a person would look for, newest first, one for each family of forks. */
 export function useRecent(most: number): Session[] {
@@ -20,5 +21,20 @@ export function useRecent(most: number): Session[] {
 export const OUTPUT = 'output';
 
 export function titleOf(session: Session): string {
-  return session.title ?? (session.preview || 'Untitled chat');
+  return session.title || session.preview || 'New chat';
+}
+
+export const turnsOf = ({ messageCount }: Session) => `${messageCount} ${messageCount === 1 ? 'turn' : 'turns'}`;
+
+const LONGEST_TITLE = 60;
+
+/** What a chat is called; until the server has a name for it, its first words. */
+export function titleIn({ sessions, conversations, pending }: State, id: string): string {
+  const session = sessions[id];
+  if (session?.title || session?.preview) return titleOf(session);
+  const asked = conversations[id]?.turns.find((turn) => turn.type === 'user');
+  const said = asked?.type === 'user' ? asked.content : pending.find((item) => item.sessionId === id)?.content;
+  const words = said === undefined ? '' : textOf(said).trim().replace(/\s+/g, ' ');
+  if (words === '') return 'New chat';
+  return words.length > LONGEST_TITLE ? `${words.slice(0, LONGEST_TITLE).trimEnd()}…` : words;
 }

@@ -2,11 +2,11 @@
 
 import type { SendRequest, Session, UserContent } from '@onyx/sdk';
 import { OnyxError } from '@onyx/sdk';
-import { changeConversation, faultOf, onyx, socket, whenOnline } from './client';
+import { changeConversation, faultOf, lookAtShown, onyx, socket, whenOnline } from './client';
 import { deliverToCompanion } from './companion';
 import { attempt } from '../ui/act';
 import { save } from '../ui/download';
-import { flushVerdicts } from './drafts';
+import { answerQuestion, flushVerdicts } from './drafts';
 import { keep } from './kept';
 import { startLive } from './messages';
 import { addPending, changePending } from './outbox';
@@ -28,6 +28,9 @@ export interface Saying {
 
 /** Says something; the session it ends up in, or nothing while it waits for the connection. */
 export async function say(saying: Saying): Promise<string | undefined> {
+  const { sessionId, content: words, edit, regenerate, retry } = saying;
+  const isPlain = typeof words === 'string' && !edit && !regenerate && !retry;
+  if (sessionId && isPlain && (await answerQuestion(sessionId, words))) return sessionId;
   const key = crypto.randomUUID();
   const { content, ...rest } = saying;
   const request: SendRequest = { ...rest, message: content, key, delivery: usePreferences.getState().delivery };
@@ -148,10 +151,6 @@ export async function exportSession(session: Session, format: 'markdown' | 'json
 }
 
 export function show(sessionId: string | undefined): void {
-  setState((state) => {
-    if (sessionId === undefined || !state.unread[sessionId]) return { shown: sessionId };
-    const { [sessionId]: _, ...unread } = state.unread;
-    return { shown: sessionId, unread };
-  });
-  keep('onyx.unread', getState().unread);
+  setState({ shown: sessionId });
+  lookAtShown();
 }

@@ -13,7 +13,7 @@ import {
 import { keep, readKept } from './kept';
 import { keepDraft, refreshDraft, refreshDrafts } from './drafts';
 import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
-import { tellEnded } from './notify';
+import { tellEnded, tellJob } from './notify';
 import { keepOutbox } from './outbox';
 import { useStore, type Conversation } from './state';
 
@@ -279,18 +279,32 @@ function keepNotes(live: Live | undefined): void {
 
 /** After a run the log is the truth: what was shown live is read back from it. */
 async function settleRun(sessionId: string): Promise<void> {
-  markUnread(sessionId);
+  answered(sessionId);
   keepNotes(getState().conversations[sessionId]?.live);
   await loadConversation(sessionId);
 }
 
-export function markUnread(sessionId: string): void {
-  const { shown } = getState();
-  if (shown === sessionId && !document.hidden) return;
-  tellEnded(sessionId);
-  setState((state) => ({ unread: { ...state.unread, [sessionId]: true } }));
-  keep('onyx.unread', getState().unread);
+/** An answer is over. The server has marked its session; one that is on the screen is read at once. */
+export function answered(sessionId: string): void {
+  if (isLookedAt(sessionId)) markRead(sessionId);
+  else tellEnded(sessionId);
 }
+
+const isLookedAt = (sessionId: string) => getState().shown === sessionId && !document.hidden;
+
+/** What is on the screen is read, on every device. */
+export function lookAtShown(): void {
+  const { shown, sessions } = getState();
+  if (shown !== undefined && sessions[shown]?.unread && isLookedAt(shown)) markRead(shown);
+}
+
+function markRead(sessionId: string): void {
+  patchSession(sessionId, { unread: false });
+  // Without a connection it stays marked until it is looked at again.
+  onyx.sessions.markRead(sessionId).catch(() => undefined);
+}
+
+document.addEventListener('visibilitychange', lookAtShown);
 
 /** Told of what changed, by topic; pages that show more of it listen too. */
 const watchers = new Map<string, Set<() => void>>();
@@ -304,6 +318,10 @@ export function watch(topic: string, changed: () => void): () => void {
 function onChange(change: ChangeEvent): void {
   for (const changed of watchers.get(change.topic) ?? []) changed();
   if (change.topic === 'drafts') return void (change.draftId ? refreshDraft(change.draftId) : refreshDrafts());
+  if (change.topic === 'jobs') {
+    if (change.message) tellJob(change.message);
+    return;
+  }
   if (change.topic === 'agents' || change.topic === 'config') return void refreshStatus();
   if (change.topic !== 'sessions') return;
   const { sessionId, runId } = change;
@@ -328,7 +346,7 @@ function onChange(change: ChangeEvent): void {
       patchSession(sessionId, { runId: null });
       // One that is told live is marked when the last of it has come.
       if (getState().conversations[sessionId]?.live) return void refreshSession(sessionId);
-      return void refreshSession(sessionId).then(() => markUnread(sessionId));
+      return void refreshSession(sessionId).then(() => answered(sessionId));
     default:
       return void refreshSession(sessionId);
   }

@@ -5,6 +5,7 @@ import { create } from 'zustand';
 import { toast, useStore, type Pending } from './state';
 import { faultOf, loadConversation, onyx } from './client';
 import { keptOf, unanswered } from './companion-words';
+import { answerQuestion } from './drafts';
 import { textOf } from './messages';
 import { addPending, changePending, dropPending } from './outbox';
 
@@ -62,7 +63,8 @@ async function loadUnanswered(conversation: string): Promise<void> {
 }
 
 /** Says something to the companion; what the person looks at goes along. */
-export function sayToCompanion(conversation: string, content: UserContent, view?: View): void {
+export async function sayToCompanion(conversation: string, content: UserContent, view?: View): Promise<void> {
+  if (await answerQuestion(conversation, textOf(content))) return;
   const seen = useStore.getState().conversations[conversation]?.turns.at(-1)?.id;
   const item: Pending = {
     key: crypto.randomUUID(),

@@ -3,7 +3,7 @@
 import { OnyxError, type Draft, type Told } from '@onyx/sdk';
 import { onyx, socket } from './client';
 import { keep } from './kept';
-import { toast, useStore, type SentVerdict, type Verdict } from './state';
+import { toast, useStore, type SentVerdict, type State, type Verdict } from './state';
 
 const { getState, setState } = useStore;
 
@@ -37,12 +37,29 @@ export async function refreshDraft(id: string): Promise<void> {
 /** What a run proposes is shown at once; the server's own row follows. */
 export function keepDraft(told: Told): void {
   if (told.event.type !== 'draft' && told.event.type !== 'confirm') return;
-  const { draftId, tool, summary, preview } = told.event;
+  const { draftId, tool, summary, preview, asksFor } = told.event;
   const known = getState().drafts[draftId];
   if (known && known.state !== 'pending') return;
   const expiresAt = told.event.type === 'confirm' ? told.event.expiresAt : known?.expiresAt;
   const { sessionId, runId, agent } = told;
-  put({ ...known, id: draftId, state: 'pending', tool, summary, preview, sessionId, runId, agent, expiresAt });
+  const said = { tool, summary, preview, asksFor, sessionId, runId, agent, expiresAt };
+  put({ ...known, id: draftId, state: 'pending', ...said });
+}
+
+/** The question that an agent of this session waits for an answer to. */
+export const questionIn = ({ drafts, verdicts }: Pick<State, 'drafts' | 'verdicts'>, sessionId: string | undefined) =>
+  sessionId === undefined
+    ? undefined
+    : Object.values(drafts).find(
+        ({ id, asksFor, state, sessionId: of }) =>
+          of === sessionId && asksFor === 'answer' && state === 'pending' && !verdicts[id],
+      );
+
+/** While an agent waits for an answer, what the person writes is that answer. Was it? */
+export async function answerQuestion(sessionId: string, words: string): Promise<boolean> {
+  const question = questionIn(getState(), sessionId);
+  // One that is over meanwhile leaves the words to be a message.
+  return question !== undefined && (await decide(question.id, { decision: 'approve', reason: words })) !== 'refused';
 }
 
 const LOST: Record<string, string> = {

@@ -1,14 +1,29 @@
 // A session's log, and what a run tells while it works, as the messages people see. Pure.
 
-import type { ContextPiece, Fault, RunEvent, RunStatus, Turn, Usage, UserContent } from '@onyx/sdk';
+import {
+  authorOf,
+  type CallLabel,
+  type CallReport,
+  type ContextPiece,
+  type Fault,
+  type GivenPiece,
+  type RunEvent,
+  type RunStatus,
+  type Turn,
+  type Usage,
+  type UserContent,
+} from '@onyx/sdk';
 
 export interface ToolStep {
   toolUseId: string;
   tool: string;
   input: unknown;
-  summary?: string;
+  /** What people read of it. */
+  label: CallLabel;
   output?: string;
   ok?: boolean;
+  /** What came of it; absent while it runs. */
+  report?: CallReport;
   durationMs?: number;
   draftId?: string;
 }
@@ -41,17 +56,8 @@ export interface Answer {
 /** A piece that retrieval put beside the words: where it stands. */
 export type Cited = Pick<ContextPiece, 'source' | 'startLine' | 'endLine'>;
 
-/** `<<fence [scope] source:first-last` opens each piece of the block that went to the model. */
-const PIECE = /^<<untrusted-[0-9a-f]+ \[[^\]]*\] (.+?)(?::(\d+)-(\d+))?$/gm;
-
-export function citedIn(block: string | undefined): Cited[] | undefined {
-  if (!block) return undefined;
-  return [...block.matchAll(PIECE)].map(([, source = '', first, last]) => ({
-    source,
-    startLine: Number(first ?? 1),
-    endLine: Number(last ?? first ?? 1),
-  }));
-}
+const citedIn = (pieces: GivenPiece[] | undefined): Cited[] | undefined =>
+  pieces?.map(({ source, startLine = 1, endLine = startLine }) => ({ source, startLine, endLine }));
 
 export interface Words {
   kind: 'words';
@@ -78,8 +84,6 @@ export type Message = Words | Answer | Divider;
 
 /** The same for an answer told live and read from the log, so that settling it redraws nothing. */
 const idOf = (run: string, agent: string, segment: number) => `${run}:${agent}:${segment}`;
-
-const agentOf = (author: string) => author.replace(/^agent:/, '');
 
 type Note = Extract<Part, { kind: 'note' }>;
 
@@ -137,7 +141,7 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
     return answer;
   };
   const begin = (turn: Turn): Answer => {
-    const agent = agentOf(turn.author);
+    const agent = authorOf(turn.author).id;
     const run = turn.runId ?? turn.id;
     const segment = segments.get(`${run}:${agent}`) ?? 0;
     segments.set(`${run}:${agent}`, segment + 1);
@@ -166,7 +170,7 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
       for (const answer of open.values()) if (answer.state === 'running') answer.state = 'done';
       open = new Map();
       asked = turn.id;
-      context = citedIn(turn.context);
+      context = citedIn(turn.pieces);
       messages.push({
         kind: 'words',
         id: turn.id,
@@ -190,13 +194,18 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
         break;
       }
       case 'tool_call':
-        stepsOf(answerOf(turn)).push({ toolUseId: turn.toolUseId, tool: turn.toolName, input: turn.input });
+        stepsOf(answerOf(turn)).push({
+          toolUseId: turn.toolUseId,
+          tool: turn.toolName,
+          input: turn.input,
+          label: turn.label,
+        });
         break;
       case 'tool_result': {
         const answer = answerOf(turn);
         const step = findStep(answer, turn.toolUseId);
-        const done = { output: turn.output, ok: !turn.isError, durationMs: turn.durationMs, draftId: turn.draftId };
-        if (step) Object.assign(step, done);
+        const { output, durationMs, draftId, report } = turn;
+        if (step) Object.assign(step, { output, ok: !turn.isError, durationMs, draftId, report });
         if (turn.draftId) answer.parts.push({ kind: 'draft', draftId: turn.draftId });
         break;
       }
@@ -286,17 +295,17 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
         appendText(parts, event.type === 'delta' ? 'text' : 'reasoning', event),
       );
     case 'tool_call': {
-      const { toolUseId, tool, input, summary } = event;
-      return withAnswer(next, agent, (parts) => appendStep(parts, { toolUseId, tool, input, summary }));
+      const { toolUseId, tool, input, label } = event;
+      return withAnswer(next, agent, (parts) => appendStep(parts, { toolUseId, tool, input, label }));
     }
     case 'tool_output':
       return withAnswer(next, agent, (parts) =>
         changeStep(parts, event.toolUseId, (step) => ({ ...step, output: (step.output ?? '') + event.chunk })),
       );
     case 'tool_result': {
-      const { ok, output, summary, durationMs } = event;
+      const { ok, output, report, durationMs } = event;
       return withAnswer(next, agent, (parts) =>
-        changeStep(parts, event.toolUseId, (step) => ({ ...step, ok, output, summary, durationMs })),
+        changeStep(parts, event.toolUseId, (step) => ({ ...step, ok, output, report, durationMs })),
       );
     }
     case 'draft':

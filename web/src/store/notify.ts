@@ -1,8 +1,9 @@
 // What happens while nobody looks, told by the system if the person wants it.
 
 import { titleOf } from '../shell/links';
+import { visible } from '../ui/visible';
 import { usePreferences } from './preferences';
-import { useStore, type State } from './state';
+import { toast, useStore, type State } from './state';
 
 interface Notice {
   title: string;
@@ -25,8 +26,9 @@ const isWanted = () =>
   'Notification' in window &&
   Notification.permission === 'granted';
 
-async function tell({ title, body, tag, path }: Notice): Promise<void> {
-  const options = { body, tag, icon: ICON };
+async function tell({ title: words, body, tag, path }: Notice): Promise<void> {
+  const title = visible(words);
+  const options = { body: visible(body), tag, icon: ICON };
   // Phones take notices from the service worker only; it also opens the app where none is open.
   const worker = await navigator.serviceWorker?.getRegistration().catch(() => undefined);
   if (worker?.active) return worker.showNotification(title, { ...options, data: path });
@@ -51,6 +53,12 @@ const nameOf = ({ sessions }: State, id: string | undefined) => {
 export function tellEnded(id: string): void {
   if (isWanted())
     void tell({ title: nameOf(useStore.getState(), id), body: 'The answer is here.', tag: id, path: `/chat/${id}` });
+}
+
+/** A job says something: by the system while nobody looks, else here. */
+export function tellJob(message: string): void {
+  if (isWanted()) void tell({ title: 'Jobs', body: message, tag: 'jobs', path: '/jobs' });
+  else toast(message);
 }
 
 /** From now on: what waits for a decision and did not before. */

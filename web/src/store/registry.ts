@@ -2,19 +2,15 @@
 // Runs belong to the window and not to a page: leaving a page stops none of them.
 
 import { useEffect } from 'react';
-import { OnyxError, type Action, type ActionRequest, type Fault, type RunStatus } from '@onyx/sdk';
+import type { Action, ActionRequest, Fault, RunStatus } from '@onyx/sdk';
 import { create } from 'zustand';
 import { followAsked, settleAsked } from './asked';
 import { faultOf, onyx, watch } from './client';
 import { fromTurns, type Message } from './messages';
-import { remember } from './past-runs';
 import { toast, useStore } from './state';
-import { asksForSelection, candidates, promptOf } from './templates';
 
 /** Where action files lie in the vault; nobody can move it. */
 export const ACTIONS_FOLDER = 'agent/actions';
-
-const MOST_FILES = 200;
 
 /** One run that this window asked for. */
 export interface ActionRun {
@@ -24,6 +20,8 @@ export interface ActionRun {
   state: 'starting' | 'running' | RunStatus;
   sessionId?: string;
   runId?: string;
+  /** The page that it leaves, once it is over. */
+  page?: string;
   fault?: Fault;
   /** What a rehearsal said and would have done: it outlives its session. */
   log?: Message[];
@@ -42,7 +40,6 @@ export interface Place {
 export interface Asking {
   action: Action;
   place: Place;
-  prompt?: string;
   /** To look at only: what it would do is tried at once. */
   preview: boolean;
 }
@@ -81,41 +78,16 @@ export function useActions(): Pick<Registry, 'phase' | 'actions' | 'fault'> {
   return useRegistry();
 }
 
-/** The file of an action: where it lies, and what it says. */
-export async function readAction(action: Action): Promise<{ path: string; text: string }> {
-  const paths = candidates(action, getState().actions).map((name) => `vault/${ACTIONS_FOLDER}/${name}`);
-  // The index knows most names; a file of this very moment is looked for under each.
-  const { files } = await onyx.memory.files({ types: 'note', after: `vault/${ACTIONS_FOLDER}/`, limit: MOST_FILES });
-  const known = paths.filter((path) => files.some((file) => file.path === path));
-  const [first = '', second] = known.length > 0 ? known : paths;
-  try {
-    return { path: first, text: (await onyx.memory.read(first)).text };
-  } catch (error) {
-    if (second === undefined || !(error instanceof OnyxError) || error.code !== 'not_found') throw error;
-    return { path: second, text: (await onyx.memory.read(second)).text };
-  }
-}
-
 /** Runs an action, or shows it first where it asks for that or needs something to be filled in. */
 export async function chooseAction(action: Action, place: Place = {}): Promise<void> {
   if (action.error) return toast(`${action.label} does not run: ${action.error}`, { tone: 'danger' });
-  // Without its file there is nothing to fill in; the server says what is wrong with it when it is run.
-  const prompt = await readAction(action).then(
-    ({ text }) => promptOf(text),
-    () => undefined,
-  );
-  const lacks = prompt !== undefined && asksForSelection(prompt) && !place.selection;
-  if (action.requiresConfirmation || lacks) return setState({ asking: { action, place, prompt, preview: false } });
+  const lacks = action.asksForSelection && !place.selection;
+  if (action.requiresConfirmation || lacks) return setState({ asking: { action, place, preview: false } });
   await runAction(action, place, { selection: place.selection });
 }
 
-export async function previewAction(action: Action, place: Place = {}): Promise<void> {
-  const prompt = await readAction(action).then(
-    ({ text }) => promptOf(text),
-    () => undefined,
-  );
-  setState({ asking: { action, place, prompt, preview: true } });
-}
+export const previewAction = (action: Action, place: Place = {}) =>
+  setState({ asking: { action, place, preview: true } });
 
 export const leaveAsking = () => setState({ asking: undefined });
 
@@ -144,7 +116,7 @@ export async function runAction(
       sessionId: dryRun ? undefined : place.sessionId,
     })) {
       if (line.type === 'start') {
-        change({ state: 'running', sessionId: line.sessionId, runId: line.runId });
+        change({ state: 'running', sessionId: line.sessionId, runId: line.runId, page: line.action?.page });
         followAsked(line.sessionId, line.runId);
         place.onStarted?.(line.sessionId);
       }
@@ -156,13 +128,6 @@ export async function runAction(
         }
         await settleAsked(line.sessionId, line.runId);
         change({ state: line.status });
-        remember({
-          action: action.id,
-          label: action.label,
-          runId: line.runId,
-          sessionId: line.sessionId,
-          state: line.status,
-        });
       }
     }
   } catch (error) {

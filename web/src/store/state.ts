@@ -98,7 +98,6 @@ export interface State {
   draftsPhase: 'loading' | 'ready' | 'failed';
   /** Decisions that wait for the connection, by draft; kept in the browser like words. */
   verdicts: Record<string, SentVerdict>;
-  unread: Record<string, true>;
   toasts: Toast[];
   /** The session on the screen; what ends there is read. */
   shown?: string;
@@ -116,7 +115,6 @@ export const useStore = create<State>(() => ({
   drafts: {},
   draftsPhase: 'loading',
   verdicts: readKept('onyx.verdicts', {}),
-  unread: readKept('onyx.unread', {}),
   toasts: [],
 }));
 

@@ -2,6 +2,7 @@
 
 import { OnyxError } from '@onyx/sdk';
 import { faultOf, loadConversation, onyx } from './client';
+import { answerQuestion } from './drafts';
 import { textOf } from './messages';
 import { addPending, changePending, keepOutbox } from './outbox';
 import { useStore, type Pending } from './state';
@@ -22,6 +23,7 @@ export async function loadThread(threadId: string): Promise<void> {
 
 /** Says something; who answers is the server's to say. */
 export async function sayInThread(threadId: string, content: string): Promise<void> {
+  if (await answerQuestion(threadId, content)) return;
   const item: Pending = {
     key: crypto.randomUUID(),
     sessionId: threadId,

@@ -4,3 +4,6 @@ export function isWriting(target: EventTarget | null): boolean {
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );
 }
+
+/** The device is worked by fingers alone. */
+export const isTouch = () => matchMedia('(hover: none) and (pointer: coarse)').matches;

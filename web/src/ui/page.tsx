@@ -9,18 +9,23 @@ import type { Loaded } from './useLoaded';
 /** A page of one column under its header. */
 export function Page({
   title,
+  back,
   bar,
   width = 'max-w-[880px]',
   children,
 }: {
   title: string;
+  /** Where the page was come to from. */
+  back?: string;
   bar?: ReactNode;
   width?: string;
   children: ReactNode;
 }) {
   return (
     <>
-      <Header title={title}>{bar}</Header>
+      <Header title={title} back={back}>
+        {bar}
+      </Header>
       <div className="flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">
         <div className={`mx-auto ${width}`}>{children}</div>
       </div>
@@ -29,7 +34,16 @@ export function Page({
 }
 
 /** What failed, what to do, one action, and details for whoever wants to report it. */
-export function ErrorLine({ fault, action }: { fault: Fault; action?: { label: string; run: () => void } }) {
+export function ErrorLine({
+  fault,
+  action,
+  children,
+}: {
+  fault: Fault;
+  action?: { label: string; run: () => void };
+  /** More that can be done about it. */
+  children?: ReactNode;
+}) {
   return (
     <div
       role="alert"
@@ -44,6 +58,7 @@ export function ErrorLine({ fault, action }: { fault: Fault; action?: { label: s
           {action.label}
         </button>
       )}
+      {children}
       <button
         type="button"
         className="text-dim underline underline-offset-3"

@@ -9,8 +9,7 @@ const KNOWN: [&str; 5] = ["requires_confirmation", "max_steps", "agent", "model"
 
 /// What the file says, with what is odd about it; or why it cannot be run.
 pub(super) fn parse(text: &str, longest: usize) -> Result<(ActionSpec, Vec<String>), String> {
-    let (front, body) = split(text)?;
-    let mut fields = front.map_or(Ok(Map::new()), fields)?;
+    let (mut fields, body) = front_matter(text)?;
     let mut warnings: Vec<String> = fields
         .keys()
         .filter(|key| !KNOWN.contains(&key.as_str()))
@@ -34,6 +33,18 @@ pub(super) fn parse(text: &str, longest: usize) -> Result<(ActionSpec, Vec<Strin
         format!("{{{{{name}}}}} is not filled in; there are {}", template::NAMES.join(", "))
     }));
     Ok((recipe, warnings))
+}
+
+/// The front matter of a page and what follows it. `None`: it has none that can be read.
+pub(super) fn page(text: &str) -> Option<(Map<String, Value>, &str)> {
+    let (front, body) = split(text).ok()?;
+    Some((fields(front?).ok()?, body))
+}
+
+/// The fields between two lines of `---`, and the text below.
+pub(crate) fn front_matter(text: &str) -> Result<(Map<String, Value>, &str), String> {
+    let (front, body) = split(text)?;
+    Ok((front.map_or(Ok(Map::new()), fields)?, body))
 }
 
 /// Front matter stands between two lines of `---` at the very beginning.

@@ -4,6 +4,7 @@
 //! starts a run or writes to the vault.
 
 mod front;
+mod past_runs;
 mod template;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,9 @@ use crate::drive::ActionName;
 use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use template::Values;
 
+pub(crate) use front::front_matter;
+pub use past_runs::{PastRun, PastRunRecord};
+
 /// Where they lie in the vault. Not for anybody to move: what lies there counts as instructions.
 pub const ACTIONS_FOLDER: &str = "agent/actions";
 
@@ -33,6 +37,10 @@ const LONGEST_FRONT: usize = 16 * 1024;
 pub struct Action {
     pub id: String,
     pub label: String,
+    /// Its file, among the person's files.
+    pub path: String,
+    /// The file as it is; empty where it cannot be read.
+    pub text: String,
     /// What works but is probably not what was meant.
     pub warnings: Vec<String>,
     /// Or why it does not run.
@@ -49,6 +57,13 @@ pub struct ActionSpec {
     /// When it runs by itself.
     pub schedule: Option<String>,
     pub prompt: String,
+}
+
+impl ActionSpec {
+    /// Whether the prompt has a place for what the person has marked.
+    pub fn asks_for_selection(&self) -> bool {
+        template::has_selection(&self.prompt)
+    }
 }
 
 /// An action that a person wants to run.
@@ -69,6 +84,8 @@ pub struct ActionRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
     Given(Approver),
+    /// With the job that runs the action: who accepted it agreed to what it does.
+    WithJob,
     NotYet,
 }
 
@@ -108,33 +125,15 @@ impl Actions {
 
     /// The run that an action asks for.
     pub async fn run_request(&self, ask: ActionRequest) -> Result<RunRequest, Fault> {
-        let vault = self.vault(&ask.person)?;
-        let mut named = names(&*vault).await?.into_iter().filter(|named| named.id == ask.action);
-        let named = named.next().ok_or_else(|| {
-            Fault::new(ErrorCode::NotFound, format!("There is no action {:?}.", ask.action))
-                .with_hint(format!("Actions are the files of {ACTIONS_FOLDER} in the vault."))
-        })?;
-        let action = self.read_action(&*vault, &ask.person, named).await?;
-        let recipe = action.recipe.map_err(|why| {
-            Fault::new(ErrorCode::InvalidAction, format!("The action {:?}: {why}", action.label))
-        })?;
+        let (action, recipe) = self.runnable(&ask.person, &ask.action).await?;
         // What a dry run shows is what there is to agree to.
         let asks = recipe.requires_confirmation && ask.dry_run == DryRun::Off;
         if asks && ask.confirmation == Confirmation::NotYet {
             let message = format!("The action {:?} runs only when you confirm it.", action.label);
             return Err(Fault::new(ErrorCode::ConfirmationRequired, message));
         }
-        let now = self.clock.wall();
-        let (date, time) = (now.utc_date(), now.utc_time());
-        let prompt = template::render(
-            &recipe.prompt,
-            &Values {
-                date: &date,
-                time: &time,
-                person: ask.person.as_str(),
-                selection: ask.selection.as_deref().unwrap_or_default(),
-            },
-        );
+        let selection = ask.selection.as_deref().unwrap_or_default();
+        let prompt = fill_in(&recipe.prompt, &*self.clock, &ask.person, selection);
         let agent = ask.agent.or(recipe.agent);
         let session = match (ask.session, agent) {
             (Some(session), None) => SessionRef::Existing(session),
@@ -143,7 +142,6 @@ impl Actions {
                 SessionRef::New { origin: SessionOrigin::Chat, agents: agent.into_iter().collect() }
             }
         };
-        let name = ActionName { id: action.id, label: action.label };
         Ok(RunRequest {
             person: ask.person,
             session,
@@ -152,12 +150,42 @@ impl Actions {
             model: recipe.model,
             terms: RunTerms {
                 max_steps: recipe.max_steps,
-                action: (ask.dry_run == DryRun::Off).then_some(name),
+                action: (ask.dry_run == DryRun::Off).then_some(action),
                 ..RunTerms::default()
             },
             attendance: Attendance::Attended,
             dry_run: ask.dry_run,
         })
+    }
+
+    /// What the agent would be told if the action ran now.
+    pub async fn prompt(
+        &self,
+        person: &PersonId,
+        action: &str,
+        selection: Option<&str>,
+    ) -> Result<String, Fault> {
+        let (_, recipe) = self.runnable(person, action).await?;
+        Ok(fill_in(&recipe.prompt, &*self.clock, person, selection.unwrap_or_default()))
+    }
+
+    /// The action of this id, if it can run.
+    async fn runnable(
+        &self,
+        person: &PersonId,
+        id: &str,
+    ) -> Result<(ActionName, ActionSpec), Fault> {
+        let vault = self.vault(person)?;
+        let mut named = names(&*vault).await?.into_iter().filter(|named| named.id == id);
+        let named = named.next().ok_or_else(|| {
+            Fault::new(ErrorCode::NotFound, format!("There is no action {id:?}."))
+                .with_hint(format!("Actions are the files of {ACTIONS_FOLDER} in the vault."))
+        })?;
+        let Action { id, label, recipe, .. } = self.read_action(&*vault, person, named).await?;
+        let recipe = recipe.map_err(|why| {
+            Fault::new(ErrorCode::InvalidAction, format!("The action {label:?}: {why}"))
+        })?;
+        Ok((ActionName { id, label }, recipe))
     }
 
     fn vault(&self, person: &PersonId) -> Result<Arc<dyn Objects>, Fault> {
@@ -172,14 +200,16 @@ impl Actions {
     ) -> Result<Action, Fault> {
         let Named { id, label, key, warning } = named;
         let mut warnings: Vec<String> = warning.into_iter().collect();
-        let recipe = match self.recipe(vault, person, &key).await? {
+        let mut text = String::new();
+        let recipe = match self.recipe(vault, person, &key, &mut text).await? {
             Ok((recipe, more)) => {
                 warnings.extend(more);
                 Ok(recipe)
             }
             Err(why) => Err(why),
         };
-        Ok(Action { id, label, warnings, recipe })
+        let path = format!("vault/{key}");
+        Ok(Action { id, label, path, text, warnings, recipe })
     }
 
     async fn recipe(
@@ -187,6 +217,7 @@ impl Actions {
         vault: &dyn Objects,
         person: &PersonId,
         key: &ObjectKey,
+        whole: &mut String,
     ) -> Result<Result<(ActionSpec, Vec<String>), String>, Fault> {
         let roster = self.roster.get();
         let longest = roster.limits().max_action_bytes;
@@ -200,6 +231,7 @@ impl Actions {
         let Ok(text) = std::str::from_utf8(&object.bytes) else {
             return Ok(Err("the file is not UTF-8".to_owned()));
         };
+        text.clone_into(whole);
         let (recipe, warnings) = match front::parse(text, longest) {
             Ok(parsed) => parsed,
             Err(why) => return Ok(Err(why)),
@@ -215,6 +247,19 @@ impl Actions {
         }
         Ok(Ok((recipe, warnings)))
     }
+}
+
+/// A prompt with its names filled in, at the time where the person lives.
+pub(crate) fn fill_in(
+    prompt: &str,
+    clock: &dyn Clock,
+    person: &PersonId,
+    selection: &str,
+) -> String {
+    let (zone, now) = (clock.zone_of(person), clock.wall());
+    let (date, time) = (zone.date(now), zone.time(now));
+    let person = person.as_str();
+    template::render(prompt, &Values { date: &date, time: &time, person, selection })
 }
 
 /// The files of the folder with their ids, by name.

@@ -43,6 +43,18 @@ pub(super) fn render(template: &str, values: &Values<'_>) -> String {
     text
 }
 
+/// Whether it has a place for what the person has marked.
+pub(super) fn has_selection(template: &str) -> bool {
+    let mut rest = template;
+    while let Some((_, name, after)) = next(rest) {
+        if name == "selection" {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
 /// Names in braces that mean nothing here.
 pub(super) fn unknown(template: &str) -> Vec<&str> {
     let mut names = Vec::new();

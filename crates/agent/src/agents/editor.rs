@@ -19,7 +19,7 @@ pub(crate) fn profile(
 ) -> Result<AgentProfile, Fault> {
     let only_its_own = format!("group:{PERSONA_GROUP}");
     let tools = ToolSettings { allow: Some(vec![only_its_own]), ..ToolSettings::default() };
-    let (policy, _) = Policy::resolve(Tier::Act, &tools, &toolbox.specs())?;
+    let (policy, _) = Policy::resolve(Tier::Act, &tools, &toolbox.tools().known())?;
     Ok(AgentProfile {
         id: PERSONA_EDITOR.parse()?,
         name: "Persona editor".to_owned(),
@@ -36,7 +36,7 @@ pub(crate) fn profile(
 /// The tools of any other agent: everything that its settings say but what is the editor's.
 pub(crate) fn tools_of_others(settings: &ToolSettings, toolbox: &Toolbox) -> ToolSettings {
     let mut tools = settings.clone();
-    if toolbox.specs().iter().any(|spec| spec.group == PERSONA_GROUP) {
+    if toolbox.tools().specs().iter().any(|spec| spec.group == PERSONA_GROUP) {
         tools.deny.push(format!("group:{PERSONA_GROUP}"));
     }
     tools

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onyx_storage::{Area, Change, Expect, Files, Found, ObjectKey, StoreError, Wanted};
-use onyx_types::{Author, Clock, ErrorCode, Event, Fault, Hash, Origin, PersonId, StatusCode};
+use onyx_types::{
+    Author, Clock, ErrorCode, Event, Fault, Hash, Origin, PersonId, StatusCode, Zone,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -28,6 +30,8 @@ pub struct Preferences {
     pub flags: BTreeMap<String, bool>,
     /// The standing instructions.
     pub prompt: String,
+    /// `None`: what the config says of the person, else the server's.
+    pub timezone: Option<Zone>,
 }
 
 /// `None` leaves a setting as it is.
@@ -38,6 +42,8 @@ pub struct PreferencesPatch {
     /// Each flag by itself; `None` removes it.
     pub flags: BTreeMap<String, Option<bool>>,
     pub prompt: Option<String>,
+    /// `Some(None)` takes the choice back.
+    pub timezone: Option<Option<Zone>>,
 }
 
 /// The file as it is written.
@@ -49,6 +55,8 @@ struct File {
     fallback: bool,
     #[serde(default)]
     flags: BTreeMap<String, bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timezone: Option<Zone>,
     /// Fields of a newer version, which are written back as they are.
     #[serde(flatten)]
     more: Map<String, Value>,
@@ -101,6 +109,9 @@ impl PreferenceFiles {
         }
         file.runtime_mode = patch.runtime_mode.unwrap_or(file.runtime_mode);
         file.fallback = patch.fallback.unwrap_or(file.fallback);
+        if let Some(zone) = patch.timezone {
+            file.timezone = zone;
+        }
         for (name, flag) in patch.flags {
             match flag {
                 Some(flag) => file.flags.insert(name, flag),
@@ -114,7 +125,31 @@ impl PreferenceFiles {
         let bytes = serde_json::to_vec_pretty(&file)
             .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
         objects.put(&key(FILE)?, &bytes, Expect::Anything).await?;
+        self.follow_zone(person, &file);
         Ok(settings(file, prompt))
+    }
+
+    /// Takes up the time zones that people chose; called before the first request.
+    pub async fn follow_zones(&self) -> Result<(), Fault> {
+        for person in self.files.people()? {
+            match self.read(&person).await {
+                Ok((file, _)) => self.follow_zone(&person, &file),
+                // A broken file is told to whoever reads it; the others' days still count.
+                Err(fault) => tracing::warn!(%person, %fault, "the time zone is not known"),
+            }
+        }
+        Ok(())
+    }
+
+    fn follow_zone(&self, person: &PersonId, file: &File) {
+        if let Some(zones) = self.clock.zones() {
+            zones.choose(person, file.timezone.clone());
+        }
+    }
+
+    /// The zone that counts for a person now.
+    pub fn zone_of(&self, person: &PersonId) -> Zone {
+        self.clock.zone_of(person)
     }
 
     /// What a run must tell first, or why it cannot begin, where the person wants Anthropic's
@@ -199,8 +234,8 @@ fn is_anthropic(model: &str) -> bool {
 }
 
 fn settings(file: File, prompt: String) -> Preferences {
-    let File { runtime_mode, fallback, flags, more: _ } = file;
-    Preferences { runtime_mode, fallback, flags, prompt }
+    let File { runtime_mode, fallback, flags, timezone, more: _ } = file;
+    Preferences { runtime_mode, fallback, flags, prompt, timezone }
 }
 
 fn key(path: &str) -> Result<ObjectKey, StoreError> {

@@ -154,9 +154,10 @@ fn profile(
     let everything = ToolSettings::default();
     let tools = raw.tools.as_ref().or(defaults.tools.as_ref()).unwrap_or(&everything);
     let tools = editor::tools_of_others(tools, toolbox);
-    let (policy, notes) = Policy::resolve(tier, &tools, &toolbox.specs()).map_err(|fault| {
-        invalid(format!("agent {id}: {}", fault.message)).with_hint(fault.hint())
-    })?;
+    let (policy, notes) =
+        Policy::resolve(tier, &tools, &toolbox.tools().known()).map_err(|fault| {
+            invalid(format!("agent {id}: {}", fault.message)).with_hint(fault.hint())
+        })?;
     warnings.extend(notes.into_iter().map(|note| format!("agent {id}: {}", note.0)));
     Ok(AgentProfile {
         name: raw.name.clone().unwrap_or_else(|| id.to_string()),

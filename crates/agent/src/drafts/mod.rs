@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use onyx_storage::{Draft, DraftFilter, Drafts, Files, StoreError};
 use onyx_tools::{Approval, Granted, NotApproved, ToolCx, Toolbox};
-use onyx_types::{Approver, Clock, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId};
+use onyx_types::{
+    Approver, ApproverKind, Clock, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId,
+};
 
 use crate::agents::CurrentRoster;
 use crate::drive::tool_context;
@@ -91,8 +93,59 @@ impl Approvals {
         id: DraftId,
         options: ApprovalOptions,
     ) -> Result<Draft, NotApproved> {
-        let person = approver.person();
-        let draft = self.get(person, id).await.map_err(plain)?;
+        let draft = self.get(approver.person(), id).await.map_err(plain)?;
+        if self.needs_owner(approver.kind(), &draft) {
+            let fault = Fault::plain(ErrorCode::OwnerRequired);
+            return Err(NotApproved { fault, draft: Some(Box::new(draft)) });
+        }
+        self.approve_draft(draft, approver.person(), options).await
+    }
+
+    /// The owner's yes to what a member may not approve. What the member may decide is theirs alone
+    /// and not found here.
+    pub async fn approve_for_member(
+        &self,
+        owner: &Approver,
+        member: &PersonId,
+        id: DraftId,
+        options: ApprovalOptions,
+    ) -> Result<Draft, NotApproved> {
+        let draft = self.of_member(member, id).await.map_err(plain)?;
+        self.approve_draft(draft, owner.person(), options).await
+    }
+
+    /// The owner's no.
+    pub async fn reject_for_member(
+        &self,
+        owner: &PersonId,
+        member: &PersonId,
+        id: DraftId,
+        reason: Option<String>,
+    ) -> Result<Draft, NotApproved> {
+        let draft = self.of_member(member, id).await.map_err(plain)?;
+        self.reject_draft(draft, owner, reason).await
+    }
+
+    /// Whether nobody but the owner may approve this draft of somebody's.
+    pub fn needs_owner(&self, kind: ApproverKind, draft: &Draft) -> bool {
+        !self.shared.roster.get().limits().may_approve(kind, &draft.plan)
+    }
+
+    /// A member's draft that waits for the owner.
+    async fn of_member(&self, member: &PersonId, id: DraftId) -> Result<Draft, Fault> {
+        let draft = self.get(member, id).await?;
+        if self.needs_owner(ApproverKind::Member, &draft) {
+            return Ok(draft);
+        }
+        Err(Fault::new(ErrorCode::NotFound, format!("There is no draft {id}.")))
+    }
+
+    async fn approve_draft(
+        &self,
+        draft: Draft,
+        person: &PersonId,
+        options: ApprovalOptions,
+    ) -> Result<Draft, NotApproved> {
         if options.scope == ApprovalScope::Run && !Granted::default().allow(&draft.plan) {
             let message = "scope: only what reaches a host can be allowed for the whole run";
             return Err(plain(Fault::new(ErrorCode::InvalidRequest, message)));
@@ -114,6 +167,7 @@ impl Approvals {
             let message = format!("There is no agent {} any more.", draft.agent);
             return Err(plain(Fault::new(ErrorCode::ToolDenied, message)));
         };
+        let whose = draft.key.person.clone();
         let ApprovalOptions { reason, seen, scope } = options;
         let mut cx = self.tool_context(&draft);
         cx.decisions.answer.clone_from(&reason);
@@ -135,7 +189,7 @@ impl Approvals {
             }
             self.tell_run(draft);
         }
-        self.shared.notices.tell(person, session, NoticeKind::Draft(id));
+        self.shared.notices.tell(&whose, session, NoticeKind::Draft(id));
         done
     }
 
@@ -146,10 +200,20 @@ impl Approvals {
         reason: Option<String>,
     ) -> Result<Draft, NotApproved> {
         let draft = self.get(person, id).await.map_err(plain)?;
+        self.reject_draft(draft, person, reason).await
+    }
+
+    async fn reject_draft(
+        &self,
+        draft: Draft,
+        by: &PersonId,
+        reason: Option<String>,
+    ) -> Result<Draft, NotApproved> {
+        let (id, whose) = (draft.id, draft.key.person.clone());
         let cx = self.tool_context(&draft);
-        let rejected = self.shared.toolbox.reject(draft, person, reason, &cx).await?;
+        let rejected = self.shared.toolbox.reject(draft, by, reason, &cx).await?;
         self.tell_run(&rejected);
-        self.shared.notices.tell(person, rejected.key.session, NoticeKind::Draft(id));
+        self.shared.notices.tell(&whose, rejected.key.session, NoticeKind::Draft(id));
         Ok(rejected)
     }
 

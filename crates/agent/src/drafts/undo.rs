@@ -129,11 +129,12 @@ impl Undo {
         restored: &[String],
     ) -> Result<(), Fault> {
         let ts: Timestamp = self.clock.wall();
+        let by = Author::Person(person.clone());
         let entry = AuditEntry {
             ts,
             person: person.clone(),
-            actor_kind: "person".to_owned(),
-            actor: person.to_string(),
+            actor_kind: by.kind().to_owned(),
+            actor: by.name().to_owned(),
             agent: None,
             session: Some(session),
             run: Some(run),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use onyx_storage::{Draft, Drafts};
 use onyx_tools::selected_model;
-use onyx_types::{Answer, Cancel, DraftId, DraftState, PersonId, ToolOutcome};
+use onyx_types::{Answer, CallReport, Cancel, DraftId, DraftState, PersonId, ToolOutcome};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -87,6 +87,7 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
         DraftState::Rejected => ToolOutcome {
             summary: format!("Rejected: {summary}"),
             ..ToolOutcome::error(format!("The person rejected it; nothing was done.{reason}"))
+                .refused()
         },
         DraftState::Failed | DraftState::Unknown => {
             ToolOutcome::error(format!("The person approved it. {output}"))
@@ -102,5 +103,7 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
         proposal.answer = Answer::Given;
         proposal
     });
-    ToolOutcome { draft: proposal, ..outcome }
+    // What was planned is what was decided on; only its state is new.
+    let report = CallReport { state: outcome.report.state, ..undecided.report };
+    ToolOutcome { draft: proposal, report, ..outcome }
 }

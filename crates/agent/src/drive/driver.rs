@@ -172,7 +172,15 @@ impl Driver {
     }
 
     fn step(&mut self, input: Input) -> Vec<Effect> {
-        step(&mut self.state, self.services.clock.now(), input)
+        let now = self.services.clock.now();
+        let mut effects = Vec::new();
+        for (lane, actor) in (0..).map(LaneId).zip(&mut self.lanes) {
+            if let Some(tools) = actor.changed_tools() {
+                effects.extend(step(&mut self.state, now, Input::ToolsChanged(lane, tools)));
+            }
+        }
+        effects.extend(step(&mut self.state, now, input));
+        effects
     }
 
     async fn perform_all(&mut self, effects: Vec<Effect>) {
@@ -300,7 +308,8 @@ impl Driver {
             standing.cost_left = cost_left;
         }
         cx.live = LiveOutput::to(sender);
-        let (toolbox, policy) = (Arc::clone(&self.services.toolbox), Arc::clone(&actor.policy));
+        let (toolbox, policy) =
+            (Arc::clone(&self.services.toolbox), Arc::clone(&actor.tools.policy));
         let execution = self.execution;
         let live = self.under_way.live_sender.clone();
         let id = call.id.clone();
@@ -355,6 +364,11 @@ impl Driver {
             // The log has the end; the books catch up when the session is next opened.
             tracing::error!(run = %self.run, %error, "the run's end could not be booked");
         }
+        // Before the end is told: who hears of it may search for what was said at once.
+        if let Some(index) = self.services.index.get() {
+            let key = &self.session.lease.key;
+            index.session_changed(key.person.clone(), key.session);
+        }
         self.outlet.live_text.clear(&*self.services.turns, &self.session.lease).await;
         self.release().await;
     }
@@ -363,7 +377,8 @@ impl Driver {
         let Some(report) = self.outlet.report.take() else { return };
         let (files, key) = (&*self.services.files, &self.session.lease.key);
         let now = self.services.clock.wall();
-        if let Err(error) = report.keep(files, key, summary, now).await {
+        let zone = self.services.clock.zone_of(&key.person);
+        if let Err(error) = report.keep(files, key, summary, &zone, now).await {
             // The session's log holds all of it.
             tracing::error!(run = %self.run, %error, "the run's page could not be written");
         }

@@ -17,8 +17,11 @@ mod tool_context;
 pub(crate) use driver::Driver;
 pub(crate) use live_text::LiveNotes;
 pub(crate) use messages::{MessageSender, messages};
-pub(crate) use parts::{Books, DriveServices, LaneActor, Mailbox, Outlet, SessionHold, UnderWay};
+pub(crate) use parts::{
+    Books, DriveServices, LaneActor, LaneTools, Mailbox, Outlet, SessionHold, UnderWay, Withheld,
+};
 pub use report::ActionName;
+pub(crate) use report::PAGES_FOLDER;
 pub(crate) use report::RunReport;
 pub(crate) use slots::{RunSlot, RunSlots};
 pub(crate) use tool_context::tool_context;

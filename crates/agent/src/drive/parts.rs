@@ -1,12 +1,13 @@
 //! What a driver is made of.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use onyx_knowledge::Index;
 use onyx_storage::{Drafts, Files, Lease, Leases, Ledger, LogState, Steps, TurnLog};
-use onyx_tools::{Policy, ToolCx, Toolbox};
-use onyx_types::{Cancel, Clock, LaneId, Model, ToolUseId, TurnId};
+use onyx_tools::{Offering, Policy, ToolCx, Toolbox};
+use onyx_types::{AgentId, Cancel, Clock, LaneId, Model, PersonId, ToolUseId, TurnId};
 use tokio::sync::mpsc;
 
 use super::live_text::LiveNotes;
@@ -33,6 +34,9 @@ pub(crate) struct DriveServices {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) notices: Arc<dyn Notifier>,
+    /// What messages are answered from, and what hears of an ended run before anybody is told of its
+    /// end; empty where there is no index.
+    pub(crate) index: OnceLock<Index>,
 }
 
 /// What one lane needs to act: its model, its policy, and for whom its tools work.
@@ -40,8 +44,61 @@ pub(crate) struct LaneActor {
     pub(crate) model: Option<Arc<dyn Model>>,
     /// Models from before a change: what they cost is open until the run is booked.
     pub(crate) retired: Vec<Arc<dyn Model>>,
-    pub(crate) policy: Arc<Policy>,
+    pub(crate) tools: LaneTools,
     pub(crate) tool_cx: ToolCx,
+}
+
+/// The agent's own tools in one lane, as tools come and go.
+pub(crate) struct LaneTools {
+    toolbox: Arc<Toolbox>,
+    pub(crate) policy: Arc<Policy>,
+    withheld: Withheld,
+    /// Of the toolbox when it was last looked at.
+    version: u64,
+}
+
+/// What of an agent's own tools a request does not offer.
+pub(crate) enum Withheld {
+    Everything,
+    /// The client's tools of these names stand in for them.
+    Names(Vec<String>),
+}
+
+impl LaneTools {
+    pub(crate) fn new(toolbox: Arc<Toolbox>, policy: Arc<Policy>, withheld: Withheld) -> Self {
+        let version = toolbox.version();
+        Self { toolbox, policy, withheld, version }
+    }
+
+    /// What the agent is offered now for this person.
+    pub(crate) fn offering(&self, agent: &AgentId, person: &PersonId) -> Arc<Offering> {
+        let names = match &self.withheld {
+            Withheld::Everything => return Arc::default(),
+            Withheld::Names(names) => names,
+        };
+        let own = self.toolbox.ready_offers(&self.policy, agent, person);
+        if names.is_empty() {
+            return own;
+        }
+        Arc::new(own.without(|name| names.iter().any(|withheld| withheld == name)))
+    }
+
+    /// The same, where tools have come or gone since this was last asked.
+    fn changed(&mut self, cx: &ToolCx) -> Option<Arc<Offering>> {
+        let version = self.toolbox.version();
+        if version == self.version {
+            return None;
+        }
+        self.version = version;
+        Some(self.offering(&cx.agent, &cx.key.person))
+    }
+}
+
+impl LaneActor {
+    /// The lane's tools, where some have come or gone since this was last asked.
+    pub(super) fn changed_tools(&mut self) -> Option<Arc<Offering>> {
+        self.tools.changed(&self.tool_cx)
+    }
 }
 
 /// The run's hold on its session.

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use onyx_storage::{Area, Change, Expect, Files, ObjectKey, StoreError};
-use onyx_types::{Author, Event, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId};
+use onyx_types::{
+    ActionRun, Author, Event, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId, Zone,
+};
 use serde_json::Value;
 
 use crate::step::RunSummary;
@@ -16,6 +18,23 @@ const LONGEST_OUTPUT: usize = 4 * 1024;
 pub struct ActionName {
     pub id: String,
     pub label: String,
+}
+
+impl ActionName {
+    /// As the run's own events and log name it.
+    pub(crate) fn run(self, run: RunId, started: Timestamp, zone: &Zone) -> ActionRun {
+        let Self { id, label } = self;
+        ActionRun { id, label, page: format!("vault/{}", page_of(run, started, zone)) }
+    }
+}
+
+/// Where in the vault the pages of runs lie, by year, month and day.
+pub(crate) const PAGES_FOLDER: &str = "agent/runs";
+
+/// Where in the vault a run leaves its page: under the person's day.
+fn page_of(run: RunId, started: Timestamp, zone: &Zone) -> String {
+    let day = zone.date(started).replace('-', "/");
+    format!("{PAGES_FOLDER}/{day}/{run}.md")
 }
 
 pub(crate) struct RunReport {
@@ -91,10 +110,10 @@ impl RunReport {
         files: &dyn Files,
         key: &SessionKey,
         summary: &RunSummary,
+        zone: &Zone,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let day = self.started.utc_date().replace('-', "/");
-        let path: ObjectKey = format!("agent/runs/{day}/{}.md", self.run).parse()?;
+        let path: ObjectKey = page_of(self.run, self.started, zone).parse()?;
         let text = self.markdown(key, summary, now);
         let origin = match summary.taint {
             Taint::Clean => Origin::Agent,

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use onyx_storage::Files;
-use onyx_tools::{Audience, Decisions, LiveOutput, PathRules, ToolCx};
-use onyx_types::{
-    AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint, Visibility,
-};
+use onyx_tools::{Audience, Decisions, LiveOutput, Offered, PathRules, ToolCx};
+use onyx_types::{AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint};
 
 /// For whom and within what an agent's calls work.
 pub(crate) fn tool_context(
@@ -37,7 +35,7 @@ pub(crate) fn tool_context(
         decisions: Decisions::none(limits.draft_time()),
         standing: None,
         audience: Audience::default(),
-        offered: Visibility::Offered,
+        offered: Offered::Now,
     }
 }
 

@@ -112,7 +112,7 @@ mod tests {
         let text = || "ok".to_owned();
         let feed = Feed::new(run);
         for event in [
-            Event::Start { session_id, agents, model },
+            Event::Start { session_id, agents, model, action: None },
             Event::TextDelta { turn_id, agent: agent.clone(), text: text() },
             Event::TextComplete { turn_id, agent, text: text() },
             Event::Usage { usage },

@@ -343,7 +343,10 @@ fn event_weight(event: &Event) -> usize {
     match event {
         Event::TextComplete { text, .. } => text.len(),
         Event::ToolResult { output, summary, .. } => output.len() + summary.len(),
-        Event::ToolCall { input, .. } => input.to_string().len(),
+        Event::ToolCall { input, label, .. } => {
+            let change = label.change.as_ref().map_or(0, |change| change.unified.len());
+            input.to_string().len() + size_of_val(&**label) + label.subject.len() + change
+        }
         Event::Context { pieces } => pieces.len() * 64,
         Event::Draft { summary, .. } | Event::Confirm { summary, .. } => summary.len(),
         Event::Status { message, .. } | Event::Error { message, .. } => message.len(),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onyx_types::{AgentId, Message, RunStatus, Summary, Taint, Turn, TurnBody, TurnId};
+use onyx_types::{AgentId, Message, RunStatus, Summary, Taint, Turn, TurnBody, TurnId, Zone};
 
 use super::view::{AgentView, Results};
 use super::weight::{turn_bytes, turn_weight};
@@ -25,10 +25,20 @@ pub struct History {
     tokens: usize,
     bytes: usize,
     tainted: bool,
+    /// Times of messages are told in it.
+    zone: Zone,
     views: Vec<AgentView>,
 }
 
 impl History {
+    /// Tells the times of messages in this zone from now on.
+    pub fn tell_times_in(&mut self, zone: Zone) {
+        if self.zone != zone {
+            self.zone = zone;
+            self.views.clear();
+        }
+    }
+
     pub fn push(&mut self, turn: Arc<Turn>) {
         self.tainted |= taints(&turn);
         self.newest = Some(Arc::clone(&turn));
@@ -81,7 +91,8 @@ impl History {
             if self.views.len() == MOST_VIEWS {
                 self.views.remove(0);
             }
-            self.views.push(AgentView::new(agent, model, self.summary()));
+            let view = AgentView::new(agent, model, self.zone.clone(), self.summary());
+            self.views.push(view);
             self.views.len() - 1
         });
         let view = &mut self.views[index];
@@ -101,7 +112,7 @@ impl History {
     ) -> Arc<Vec<Message>> {
         let turns = within(&self.turns, budget);
         let recent = turns.len().saturating_sub(RECENT);
-        let mut view = AgentView::new(agent, model, self.summary());
+        let mut view = AgentView::new(agent, model, self.zone.clone(), self.summary());
         for (index, turn) in turns.iter().enumerate() {
             view.add(turn, if index < recent { Results::Shortened } else { Results::Whole });
         }

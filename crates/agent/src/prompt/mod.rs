@@ -25,6 +25,6 @@ pub use snapshot::{FileText, PromptSnapshot, PromptSources};
 pub(crate) use judge::ForeignFile;
 pub(crate) use snapshots::{PromptSnapshots, RenderedPrompt};
 pub use transcript::transcript;
-pub use untrusted::{UntrustedPiece, untrusted_block};
+pub use untrusted::{UntrustedBlock, UntrustedPiece, marks_in, untrusted_block};
 pub(crate) use view::OUTCOME_UNKNOWN;
 pub use weight::{turn_weight, window};

@@ -13,8 +13,6 @@ pub struct PromptSources {
     pub soul: Option<FileText>,
     pub agents: Option<FileText>,
     pub tools: Option<FileText>,
-    /// One line per skill.
-    pub skills: Vec<String>,
     pub user: Option<FileText>,
     pub standing_instructions: Option<FileText>,
     pub memory: Option<FileText>,
@@ -56,6 +54,11 @@ const MAX_MEMORY: usize = 12 * 1024;
 pub(crate) const MAX_DAILY: usize = 4 * 1024;
 
 impl PromptSnapshot {
+    /// These words and nothing else.
+    pub(crate) fn of(text: &str) -> Self {
+        Self::new([SystemBlock { text: text.to_owned(), stable: true }])
+    }
+
     /// Adds a client's words at the end: they add to what the agent is and replace nothing.
     pub fn followed_by(&self, words: &str) -> Self {
         self.with(format!("# From the client of this conversation\n{words}"))
@@ -102,9 +105,6 @@ impl PromptSources {
         section(&mut text, "Soul", self.soul.as_ref(), MAX_FILE);
         section(&mut text, "Working rules", self.agents.as_ref(), MAX_FILE);
         section(&mut text, "Tool notes", self.tools.as_ref(), MAX_FILE);
-        if !self.skills.is_empty() {
-            section(&mut text, "Skills", Some(&self.skills.join("\n").into()), MAX_FILE);
-        }
         text
     }
 

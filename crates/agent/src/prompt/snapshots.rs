@@ -66,7 +66,8 @@ impl PromptSnapshots {
             return Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign });
         }
         let mut sources = written.clone();
-        let mut untrusted = files.add_memory(&mut sources, &mut foreign, now.wall).await?;
+        let zone = self.clock.zone_of(&key.person);
+        let mut untrusted = files.add_memory(&mut sources, &mut foreign, &zone, now.wall).await?;
         untrusted.extend(foreign.iter().map(ForeignFile::piece));
         let rendered = sources.render_with(|text| self.mask.text(text));
         let snapshot = self.keep(id, rendered, written, now.mono);

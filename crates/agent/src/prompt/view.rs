@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_types::{
     AgentId, Author, Block, Decision, Message, Role, RunStatus, Summary, TextStatus, ToolUseId,
-    Turn, TurnBody, UserContent, UserPart, UserTurn,
+    Turn, TurnBody, UserContent, UserPart, UserTurn, Zone,
 };
 
 /// Stands for the result of a call that was cut off: it must not be taken for undone.
@@ -17,6 +17,7 @@ const SHORT_RESULT: usize = 400;
 pub(super) struct AgentView {
     pub(super) agent: AgentId,
     pub(super) model: String,
+    zone: Zone,
     /// Shared with the requests that were made of it.
     messages: Arc<Vec<Message>>,
     /// Own calls whose results have not come.
@@ -35,10 +36,11 @@ pub(super) enum Results {
 }
 
 impl AgentView {
-    pub(super) fn new(agent: &AgentId, model: &str, summary: Option<&Summary>) -> Self {
+    pub(super) fn new(agent: &AgentId, model: &str, zone: Zone, summary: Option<&Summary>) -> Self {
         let mut view = Self {
             agent: agent.clone(),
             model: model.to_owned(),
+            zone,
             messages: Arc::default(),
             open: Vec::new(),
             deferred: Vec::new(),
@@ -65,7 +67,7 @@ impl AgentView {
         self.turns += 1;
         let own = matches!(&turn.author, Author::Agent(agent) if *agent == self.agent);
         match &turn.body {
-            TurnBody::User(user) => self.user(user_blocks(turn, user)),
+            TurnBody::User(user) => self.user(user_blocks(turn, user, &self.zone)),
             TurnBody::AssistantText(text) => match text.status {
                 // Shown to people, but it would teach the model to break off.
                 TextStatus::Error => {}
@@ -198,11 +200,11 @@ fn result_text(output: &str, results: Results) -> String {
 }
 
 /// The words with their time, and beside them the untrusted block exactly as it was first sent.
-fn user_blocks(turn: &Turn, user: &UserTurn) -> Vec<Block> {
-    let stamp = &turn.ts.to_string()[..16];
+fn user_blocks(turn: &Turn, user: &UserTurn, zone: &Zone) -> Vec<Block> {
+    let stamp = zone.stamp(turn.ts);
     let head = match &turn.author {
-        Author::Person(_) | Author::System => format!("[{stamp}Z]"),
-        Author::Agent(agent) => format!("[{stamp}Z] [{agent}]:"),
+        Author::Person(_) | Author::System => format!("[{stamp}]"),
+        Author::Agent(agent) => format!("[{stamp}] [{agent}]:"),
     };
     let mut blocks = vec![Block::Text { text: head.clone() }];
     match &user.content {

@@ -1,12 +1,11 @@
 //! Phase 3 of a start, load context: models, prompt files, history and what is found for the
 //! message are read, and the plan becomes a run of which nothing is written yet.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use onyx_knowledge::Index;
 use onyx_storage::{Area, BeginIn, BeginRun, Lease, ObjectKey, title_of};
 use onyx_tools::{Addresses, Execution, Granted, ToolCx};
-use onyx_types::{AgentId, Cancel, Fault, PersonId, Scope, SessionOrigin, Taint};
+use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
 use super::Shared;
 use super::lanes::{self, Lanes};
@@ -21,7 +20,8 @@ use crate::drive::{
 };
 use crate::feed::Feed;
 use crate::prompt::{
-    ForeignFile, History, HistoryCache, PromptSnapshots, SecretMask, UntrustedPiece, untrusted_block,
+    ForeignFile, History, HistoryCache, PromptSnapshots, SecretMask, UntrustedBlock,
+    UntrustedPiece, untrusted_block,
 };
 use crate::sessions::{SessionSpace, SessionToName};
 use crate::step::client::{ClientTurn, open_calls, with_all_results};
@@ -32,7 +32,6 @@ pub(super) struct ContextSources {
     pub(super) snapshots: PromptSnapshots,
     pub(super) histories: HistoryCache,
     pub(super) mask: SecretMask,
-    index: OnceLock<Index>,
     options: ContextOptions,
 }
 
@@ -61,20 +60,7 @@ impl ContextSources {
             snapshots: PromptSnapshots::new(files, clock, mask.clone()),
             histories: HistoryCache::new(Arc::clone(&drive.turns)),
             mask,
-            index: OnceLock::new(),
             options,
-        }
-    }
-
-    /// What messages are answered from, once there is an index.
-    pub(super) fn set_index(&self, index: Index) {
-        // A second one would be of the same home.
-        let _ = self.index.set(index);
-    }
-
-    pub(super) fn session_begins(&self, person: &PersonId) {
-        if let Some(index) = self.index.get() {
-            index.session_begins(person);
         }
     }
 }
@@ -93,21 +79,21 @@ pub(super) async fn load_context(
     mut opened: OpenedSession,
     lease: &Lease,
 ) -> Result<Run, Fault> {
-    let SessionAddress { key, origin, is_new, root, .. } = &plan.session;
-    let space = runs.spaces.of(&key.person, *root, *origin).await?;
-    let lanes = lanes::set_up(runs, &plan, &opened, space.as_ref()).await?;
-    let history = if *is_new {
+    let SessionAddress { key, is_new, .. } = &plan.session;
+    let space = plan.space.as_ref();
+    let lanes = lanes::set_up(runs, &plan, &opened, space).await?;
+    let mut history = if *is_new {
         History::default()
     } else {
         runs.context.histories.load(key, lanes.widest).await?
     };
+    history.tell_times_in(runs.drive.clock.zone_of(&key.person));
     let client_turns = std::mem::take(&mut opened.message.client.turns);
     let client_turns = runs.given.recognise(&key.person, client_turns);
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
-    let scopes = retrieval_scopes(&plan, space.as_ref());
-    let index = runs.context.index.get();
-    let retrieved =
-        retrieve(index, &key.person, opened.run, &opened.message, scopes, &lanes.setups).await;
+    let scopes = retrieval_scopes(&plan, space);
+    let index = runs.drive.index.get();
+    let retrieved = retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
     let context = LoadedContext { lanes, history, client_turns, retrieved };
     Ok(assemble(runs, plan, opened, context, lease))
 }
@@ -153,7 +139,7 @@ fn assemble(
     let to_name = session_to_name(runs, &plan, &actors);
     let model = context.lanes.setups.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
     let terms = &plan.request.terms;
-    let title = title_of(&text);
+    let title = terms.title.clone().or_else(|| title_of(&text));
     let spent = terms.delegated.as_ref().map(|parent| Arc::clone(&parent.spent));
     let action = terms.action.clone();
     let report = action.map(|name| RunReport::new(opened.run, name, text, opened.now.wall));
@@ -239,7 +225,11 @@ fn add_untrusted_block(
     };
     let pieces: Vec<_> = memory.into_iter().chain(found).map(masked).collect();
     let secret = &runs.context.options.fence_secret;
-    words.context = untrusted_block(secret, plan.session.key.session, message.turn, &pieces);
+    let block = untrusted_block(secret, plan.session.key.session, message.turn, &pieces);
+    if let Some(UntrustedBlock { text, marks }) = block {
+        words.context = Some(text);
+        words.pieces = marks;
+    }
 }
 
 fn run_state(
@@ -250,6 +240,7 @@ fn run_state(
 ) -> RunState {
     let toolbox = Arc::clone(&runs.drive.toolbox);
     let notice = plan.notice.iter().cloned();
+    let zone = runs.drive.clock.zone_of(&plan.session.key.person);
     RunState::new(RunSetup {
         run: opened.run,
         key: plan.session.key.clone(),
@@ -266,7 +257,13 @@ fn run_state(
         history: context.history,
         mint: opened.mint,
         now: runs.drive.clock.now(),
-        describe: Arc::new(move |call| toolbox.summary(call)),
+        describe: Arc::new(move |call| toolbox.label(call)),
+        action: plan
+            .request
+            .terms
+            .action
+            .clone()
+            .map(|name| name.run(opened.run, opened.now.wall, &zone)),
     })
 }
 
@@ -305,7 +302,9 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
 /// persona editor are in no list that needs a name.
 fn session_to_name(runs: &Shared, plan: &RunPlan, actors: &[LaneActor]) -> Option<SessionToName> {
     let SessionAddress { key, origin, unnamed, .. } = &plan.session;
-    let is_listed = !matches!(origin, SessionOrigin::Api | SessionOrigin::AgentEditor);
+    // A job names its sessions itself.
+    let is_listed =
+        !matches!(origin, SessionOrigin::Api | SessionOrigin::AgentEditor | SessionOrigin::Job);
     let is_asked_by_agent = plan.request.terms.delegated.is_some();
     if !unnamed || !is_listed || is_asked_by_agent || !runs.namer.asks_models() {
         return None;

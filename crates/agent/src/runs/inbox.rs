@@ -124,6 +124,7 @@ fn user_input(turn: TurnId, words: UserTurn) -> UserInput {
         content: words.content,
         view: words.view,
         context: words.context,
+        pieces: words.pieces,
         client_id: words.client_id,
         withdrawn: words.withdrawn,
         by: Speaker::Person,

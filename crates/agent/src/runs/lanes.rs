@@ -11,7 +11,7 @@ use super::Shared;
 use super::opening::OpenedSession;
 use super::plan::RunPlan;
 use crate::agents::{AgentProfile, ModelChoice, Payer, editor_prompt, is_editor, toolless};
-use crate::drive::{LaneActor, tool_context};
+use crate::drive::{LaneActor, LaneTools, Withheld, tool_context};
 use crate::prompt::{self, ForeignFile, PromptSnapshot, RenderedPrompt, UntrustedPiece};
 use crate::sessions::SessionSpace;
 use crate::step::LaneSetup;
@@ -62,8 +62,10 @@ pub(super) async fn set_up(
     for agent in &plan.agents {
         let resolved = cx.model(agent);
         let RenderedPrompt { snapshot, untrusted, foreign } = cx.snapshot(agent).await?;
-        lanes.actors.push(cx.actor(agent, &resolved));
-        let setup = cx.setup(agent, resolved, snapshot);
+        let actor = cx.actor(agent, &resolved);
+        let tools = actor.tools.offering(&agent.id, &cx.key().person);
+        lanes.actors.push(actor);
+        let setup = cx.setup(agent, resolved, snapshot, tools);
         lanes.widest = lanes.widest.max(weighed_window(&setup));
         lanes.setups.push(setup);
         lanes.untrusted.extend(untrusted);
@@ -125,6 +127,10 @@ impl LaneContext<'_> {
         &self,
         agent: &AgentProfile,
     ) -> Result<RenderedPrompt, Fault> {
+        if let Some(light) = &self.plan.request.terms.light {
+            let snapshot = Arc::new(PromptSnapshot::of(&light.system));
+            return Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign: Vec::new() });
+        }
         let snapshots = &self.runs.context.snapshots;
         let mut rendered = match self.client.memory {
             MemoryUse::Include => snapshots.current(self.key(), agent).await?,
@@ -151,6 +157,7 @@ impl LaneContext<'_> {
         agent: &AgentProfile,
         resolved: ResolvedModel,
         snapshot: Arc<PromptSnapshot>,
+        tools: Arc<Offering>,
     ) -> LaneSetup {
         let client = self.client;
         let (client_tools, tool_use) = self.client_tools();
@@ -166,7 +173,7 @@ impl LaneContext<'_> {
                 .unwrap_or(self.plan.limits.max_output_tokens),
             response_format: client.response_format.clone(),
             snapshot,
-            tools: self.own_tools(agent),
+            tools,
             client_tools,
             tool_use,
             unable: resolved.unable,
@@ -175,18 +182,15 @@ impl LaneContext<'_> {
     }
 
     /// The agent's own tools, without those for which the client's stand in.
-    fn own_tools(&self, agent: &AgentProfile) -> Arc<Offering> {
+    fn own_tools(&self, agent: &AgentProfile) -> LaneTools {
         let client = self.client;
         // A call of the client's tools ends the run, so nothing else is offered where one is forced.
-        if client.tool_use.choice.is_forced() {
-            return Arc::default();
-        }
-        let own = self.runs.drive.toolbox.ready_offers(&agent.policy, &self.key().person);
-        if client.tools.is_empty() {
-            return own;
-        }
-        let is_clients = |name: &str| client.tools.iter().any(|tool| tool.name == name);
-        Arc::new(own.without(is_clients))
+        let withheld = if client.tool_use.choice.is_forced() {
+            Withheld::Everything
+        } else {
+            Withheld::Names(client.tools.iter().map(|tool| tool.name.clone()).collect())
+        };
+        LaneTools::new(Arc::clone(&self.runs.drive.toolbox), Arc::clone(&agent.policy), withheld)
     }
 
     fn client_tools(&self) -> (Vec<ToolOffer>, ToolUse) {
@@ -223,6 +227,6 @@ impl LaneContext<'_> {
         let (model, only_local) = (resolved.id.clone(), self.is_only_local(agent));
         tool_cx.audience = Audience { model, only_local };
         let model = resolved.model.clone();
-        LaneActor { model, retired: Vec::new(), policy: Arc::clone(&agent.policy), tool_cx }
+        LaneActor { model, retired: Vec::new(), tools: self.own_tools(agent), tool_cx }
     }
 }

@@ -45,7 +45,9 @@ pub(crate) use owned::CollectedAnswer;
 pub use owned::{Canceller, OwnedRun, RunHandle};
 pub(crate) use plan::check_content;
 pub(crate) use recovery::Recovery;
-pub use request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
+pub use request::{
+    Delegated, DryRun, LightPrompt, RunInput, RunRequest, RunTerms, SessionRef, StopTarget,
+};
 
 /// How long `stop` waits for a run to write its end.
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
@@ -123,7 +125,8 @@ impl Runs {
     }
 
     pub(crate) fn set_index(&self, index: Index) {
-        self.shared.context.set_index(index);
+        // A second one would be of the same home.
+        let _ = self.shared.drive.index.set(index);
     }
 
     /// The sessions of a person that are being worked on, and by which runs. A run whose end was

@@ -48,7 +48,9 @@ pub(super) async fn open_session(
 ) -> Result<OpenedSession, Fault> {
     let (key, is_new) = (&plan.session.key, plan.session.is_new);
     if is_new {
-        runs.context.session_begins(&key.person);
+        if let Some(index) = runs.drive.index.get() {
+            index.session_begins(&key.person);
+        }
     } else {
         runs.recovery.close_leftover_runs(lease).await?;
     }
@@ -56,7 +58,9 @@ pub(super) async fn open_session(
     let now = runs.drive.clock.now();
     let (run, fresh_turn, seed) = {
         let mut mint = runs.ids.mint();
-        (mint.run(now.wall), mint.turn(now.wall), mint.fork_seed())
+        let promised = plan.request.terms.run;
+        let run = promised.unwrap_or_else(|| mint.run(now.wall));
+        (run, mint.turn(now.wall), mint.fork_seed())
     };
     let (leading, decisions) = if is_new {
         (Vec::new(), Vec::new())

@@ -14,7 +14,7 @@ use super::Shared;
 use super::request::{RunInput, RunRequest, RunTerms, SessionRef};
 use crate::agents::{AgentProfile, Roster, is_editor};
 use crate::drive::RunSlot;
-use crate::sessions::ForkPoint;
+use crate::sessions::{ForkPoint, SessionSpace};
 use crate::step::client::ClientTurn;
 
 /// A name that could not be had for so many messages is not asked for again.
@@ -25,6 +25,8 @@ pub(super) struct RunPlan {
     /// As it was asked for, with its input resolved.
     pub(super) request: RunRequest,
     pub(super) session: SessionAddress,
+    /// The space that the session belongs to, if it does.
+    pub(super) space: Option<SessionSpace>,
     pub(super) agents: Vec<Arc<AgentProfile>>,
     pub(super) order: LaneOrder,
     pub(super) limits: Limits,
@@ -64,9 +66,17 @@ pub(super) async fn resolve_input(
     check_input(&request.input, roster.limits().max_prompt_bytes)?;
     let slot = runs.slots.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
     let Answerers { session, mut agents, order } = answerers(runs, &request, &roster).await?;
-    if let Some(tier) = request.terms.tier {
+    let space = runs.spaces.of(&request.person, session.root, session.origin).await?;
+    let caps = [request.terms.tier, space.as_ref().map(SessionSpace::tier)];
+    if let Some(tier) = caps.into_iter().flatten().min() {
         for agent in &mut agents {
             let policy = Arc::new(agent.policy.at_most(tier));
+            Arc::make_mut(agent).policy = policy;
+        }
+    }
+    if let Some(light) = &request.terms.light {
+        for agent in &mut agents {
+            let policy = Arc::new(agent.policy.only(light.tools));
             Arc::make_mut(agent).policy = policy;
         }
     }
@@ -74,7 +84,7 @@ pub(super) async fn resolve_input(
     let models = request.model.as_deref().into_iter().chain(wanted);
     let notice = runs.preferences.runtime_notice(&request.person, models).await?;
     let limits = bounded(roster.limits(), &request.terms);
-    Ok(RunPlan { request, session, agents, order, limits, scopes, notice, slot })
+    Ok(RunPlan { request, session, space, agents, order, limits, scopes, notice, slot })
 }
 
 /// Finds the question that a stored message or an answer belongs to. Asking for another answer is
@@ -179,8 +189,9 @@ fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r Arc<AgentProfile>
 fn bounded(limits: &Limits, terms: &RunTerms) -> Limits {
     let mut limits = limits.clone();
     limits.max_steps = terms.max_steps.unwrap_or(u32::MAX).min(limits.max_steps);
-    if let Some(left) = terms.delegated.as_ref().and_then(|parent| parent.cost_left) {
-        limits.max_cost = if limits.max_cost > 0.0 { left.min(limits.max_cost) } else { left };
+    let left = terms.delegated.as_ref().and_then(|parent| parent.cost_left);
+    for most in left.into_iter().chain(terms.max_cost) {
+        limits.max_cost = if limits.max_cost > 0.0 { most.min(limits.max_cost) } else { most };
     }
     limits
 }

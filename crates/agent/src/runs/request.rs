@@ -32,6 +32,22 @@ pub struct RunTerms {
     pub action: Option<ActionName>,
     /// The run that asked for this one.
     pub delegated: Option<Delegated>,
+    /// What it may cost, where that is less than the config allows.
+    pub max_cost: Option<f64>,
+    /// The id that it was promised by; `None` makes one.
+    pub run: Option<RunId>,
+    /// What a new session is called.
+    pub title: Option<String>,
+    /// A prompt of its own in the place of the agent's.
+    pub light: Option<LightPrompt>,
+}
+
+/// All that a run is told and given, where the usual prompt would cost more than it is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LightPrompt {
+    pub system: String,
+    /// Of the agent's tools, only these.
+    pub tools: &'static [&'static str],
 }
 
 /// What a run inherits from the one that asked for it.

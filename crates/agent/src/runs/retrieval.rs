@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use onyx_knowledge::{Hit, Index, Retrieval, Retrieved};
 use onyx_tools::Addresses;
-use onyx_types::{ContextPiece, Event, Origin, PersonId, RunId, Scope, StatusCode, TurnBody};
+use onyx_types::{ContextPiece, Event, Origin, RunId, Scope, SessionKey, StatusCode, TurnBody};
 
 use super::opening::MessageToAnswer;
 use crate::prompt::{self, History, UntrustedPiece};
@@ -25,7 +25,7 @@ const PARTIAL: &str = "Context may lack something: not everything is indexed yet
 /// and says so.
 pub(super) async fn retrieve(
     index: Option<&Index>,
-    person: &PersonId,
+    session: &SessionKey,
     run: RunId,
     message: &MessageToAnswer,
     scopes: Vec<Scope>,
@@ -39,8 +39,9 @@ pub(super) async fn retrieve(
     }
     let window = lanes.iter().map(|lane| prompt::window(lane.context_window)).min();
     let retrieval = Retrieval {
-        person: person.clone(),
+        person: session.person.clone(),
         scopes,
+        session: Some(session.session),
         text: words.content.text(),
         max_tokens: Retrieval::budget(window.unwrap_or_default()),
     };

@@ -47,6 +47,7 @@ impl Sessions {
             fork_turn: Some(turn),
             last_run: None,
             last_run_status: None,
+            unread: false,
             ..original
         };
         self.put_new(person, &meta).await?;

@@ -182,6 +182,14 @@ impl Sessions {
         Ok(meta)
     }
 
+    /// The person has read it; other devices are told.
+    pub async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<(), Fault> {
+        if self.shared.ledger.mark_read(person, session).await? {
+            self.shared.notices.tell(person, session, NoticeKind::SessionChanged);
+        }
+        Ok(())
+    }
+
     /// Makes a session that has no turns yet.
     pub(crate) async fn create(
         &self,
@@ -208,6 +216,7 @@ impl Sessions {
             fork_turn: None,
             last_run: None,
             last_run_status: None,
+            unread: false,
         };
         self.put_new(person, &meta).await?;
         Ok(meta)

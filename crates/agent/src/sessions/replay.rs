@@ -121,6 +121,7 @@ impl ToldEvents {
             session_id: self.session,
             agents: start.agents.clone(),
             model: start.model.clone().unwrap_or_default(),
+            action: start.action.clone(),
         };
         self.tell(turn.lane, event);
     }
@@ -140,10 +141,12 @@ impl ToldEvents {
             name: call.tool_name.clone(),
             input: call.input.clone(),
         };
+        let label = toolbox.label(&asked);
         let event = Event::ToolCall {
             turn_id: turn.id,
             agent: agent.clone(),
-            summary: toolbox.summary(&asked),
+            summary: label.summary(),
+            label: Box::new(label),
             tool_use_id: asked.id,
             tool: asked.name,
             input: asked.input,
@@ -161,14 +164,16 @@ impl ToldEvents {
             output: result.output.clone(),
             summary: summary.unwrap_or_default().to_owned(),
             duration_ms: result.duration_ms,
+            report: Box::new(result.known_report()),
         };
         self.tell(turn.lane, event);
     }
 
     fn draft(&mut self, turn: &Turn, call: &ToolUseId, draft: Draft) {
         let tool = self.tool_of(call);
+        let (draft_id, asks_for) = (draft.id, draft.plan.asks_for());
         let (summary, preview) = (draft.plan.summary, draft.plan.preview);
-        self.tell(turn.lane, Event::Draft { draft_id: draft.id, tool, summary, preview });
+        self.tell(turn.lane, Event::Draft { draft_id, tool, summary, preview, asks_for });
     }
 
     fn end(&mut self, turn: &Turn, end: &RunEnd) {

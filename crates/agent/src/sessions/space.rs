@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use onyx_storage::{Channel, Channels, Files, Space, Spaces, Thread};
-use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, View};
+use onyx_types::{
+    AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, Tier, View,
+};
 
 use crate::agents::Roster;
 
@@ -28,6 +30,11 @@ impl SessionSpace {
     /// Are its conversations for models of this machine only?
     pub(crate) fn is_only_local(&self) -> bool {
         self.space().local_only
+    }
+
+    /// How far agents may go in it.
+    pub(crate) fn tier(&self) -> Tier {
+        self.space().tier
     }
 
     /// What an agent may search in it.

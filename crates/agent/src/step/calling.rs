@@ -24,6 +24,7 @@ pub(super) fn next_step(state: &mut RunState, lane: LaneId) -> Next {
     if let Some(next) = cannot_go_on(state, lane) {
         return next;
     }
+    state.lane(lane).refresh_tools();
     if compaction::is_needed(state, lane) { Next::MakeRoom(lane) } else { Next::CallModel(lane) }
 }
 

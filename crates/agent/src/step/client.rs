@@ -109,6 +109,7 @@ impl ClientTurn {
                 is_error,
                 draft_id: None,
                 duration_ms: 0,
+                report: None,
             }),
         }
     }

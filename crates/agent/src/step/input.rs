@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{Delivery, Draft, Messages, ModelUse};
+use onyx_tools::{Offered, Offering};
 use onyx_types::{
-    AgentId, Attendance, Author, BatchId, Decision, DraftId, DraftState, Event, Fault, LaneId,
-    ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
-    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View, Visibility,
+    AgentId, Attendance, Author, BatchId, ContextMark, Decision, DraftId, DraftState, Event, Fault,
+    LaneId, ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
+    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.
@@ -22,6 +23,8 @@ pub enum Input {
     ToolOutput(LaneId, ToolUseId, String),
     /// Live output of a call that a person approved while the run waits for it.
     ApprovedOutput(ToolUseId, String),
+    /// Tools have come or gone: from its next step on the lane has these.
+    ToolsChanged(LaneId, Arc<Offering>),
     /// Another model is in place.
     ModelChanged(LaneId, NewModel),
     /// Another model was asked for and cannot be had.
@@ -77,7 +80,7 @@ pub struct Invocation {
     pub attendance: Attendance,
     pub taint: Taint,
     /// Whether the lane's last request offered the tool.
-    pub offered: Visibility,
+    pub offered: Offered,
     /// What is left of the run's money; `None`: there is no limit.
     pub cost_left: Option<f64>,
 }
@@ -145,6 +148,8 @@ pub struct UserInput {
     pub view: Option<View>,
     /// The untrusted block that goes beside the words.
     pub context: Option<String>,
+    /// What stands where in that block.
+    pub pieces: Vec<ContextMark>,
     /// What the sender calls it.
     pub client_id: Option<String>,
     /// It was withdrawn: the log keeps it, and nobody answers it.
@@ -156,7 +161,8 @@ impl UserInput {
     /// New words.
     pub fn new(content: UserContent, by: Speaker) -> Self {
         let (turn, view, context, client_id) = (None, None, None, None);
-        Self { turn, content, view, context, client_id, withdrawn: false, by }
+        let pieces = Vec::new();
+        Self { turn, content, view, context, pieces, client_id, withdrawn: false, by }
     }
 }
 

@@ -54,6 +54,8 @@ pub(super) struct Lane {
     pub(super) silent: bool,
     /// What every prompt weighs, whatever was said.
     pub(super) fixed_tokens: usize,
+    /// The tools from its next step on, where some have come or gone since its last request.
+    pub(super) fresh_tools: Option<Arc<Offering>>,
     /// What each of its models has used in this run, silent turns included.
     pub(super) used: Vec<ModelUse>,
 }
@@ -131,7 +133,16 @@ impl Lane {
             overflows: 0,
             flushed: false,
             silent: false,
+            fresh_tools: None,
             used: Vec::new(),
+        }
+    }
+
+    /// Takes up the tools that have come or gone. Calls of the response before are over.
+    pub(super) fn refresh_tools(&mut self) {
+        if let Some(tools) = self.fresh_tools.take() {
+            self.setup.tools = tools;
+            self.fixed_tokens = fixed_tokens(&self.setup);
         }
     }
 

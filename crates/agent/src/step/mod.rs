@@ -63,6 +63,10 @@ fn receive(state: &mut RunState, input: Input, effects: &mut Vec<Effect>) -> Nex
             Next::Wait
         }
         Input::ApprovedOutput(id, chunk) => tools::approved_output(state, id, chunk, effects),
+        Input::ToolsChanged(lane, tools) => {
+            state.lane(lane).fresh_tools = Some(tools);
+            Next::Wait
+        }
         Input::ModelChanged(lane, model) => calling::change_model(state, lane, model, effects),
         Input::ModelRefused(lane, fault) => {
             let message = format!("The model was not changed: {}", fault.message);

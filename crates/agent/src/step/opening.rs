@@ -19,6 +19,7 @@ fn run_start(state: &mut RunState) -> Turn {
     let body = TurnBody::RunStart(RunStart {
         agents: state.agents(),
         model: state.lanes.first().map(|lane| lane.setup.model_id.clone()),
+        action: state.opening.action.clone(),
     });
     turn(state, LaneId::default(), Author::System, Origin::Agent, body)
 }
@@ -59,6 +60,7 @@ fn events(state: &mut RunState) -> Events {
         session_id: state.key.session,
         agents: state.agents(),
         model: state.lanes.first().map(|lane| lane.setup.model_id.clone()).unwrap_or_default(),
+        action: state.opening.action.clone(),
     };
     let given = std::mem::take(&mut state.opening.events);
     let tainted = state.lanes.iter().any(|lane| lane.setup.taint == Taint::Tainted);

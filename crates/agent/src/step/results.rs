@@ -1,8 +1,8 @@
 //! The results of one round of tool calls, as turns and events.
 
 use onyx_types::{
-    Answer, Author, Event, LaneId, Origin, Proposal, ToolCall, ToolOutcome, ToolResultTurn, Turn,
-    TurnBody,
+    Answer, Author, CallState, Event, LaneId, Origin, Proposal, ToolCall, ToolOutcome,
+    ToolResultTurn, Turn, TurnBody,
 };
 
 use super::lane::{Phase, ToolRound};
@@ -53,12 +53,17 @@ pub(super) fn result(
     outcome: &ToolOutcome,
 ) -> (Turn, (LaneId, Event)) {
     let duration_ms = u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX);
+    let mut report = outcome.report.clone();
+    if outcome.is_error && report.state == CallState::Done {
+        report.state = CallState::Failed;
+    }
     let body = TurnBody::ToolResult(ToolResultTurn {
         tool_use_id: call.id.clone(),
         output: outcome.output.clone(),
         is_error: outcome.is_error,
         draft_id: outcome.draft.as_ref().map(|proposal| proposal.draft),
         duration_ms,
+        report: Some(report.clone()),
     });
     // Also of what failed or was stopped: what it said until then was read all the same.
     let origin = if outcome.is_error { outcome.origin.max(Origin::Agent) } else { outcome.origin };
@@ -71,14 +76,16 @@ pub(super) fn result(
         output: outcome.output.clone(),
         summary: outcome.summary.clone(),
         duration_ms,
+        report: Box::new(report),
     };
     (turn, (lane, event))
 }
 
 fn draft_event(outcome: &ToolOutcome) -> Option<Event> {
-    let Proposal { draft, tool, summary, preview, answer, .. } = outcome.draft.as_deref()?.clone();
+    let Proposal { draft: draft_id, tool, summary, preview, asks_for, answer, .. } =
+        outcome.draft.as_deref()?.clone();
     match answer {
-        Answer::Later => Some(Event::Draft { draft_id: draft, tool, summary, preview }),
+        Answer::Later => Some(Event::Draft { draft_id, tool, summary, preview, asks_for }),
         // People were told of it when the wait began.
         Answer::Awaited | Answer::Given => None,
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use onyx_storage::Messages;
 use onyx_types::{
-    AgentId, Attendance, BatchId, DraftId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now,
-    RunId, RunStatus, SessionKey, Spending, StatusCode, Taint, TextStatus, ToolCall, ToolUseId,
-    Turn, TurnBody, TurnId, Usage,
+    ActionRun, AgentId, Attendance, BatchId, CallLabel, DraftId, Event, Fault, LaneId, LaneOrder,
+    Limits, Mint, Now, RunId, RunStatus, SessionKey, Spending, StatusCode, Taint, TextStatus,
+    ToolCall, ToolUseId, Turn, TurnBody, TurnId, Usage,
 };
 
 use super::client::ClientTurn;
@@ -41,10 +41,12 @@ pub struct RunSetup {
     pub mint: Mint,
     pub now: Now,
     pub describe: DescribeCall,
+    /// The action that this run performs, where it is one.
+    pub action: Option<ActionRun>,
 }
 
-/// Makes one human line of a tool call.
-pub type DescribeCall = Arc<dyn Fn(&ToolCall) -> String + Send + Sync>;
+/// Says what people read of a tool call.
+pub type DescribeCall = Arc<dyn Fn(&ToolCall) -> CallLabel + Send + Sync>;
 
 /// One run at work.
 pub struct RunState {
@@ -76,6 +78,7 @@ pub(super) struct Opening {
     pub(super) leading: Vec<UserInput>,
     pub(super) client_turns: Vec<ClientTurn>,
     pub(super) events: Vec<Event>,
+    pub(super) action: Option<ActionRun>,
 }
 
 /// When a run must end. It stands still while a person is waited for.
@@ -176,6 +179,7 @@ impl RunState {
                 leading: setup.leading,
                 client_turns: setup.client_turns,
                 events: setup.opening,
+                action: setup.action,
             },
             clock: RunClock {
                 now: setup.now,
@@ -238,7 +242,7 @@ impl RunState {
         code != StatusCode::Degraded || self.caveats.insert(message.to_owned())
     }
 
-    pub(super) fn describe(&self, call: &ToolCall) -> String {
+    pub(super) fn describe(&self, call: &ToolCall) -> CallLabel {
         (self.describe)(call)
     }
 

@@ -1,8 +1,9 @@
 //! The tool calls of one response: saved, run, their results saved.
 
+use onyx_tools::Offered;
 use onyx_types::{
     Attendance, ErrorCode, Event, Fault, LaneId, TextStatus, ToolCall, ToolOutcome, ToolUseId,
-    Turn, TurnId, Visibility,
+    Turn, TurnId,
 };
 
 use super::input::{Effect, Invocation};
@@ -119,8 +120,8 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
         let Some(call) = round.queue.pop_front() else { break };
         round.running.push(call.id.clone());
         // The silent turn before compaction offers one tool, and every other request all of them.
-        let is_offered = tools.get(&call.name).is_some() && (!silent || call.name == FLUSH_TOOL);
-        let offered = if is_offered { Visibility::Offered } else { Visibility::Absent };
+        let shown = tools.get(&call.name).filter(|_| !silent || call.name == FLUSH_TOOL);
+        let offered = shown.map_or(Offered::No, |tool| Offered::As(tool.registration));
         let invocation = Invocation { call, attendance, taint, offered, cost_left };
         effects.push(Effect::Invoke(lane, Box::new(invocation)));
         if alone {
@@ -162,7 +163,7 @@ pub(super) fn done(
     }
     waiting::answered(state, lane, id);
     let tainting = outcome.origin.taints();
-    let model = outcome.model.clone().filter(|_| !outcome.is_error);
+    let model = outcome.model.as_ref().filter(|_| !outcome.is_error).map(ToString::to_string);
     let Phase::Tools(round) = &mut state.lane(lane).phase else { return Next::Wait };
     let Some(index) = round.running.iter().position(|running| running == id) else {
         return Next::Wait;
@@ -203,12 +204,14 @@ fn save_results(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -
 }
 
 fn call_event(state: &mut RunState, lane: LaneId, turn_id: TurnId, call: &ToolCall) -> Event {
+    let label = state.describe(call);
     Event::ToolCall {
         turn_id,
         agent: state.lane(lane).setup.agent.clone(),
         tool_use_id: call.id.clone(),
         tool: call.name.clone(),
         input: call.input.clone(),
-        summary: state.describe(call),
+        summary: label.summary(),
+        label: Box::new(label),
     }
 }

@@ -51,6 +51,7 @@ pub(super) fn user_turn(state: &mut RunState, words: UserInput) -> Turn {
         content: words.content,
         view: words.view,
         context: words.context,
+        pieces: words.pieces,
         client_id: words.client_id,
         withdrawn: words.withdrawn,
     });

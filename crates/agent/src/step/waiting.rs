@@ -71,12 +71,13 @@ pub(super) fn ask(
 ) -> Next {
     let Some(proposal) = outcome.draft.as_deref() else { return Next::Wait };
     let patience = state.limits.confirm_time();
-    let Proposal { draft, tool, summary, preview, .. } = proposal.clone();
+    let Proposal { draft, tool, summary, preview, asks_for, .. } = proposal.clone();
     let confirm = Event::Confirm {
         draft_id: draft,
         tool,
         summary,
         preview,
+        asks_for,
         expires_at: state.clock.now.wall.saturating_add(patience),
     };
     let waiting = Event::Status {

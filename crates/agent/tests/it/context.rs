@@ -64,6 +64,29 @@ async fn what_is_found_is_told_fenced_stored_and_replayed_byte_equal() {
     assert!(!system.contains("Egon"), "context stands beside the message, never in the rules");
 }
 
+/// Nobody else tells this index of sessions: the run does, before its end is told.
+#[tokio::test]
+async fn what_was_said_is_found_as_soon_as_the_end_is_told() {
+    let world = World::new([Answer::text("Egon mends roofs.")]).await;
+    let home = world.folder.path().join("home");
+    let settings = IndexSettings { home, chunking: Chunking::default() };
+    let index = Index::new(world.store.clone(), Arc::new(SystemClock::new()), settings);
+    world.agent.set_index(index.clone());
+    // The first look through everything is over before there is a session.
+    assert_eq!(index.search_sessions(&"ana".parse().unwrap(), "roofs").await.unwrap(), []);
+    let handle = world.agent.runs.start(request(None, "Who does it?")).await.unwrap();
+    let session = handle.session_id;
+    let mut events = handle.events;
+    while let Some(event) = events.next().await {
+        if matches!(event.event, Event::Done { .. }) {
+            break;
+        }
+    }
+    let found = index.search_sessions(&"ana".parse().unwrap(), "roofs").await.unwrap();
+    let found: Vec<_> = found.iter().filter_map(|hit| Some(hit.session()?.0)).collect();
+    assert_eq!(found, [session]);
+}
+
 #[tokio::test]
 async fn a_chat_asks_for_nothing_and_gets_nothing() {
     let world = with_index(1).await;

@@ -9,7 +9,7 @@ fn block(text: &str, source: &str) -> String {
         lines: Some((3, 9)),
         text: text.to_owned(),
     };
-    untrusted_block(&[7; 32], ID.parse().unwrap(), ID.parse().unwrap(), &[piece]).unwrap()
+    untrusted_block(&[7; 32], ID.parse().unwrap(), ID.parse().unwrap(), &[piece]).unwrap().text
 }
 
 #[test]

@@ -8,6 +8,7 @@ use onyx_agent::step::{
     Batch, Effect, Input, LaneOrder, LaneSetup, NewModel, RunSetup, RunState, RunSummary, Speaker,
     ToolTraits, UserInput, step,
 };
+use onyx_tools::Registration;
 use onyx_types::{
     Attendance, ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent,
     ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode,
@@ -47,6 +48,7 @@ pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
         weight: 10,
         parallel,
         repeats: name == "poll",
+        registration: Registration::default(),
     }
 }
 
@@ -106,7 +108,10 @@ impl Bench {
             history: History::default(),
             mint,
             now,
-            describe: Arc::new(|call| format!("Use {}", call.name)),
+            describe: Arc::new(|call| {
+                onyx_types::Verb::new("use", "using", "used").of(call.name.as_str())
+            }),
+            action: None,
         });
         Self {
             state,
@@ -551,7 +556,10 @@ fn a_model_that_a_tool_selects_answers_from_the_next_step_on_and_is_told() {
     let mut bench = Bench::new(Limits::default());
     bench.give(Input::Begin);
     bench.asks(&[("a", "change", json!({}))]);
-    let chosen = ToolOutcome { model: Some("two/m".to_owned()), ..ToolOutcome::ok("ok", "ok") };
+    let chosen = ToolOutcome {
+        model: Some(onyx_types::ModelId::new("two/m")),
+        ..ToolOutcome::ok("ok", "ok")
+    };
     bench.done("a", chosen);
     bench.says("hello");
     bench.model(ModelEvent::Finish(FinishReason::Stop));

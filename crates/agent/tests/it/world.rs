@@ -9,7 +9,7 @@ use onyx_agent::{
 };
 use onyx_providers::{ProviderSettings, Registry};
 use onyx_storage::{Home, Store};
-use onyx_test_support::{Answer, ScriptedModel, delays};
+use onyx_test_support::{Answer, ManualClock, ScriptedModel, delays};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
     Attendance, Clock, ErrorCode, Event, Fault, Limits, Model, PersonId, SessionId, SessionOrigin,
@@ -53,7 +53,21 @@ impl World {
         agents: Value,
         limits: Limits,
     ) -> Self {
-        Self::open(tempfile::tempdir().unwrap(), answers, agents, limits).await
+        let clock = Arc::new(SystemClock::new());
+        Self::open(tempfile::tempdir().unwrap(), answers, agents, limits, clock).await
+    }
+
+    /// A world whose clock only the test moves.
+    pub(crate) async fn by_hand<A: Into<Answer>>(
+        answers: impl IntoIterator<Item = A>,
+    ) -> (Self, Arc<ManualClock>) {
+        let agents = json!({"list": [{"id": "main", "default": true, "tier": "act"}]});
+        let clock = Arc::new(ManualClock::new());
+        let folder = tempfile::tempdir().unwrap();
+        let world = Self::open(folder, answers, agents, Limits::default(), clock.clone()).await;
+        // Somebody who has files here.
+        world.write("people/ana/USER.md", "");
+        (world, clock)
     }
 
     /// A new process on a home that is there already.
@@ -62,7 +76,8 @@ impl World {
         answers: impl IntoIterator<Item = A>,
     ) -> Self {
         let agents = json!({"list": [{"id": "main", "default": true, "tier": "act"}]});
-        Self::open(folder, answers, agents, Limits::default()).await
+        let clock = Arc::new(SystemClock::new());
+        Self::open(folder, answers, agents, Limits::default(), clock).await
     }
 
     async fn open<A: Into<Answer>>(
@@ -70,9 +85,9 @@ impl World {
         answers: impl IntoIterator<Item = A>,
         agents: Value,
         limits: Limits,
+        clock: Arc<dyn Clock>,
     ) -> Self {
         let model = ScriptedModel::with_answers(answers).await;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let home = Home::open(&folder.path().join("home")).unwrap();
         let store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
         let services = Services {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use onyx_types::{ErrorCode, Grant};
@@ -13,6 +13,7 @@ use onyx_types::{ErrorCode, Grant};
 use super::authentication::{AuthContext, nobody};
 use super::revocation::until_revoked;
 use crate::serve::ConnectionSlot;
+use crate::wire::write_json;
 use crate::{ApiState, Problem};
 
 /// Who may use a route. All but `Public` need a credential of a person.
@@ -42,7 +43,8 @@ pub(crate) fn guarded(
     access: Access,
 ) -> MethodRouter<ApiState> {
     let gate = Gate { state: state.clone(), access };
-    route.route_layer(from_fn_with_state(gate, admit))
+    let written = route.route_layer(from_fn(write_json));
+    written.route_layer(from_fn_with_state(gate, admit))
 }
 
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use onyx_identity::{Attempt, Caller, CallerKind, Identity, Proof};
-use onyx_types::{Approver, ErrorCode, Fault};
+use onyx_types::{Approver, ApproverKind, ErrorCode, Fault};
 
 use super::cookie;
 use super::front::Front;
@@ -36,7 +36,11 @@ impl Deref for AuthContext {
 impl AuthContext {
     /// For whatever applies or agrees to something; fails where the credential may not approve.
     pub(crate) fn approver(&self) -> Result<Approver, Problem> {
-        Ok(Approver::new(&self.person, self.grants())?)
+        Ok(Approver::new(&self.person, self.approver_kind(), self.grants())?)
+    }
+
+    fn approver_kind(&self) -> ApproverKind {
+        if self.is_owner { ApproverKind::Owner } else { ApproverKind::Member }
     }
 }
 

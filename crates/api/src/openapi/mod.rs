@@ -38,7 +38,8 @@ pub(crate) fn document(routes: &Routes) -> Value {
             "title": "Onyx",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "A self-hosted home for a person's AI agents. Errors are \
-                application/problem+json, except on the routes of other makers' clients.",
+                application/problem+json, except on the routes of other makers' clients. A request with \
+                the header `x-onyx-names: camelCase` is answered in camelCase, on all but those.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],

@@ -41,6 +41,9 @@ pub struct FoundView {
     pub name: String,
     pub base_url: String,
     pub models: Vec<String>,
+    /// The first of them that answers, and does not only make vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers_with: Option<String>,
     pub latency_ms: u64,
 }
 

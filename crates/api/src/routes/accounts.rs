@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_identity::{Lifetime, NewToken, Pairing, Person};
@@ -12,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::routing::PathValue;
+use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 
 pub(super) fn routes() -> Routes {

@@ -6,7 +6,6 @@ mod models;
 mod providers;
 mod usage;
 
-use axum::Json;
 use axum::extract::State;
 use onyx_storage::rebuild_person;
 use onyx_types::Fault;
@@ -14,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::routing::PathValue;
+use crate::wire::Json;
 use crate::{
     Access, ApiState, ConfigView, LoginBegun, LoginView, ModelView, Problem, Route, Routes,
     TestView,

@@ -1,11 +1,11 @@
 //! `/api/agent/*`, NDJSON schema v2.
 
+pub(super) mod action_runs;
 pub(super) mod actions;
 pub(super) mod health;
 pub(super) mod preferences;
 pub(super) mod request;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -18,8 +18,10 @@ use serde::{Deserialize, Serialize};
 use super::owned::OwnedRun;
 use crate::messages::{HistoryMessage, messages};
 use crate::wire::encode::{CallName, Line, Ndjson, OlderLine};
+use crate::wire::{FieldNames, Json};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
-use actions::{ActionView, RunAction};
+use action_runs::{ActionRuns, RunsQuery};
+use actions::{ActionPrompt, ActionView, FilledWith, RunAction};
 use health::AgentHealth;
 use preferences::{PreferencesChange, PreferencesView};
 use request::{Agreed, ChatRequest, optional_id};
@@ -61,6 +63,14 @@ pub(super) fn routes() -> Routes {
             .summary("Runs one, event by event")
             .body::<RunAction>()
             .answers_lines::<Line<'static>>(),
+        Route::post("/api/agent/actions/{id}/prompt", Read, actions::prompt)
+            .summary("What the agent would be told")
+            .body::<FilledWith>()
+            .answers_json::<ActionPrompt>(),
+        Route::get("/api/agent/action-runs", Read, action_runs::list)
+            .summary("Runs of actions, newest first")
+            .query::<RunsQuery>()
+            .answers_json::<ActionRuns>(),
         Route::get("/api/agent/health", Read, health::show)
             .summary("Can agents do their work?")
             .answers_json::<AgentHealth>(),
@@ -99,10 +109,11 @@ fn older_routes() -> Routes {
 pub(super) async fn chat_stream(
     State(state): State<ApiState>,
     caller: AuthContext,
+    names: FieldNames,
     JsonBody(request): JsonBody<ChatRequest>,
 ) -> Result<Response, Problem> {
     let run = start(&state, caller, request).await?;
-    Ok(lines(run, Ndjson::default()).await)
+    Ok(lines(run, Ndjson::default().named(names)).await)
 }
 
 /// The same stream for older clients, which know a tool call as `tool_use`.
@@ -178,7 +189,7 @@ async fn start(
         for draft in drafts {
             let options = ApprovalOptions::default();
             let approved = state.agent.approvals.approve(&approver, draft, options).await;
-            approved.map_err(super::pending_changes::refused)?;
+            approved.map_err(|not| super::pending_changes::refused(state, not))?;
         }
     }
     OwnedRun::start(&state.agent.runs, request).await

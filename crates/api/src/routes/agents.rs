@@ -6,7 +6,6 @@ pub(crate) mod files;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{AgentMemorySettings, AgentProfile, AgentSettings, ModelSetting, Roster};
@@ -17,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::routing::PathValue;
+use crate::wire::Json;
 use crate::wire::etag;
 use crate::{Access, ApiState, Problem, Route, Routes};
 use change::NewAgent;
@@ -257,7 +257,7 @@ async fn details(state: &ApiState, id: &str) -> Result<Response, Problem> {
     let tag = written.as_ref().map(|written| etag(&written.hash));
     let details = AgentDetails {
         agent: AgentView::of(&roster, agent),
-        tools: agent.policy.tools().map(ToOwned::to_owned).collect(),
+        tools: state.agent.tools_of(agent),
         settings: written.map(|written| written.value.into()).unwrap_or_default(),
         files,
     };

@@ -1,12 +1,12 @@
 //! `/api/admin/audit`: what was done and decided, and whether the record is whole.
 
-use axum::Json;
 use axum::extract::State;
 use onyx_storage::{AuditRow, ChainState};
 use onyx_types::{AgentId, Fault, Hash, PersonId, RunId, SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 pub(super) fn routes() -> Routes {
@@ -115,9 +115,19 @@ pub(crate) struct AuditChain {
     whole: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
+    /// Up to this row no key that is here protects the chain: the rows are older than the key, or
+    /// came with a home whose key lies elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unkeyed_until: Option<u64>,
     /// The first row that is missing, changed or does not belong.
     #[serde(skip_serializing_if = "Option::is_none")]
     broken_at: Option<u64>,
+}
+
+impl AuditChain {
+    fn whole(person: PersonId, rows: Option<u64>, unkeyed_until: Option<u64>) -> Self {
+        Self { person, whole: true, rows, unkeyed_until, broken_at: None }
+    }
 }
 
 pub(super) async fn verify(
@@ -132,12 +142,15 @@ pub(super) async fn verify(
     for person in people {
         let state = state.store.ledger.verify_audit(&person).await.map_err(Fault::from)?;
         chains.push(match state {
-            ChainState::Whole { rows } => {
-                AuditChain { person, whole: true, rows: Some(rows), broken_at: None }
+            ChainState::Whole { rows } => AuditChain::whole(person, Some(rows), None),
+            ChainState::SealedFrom { rows, first } => {
+                AuditChain::whole(person, Some(rows), Some(first - 1))
             }
-            ChainState::Broken { at } => {
-                AuditChain { person, whole: false, rows: None, broken_at: Some(at) }
-            }
+            ChainState::Broken { at } => AuditChain {
+                whole: false,
+                broken_at: Some(at),
+                ..AuditChain::whole(person, None, None)
+            },
         });
     }
     Ok(Json(AuditChains { chains }))

@@ -1,6 +1,5 @@
 //! `/auth/link` and `/api/auth/*`: coming in, going out, and who one is.
 
-use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -18,6 +17,7 @@ use crate::access::cookie;
 use crate::access::is_on_this_machine;
 use crate::access::sign_in_audit::{self, By, Outcome};
 use crate::serve::Peer;
+use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 pub(super) fn routes() -> Routes {
@@ -69,8 +69,27 @@ pub(super) async fn link(
     headers: HeaderMap,
     QueryOf(query): QueryOf<LinkQuery>,
 ) -> Result<Response, Problem> {
+    let is_browser = headers
+        .get(header::ACCEPT)
+        .and_then(|kinds| kinds.to_str().ok())
+        .is_some_and(|kinds| kinds.contains("text/html"));
+    match signed_in_by_link(&state, peer, scheme, &uri, &headers, &query.code).await {
+        // A person looks at this in a browser.
+        Err(problem) if is_browser => Ok(refused_page(&problem)),
+        answer => answer,
+    }
+}
+
+async fn signed_in_by_link(
+    state: &ApiState,
+    peer: Option<Extension<Peer>>,
+    scheme: Scheme,
+    uri: &Uri,
+    headers: &HeaderMap,
+    code: &str,
+) -> Result<Response, Problem> {
     let peer = peer.as_ref().map(|Extension(peer)| peer);
-    let from = address_of(peer).filter(|_| is_on_this_machine(peer, &uri, &headers));
+    let from = address_of(peer).filter(|_| is_on_this_machine(peer, uri, headers));
     let Some(from) = from else {
         return Err(Fault::new(
             ErrorCode::Forbidden,
@@ -80,8 +99,8 @@ pub(super) async fn link(
         .into());
     };
     let identity = state.auth.identity();
-    let session = identity.redeem_link(&query.code, from).await?;
-    sign_in_audit::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
+    let session = identity.redeem_link(code, from).await?;
+    sign_in_audit::note(state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
     let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     Ok((cookie, LINK_HEADERS, Html(link_page(&session))).into_response())
 }
@@ -97,6 +116,19 @@ const LINK_HEADERS: [(header::HeaderName, &str); 4] = [
     (header::REFERRER_POLICY, "no-referrer"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
 ];
+
+/// What a person reads whose link does not work.
+fn refused_page(problem: &Problem) -> Response {
+    let fault = problem.fault();
+    let page = include_str!("auth/refused.html")
+        .replace("{{message}}", &escaped(&fault.message))
+        .replace("{{hint}}", &escaped(fault.hint()));
+    (problem.status(), LINK_HEADERS, Html(page)).into_response()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
 
 /// Hands the page's key to the storage of this origin, then leads to the app. The key is made of
 /// letters and digits, so it needs no escaping.

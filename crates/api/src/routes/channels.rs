@@ -5,7 +5,6 @@ pub(super) mod events;
 pub(super) mod messages;
 pub(super) mod threads;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spaces::{by, candidates, checked_name, find as find_space, removal};
-use crate::wire::{etag, expected};
+use crate::wire::{Json, etag, expected};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 const LONGEST_PURPOSE: usize = 4_000;

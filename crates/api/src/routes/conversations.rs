@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
@@ -25,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::spaces::find;
 use crate::messages::{MessageView, client_id, page, waiting};
 use crate::wire::encode::{CompanionEvent, CompanionFrames, EventsFrom, SseFrame};
+use crate::wire::{FieldNames, Json};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -177,12 +177,13 @@ pub(super) async fn stream(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
+    names: FieldNames,
     headers: HeaderMap,
     QueryOf(query): QueryOf<StreamQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let session = conversation(&state, &caller, &id).await?.session_id;
     let wanted = match seen(&headers)? {
-        Some(seen) => rejoined(&state, &caller, session, seen).await?,
+        Some(seen) => rejoined(&state, &caller, session, names, seen).await?,
         None => {
             let message = match query.message_id {
                 Some(id) => message_id(&id)?,
@@ -192,7 +193,7 @@ pub(super) async fn stream(
             Wanted::Answer(message)
         }
     };
-    let telling = Telling { state, caller, session, wanted, ready: VecDeque::new() };
+    let telling = Telling { state, caller, session, names, wanted, ready: VecDeque::new() };
     let frames = unfold(telling, |mut telling| async move {
         let frame = telling.next().await?;
         Some((Ok(Event::from(frame)), telling))
@@ -242,6 +243,7 @@ async fn rejoined(
     state: &ApiState,
     caller: &AuthContext,
     session: SessionId,
+    names: FieldNames,
     Seen { run, after, from }: Seen,
 ) -> Result<Wanted, Problem> {
     if state.agent.sessions.of_run(&caller.person, run).await? != Some(session) {
@@ -251,7 +253,8 @@ async fn rejoined(
         && let Ok(events) = state.agent.runs.events(&caller.person, run, 0).await
     {
         let events = events.parted_at(after);
-        return Ok(Wanted::Live { events, frames: CompanionFrames::default(), after });
+        let frames = CompanionFrames::default().named(names);
+        return Ok(Wanted::Live { events, frames, after });
     }
     let events: VecDeque<_> = state.agent.replay.of_run(&caller.person, session, run).await?.into();
     let is_end = |event: &Told| matches!(event, Told::Error { .. } | Told::Done { .. });
@@ -260,13 +263,15 @@ async fn rejoined(
         // How far the feed had come in these words nobody knows any more.
         EventsFrom::Feed => events.iter().take_while(|event| !is_end(&event.event)).count() as u64,
     };
-    Ok(Wanted::Kept { events, frames: CompanionFrames::reading_from(EventsFrom::Log), after })
+    let frames = CompanionFrames::reading_from(EventsFrom::Log).named(names);
+    Ok(Wanted::Kept { events, frames, after })
 }
 
 struct Telling {
     state: ApiState,
     caller: AuthContext,
     session: SessionId,
+    names: FieldNames,
     wanted: Wanted,
     ready: VecDeque<SseFrame>,
 }
@@ -307,14 +312,14 @@ impl Telling {
             .await
         {
             Ok(MessageAnswer::Live { run: _, events }) => {
-                let frames = CompanionFrames::default();
+                let frames = CompanionFrames::default().named(self.names);
                 self.wanted = Wanted::Live { events, frames, after: 0 };
             }
             Ok(MessageAnswer::Logged { run: _, events }) => {
-                let frames = CompanionFrames::reading_from(EventsFrom::Log);
+                let frames = CompanionFrames::reading_from(EventsFrom::Log).named(self.names);
                 self.wanted = Wanted::Kept { events: events.into(), frames, after: 0 };
             }
-            Err(fault) => self.ready.extend(CompanionFrames::refused(&fault)),
+            Err(fault) => self.ready.extend(CompanionFrames::refused(self.names, &fault)),
         }
     }
 }

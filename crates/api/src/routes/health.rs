@@ -1,12 +1,12 @@
 //! `/health` and `/ready`: whether the server lives, and whether it can work.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::wire::Json;
 use crate::{Access, ApiState, Dependency, DependencyState, Route, Routes};
 
 pub(super) fn routes() -> Routes {

@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -18,6 +17,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::logs::{LogFilter, LogLevel, LogLine};
 use crate::routing::schema_of;
+use crate::wire::{FieldNames, Json};
 use crate::{Access, ApiState, Problem, QueryOf, Route, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -51,6 +51,7 @@ pub(crate) struct LogLines {
 
 pub(super) async fn logs(
     State(state): State<ApiState>,
+    names: FieldNames,
     headers: HeaderMap,
     QueryOf(query): QueryOf<LogsQuery>,
 ) -> Result<Response, Problem> {
@@ -59,7 +60,7 @@ pub(super) async fn logs(
     if !accepts.is_some_and(|kinds| kinds.contains("text/event-stream")) {
         return Ok(Json(LogLines { lines: kept }).into_response());
     }
-    let feed = iter(kept).chain(more).map(|line| Ok::<_, Infallible>(frame(&line)));
+    let feed = iter(kept).chain(more).map(move |line| Ok::<_, Infallible>(frame(&line, names)));
     Ok(Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
 }
 
@@ -96,9 +97,7 @@ fn following(more: Receiver<Arc<LogLine>>, filter: LogFilter) -> impl Stream<Ite
     })
 }
 
-fn frame(line: &LogLine) -> Event {
+fn frame(line: &LogLine, names: FieldNames) -> Event {
     let event = Event::default().event("log").id(line.seq.to_string());
-    event
-        .json_data(line)
-        .unwrap_or_else(|_| Event::default().comment("a line could not be written"))
+    event.data(names.json_text(line))
 }

@@ -1,15 +1,19 @@
 //! `/v1/memory/*` and `/api/search`: what is remembered and known, for the person whose it is.
 
 mod files;
+mod graph;
+mod keeping;
 
-use axum::Json;
 use axum::extract::State;
 use onyx_knowledge::{Answer, Hit, IndexStatus, Search, SnippetPart};
 use onyx_storage::{Channels, SourceKind, Spaces};
-use onyx_types::{AgentId, Fault, MatchType, Origin, Scope, ScopeSet, Timestamp};
+use onyx_types::{
+    AgentId, Fault, MatchType, Origin, RunId, Scope, ScopeSet, SessionId, Timestamp, TurnId,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Json;
 use crate::wire::JsonBody;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
@@ -37,6 +41,8 @@ pub(super) fn routes() -> Routes {
         .answers_json::<Found>();
     Routes::tagged("memory", rows)
         .merge(files::routes())
+        .merge(graph::routes())
+        .merge(keeping::routes())
         .merge(Routes::tagged("search", [everything]))
 }
 
@@ -99,11 +105,31 @@ pub(crate) struct FoundView {
     pub(super) score: f32,
     pub(super) match_type: MatchType,
     pub(super) modified: Timestamp,
+    /// Of a message: the conversation it was said in, its run and its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<RunId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) turn: Option<TurnId>,
+    /// Who said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) author: Option<String>,
+    /// When it was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) time: Option<Timestamp>,
 }
 
 impl From<Hit> for FoundView {
     fn from(hit: Hit) -> Self {
+        let (session, run) = hit.session().map_or((None, None), |(of, run)| (Some(of), run));
+        let message = hit.message.as_ref();
         Self {
+            session,
+            run,
+            turn: message.and_then(|message| message.turn),
+            author: message.map(|message| message.author.clone()),
+            time: message.and_then(|message| message.at),
             path: hit.path(),
             source: hit.kind,
             title: hit.title,
@@ -140,7 +166,7 @@ pub(super) async fn search(
     Ok(Json(find(&state, &caller, query).await?))
 }
 
-/// What the person remembers with their agents, and their notes; no conversations.
+/// What the person remembers with their agents, their notes, and what was said.
 pub(super) async fn find(
     state: &ApiState,
     caller: &AuthContext,
@@ -157,7 +183,7 @@ pub(super) async fn find(
         }
         (None, scope) => {
             let scope = scope.map(parse_scope).transpose()?.map(|scope| ("scope", scope));
-            (scope, all().filter(|kind| *kind != SourceKind::Session).collect())
+            (scope, all().collect())
         }
     };
     let scopes = scopes_of(state, caller, wanted).await?;

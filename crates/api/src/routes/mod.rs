@@ -10,7 +10,9 @@ mod channels;
 mod conversations;
 mod docs;
 mod health;
+mod jobs;
 mod logs;
+mod members_changes;
 mod memory;
 mod metrics;
 mod owned;
@@ -47,6 +49,8 @@ pub fn routes() -> Routes {
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(runs::routes())
+        .merge(members_changes::routes())
+        .merge(jobs::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
@@ -12,15 +11,15 @@ use futures::stream::unfold;
 use onyx_agent::{ApprovalOptions, ApprovalScope, NotApproved, NoticeKind};
 use onyx_storage::{Draft, DraftFilter};
 use onyx_types::{
-    AgentId, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint, Timestamp,
-    ToolEffect,
+    AgentId, ApproverKind, AsksFor, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId,
+    Taint, Timestamp, ToolEffect, ToolUseId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::routing::PathValue;
-use crate::wire::OptionalBody;
+use crate::wire::{FieldNames, Json, OptionalBody};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 /// Proxies close a connection on which nothing is said for a minute or so.
@@ -66,13 +65,18 @@ pub(crate) struct PendingChange {
     effect: &'static str,
     summary: String,
     preview: Preview,
+    asks_for: AsksFor,
     targets: Vec<String>,
     /// Files that steer agents are among the targets.
     instruction: bool,
     /// The run had read from outside when it proposed this.
     tainted: bool,
+    /// Only the owner may approve it, whoever it belongs to.
+    needs_owner: bool,
     session_id: SessionId,
     run_id: RunId,
+    /// The call that it came from.
+    tool_use_id: ToolUseId,
     agent: AgentId,
     created_at: Timestamp,
     expires_at: Timestamp,
@@ -99,22 +103,29 @@ struct DraftOutcome {
     superseded_by: Option<DraftId>,
 }
 
-impl From<Draft> for PendingChange {
-    fn from(draft: Draft) -> Self {
+impl PendingChange {
+    pub(super) fn of(state: &ApiState, draft: Draft) -> Self {
         let effect: ToolEffect = draft.plan.strictest();
+        let is_owners = state.auth.identity().owner().is_ok_and(|owner| owner == draft.key.person);
+        let kind = if is_owners { ApproverKind::Owner } else { ApproverKind::Member };
+        let needs_owner = state.agent.approvals.needs_owner(kind, &draft);
+        let asks_for = draft.plan.asks_for();
         let plan = draft.plan;
         Self {
             id: draft.id,
             state: draft.state,
-            tool: plan.tool,
+            tool: plan.tool.to_string(),
             effect: effect.as_str(),
             summary: plan.summary,
             preview: plan.preview,
+            asks_for,
             instruction: plan.targets.iter().any(|target| target.instruction),
-            targets: plan.targets.into_iter().map(|target| target.name).collect(),
+            targets: plan.targets.into_iter().map(|own| own.target.to_string()).collect(),
             tainted: draft.taint == Taint::Tainted,
+            needs_owner,
             session_id: draft.key.session,
             run_id: draft.run,
+            tool_use_id: draft.call,
             agent: draft.agent,
             created_at: draft.created_at,
             expires_at: draft.expires_at,
@@ -174,7 +185,8 @@ pub(super) async fn page(
     let more = drafts.len() > limit as usize;
     drafts.truncate(limit as usize);
     let before = drafts.last().filter(|_| more).map(|draft| draft.id);
-    Ok(PendingChanges { drafts: drafts.into_iter().map(PendingChange::from).collect(), before })
+    let drafts = drafts.into_iter().map(|draft| PendingChange::of(state, draft)).collect();
+    Ok(PendingChanges { drafts, before })
 }
 
 pub(super) async fn show(
@@ -182,7 +194,8 @@ pub(super) async fn show(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<Json<PendingChange>, Problem> {
-    Ok(Json(state.agent.approvals.get(&caller.person, draft_id(&id)?).await?.into()))
+    let draft = state.agent.approvals.get(&caller.person, draft_id(&id)?).await?;
+    Ok(Json(PendingChange::of(&state, draft)))
 }
 
 /// What a person says with a decision.
@@ -241,8 +254,8 @@ pub(super) async fn approve(
 ) -> Result<Json<PendingChange>, Problem> {
     let (id, yes) = (draft_id(&id)?, decision.yes()?);
     let approved = state.agent.approvals.approve(&caller.approver()?, id, yes).await;
-    let approved = approved.map_err(refused)?;
-    Ok(Json(approved.into()))
+    let approved = approved.map_err(|not| refused(&state, not))?;
+    Ok(Json(PendingChange::of(&state, approved)))
 }
 
 pub(super) async fn reject(
@@ -252,15 +265,15 @@ pub(super) async fn reject(
     OptionalBody(decision): OptionalBody<DraftDecision>,
 ) -> Result<Json<PendingChange>, Problem> {
     let (id, reason) = (draft_id(&id)?, decision.reason()?);
-    let rejected =
-        state.agent.approvals.reject(&caller.person, id, reason).await.map_err(refused)?;
-    Ok(Json(rejected.into()))
+    let rejected = state.agent.approvals.reject(&caller.person, id, reason).await;
+    let rejected = rejected.map_err(|not| refused(&state, not))?;
+    Ok(Json(PendingChange::of(&state, rejected)))
 }
 
 /// With the draft as it is now, and its preview where it is a fresh one.
-pub(super) fn refused(not: NotApproved) -> Problem {
+pub(super) fn refused(state: &ApiState, not: NotApproved) -> Problem {
     let problem = Problem::from(not.fault);
-    let draft = not.draft.map(|draft| PendingChange::from(*draft));
+    let draft = not.draft.map(|draft| PendingChange::of(state, *draft));
     match draft.map(serde_json::to_value) {
         Some(Ok(value)) => problem.with("preview", value["preview"].clone()).with("draft", value),
         Some(Err(_)) | None => problem,
@@ -272,6 +285,7 @@ pub(super) fn refused(not: NotApproved) -> Problem {
 pub(super) async fn events(
     State(state): State<ApiState>,
     caller: AuthContext,
+    names: FieldNames,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let notices = state.agent.notices();
     let feed = unfold((notices, state, VecDeque::new()), move |(mut notices, state, mut due)| {
@@ -284,7 +298,7 @@ pub(super) async fn events(
                 match notices.recv().await {
                     Ok(notice) if notice.person == person => {
                         if let NoticeKind::Draft(id) = notice.kind {
-                            due.push_back(frame(&state, &person, id).await);
+                            due.push_back(frame(&state, &person, id, names).await);
                         }
                     }
                     Ok(_) => {}
@@ -297,11 +311,11 @@ pub(super) async fn events(
     Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
-async fn frame(state: &ApiState, person: &PersonId, id: DraftId) -> Event {
+async fn frame(state: &ApiState, person: &PersonId, id: DraftId, names: FieldNames) -> Event {
     match state.agent.approvals.get(person, id).await {
         Ok(draft) => {
             let event = Event::default().event("draft").id(id.to_string());
-            event.json_data(PendingChange::from(draft)).unwrap_or_else(|_| missed())
+            event.data(names.json_text(&PendingChange::of(state, draft)))
         }
         Err(fault) => {
             tracing::warn!(%id, %fault, "a draft could not be told of");
@@ -314,6 +328,6 @@ fn missed() -> Event {
     Event::default().event("missed").data("{}")
 }
 
-fn draft_id(text: &str) -> Result<DraftId, Problem> {
+pub(super) fn draft_id(text: &str) -> Result<DraftId, Problem> {
     text.parse().map_err(|error: onyx_types::IdError| Problem::field("id", error.to_string()))
 }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -15,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::Stopped;
 use crate::routing::PathValue;
+use crate::wire::{FieldNames, Json};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 /// Proxies close a connection on which nothing is said for a minute or so.
@@ -52,6 +52,7 @@ pub(super) async fn events(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
+    names: FieldNames,
     headers: HeaderMap,
     QueryOf(query): QueryOf<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
@@ -61,24 +62,19 @@ pub(super) async fn events(
         (after, None) => after.unwrap_or(0),
     };
     let reader = state.agent.runs.events(&caller.person, run, after).await?;
-    Ok(Sse::new(frames(reader)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    Ok(Sse::new(frames(reader, names)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-fn frames(reader: EventReader) -> impl Stream<Item = Result<Event, Infallible>> {
-    futures::stream::unfold(reader, |mut reader| async move {
+fn frames(reader: EventReader, names: FieldNames) -> impl Stream<Item = Result<Event, Infallible>> {
+    futures::stream::unfold(reader, move |mut reader| async move {
         let envelope = reader.next().await?;
-        Some((Ok(frame(&envelope)), reader))
+        Some((Ok(frame(&envelope, names)), reader))
     })
 }
 
-fn frame(envelope: &Envelope) -> Event {
+fn frame(envelope: &Envelope, names: FieldNames) -> Event {
     let id = format!("{}:{}", envelope.run_id, envelope.seq);
-    let event = Event::default().id(id);
-    event.json_data(envelope).unwrap_or_else(|error| {
-        // Our own types always serialise; were one not to, the gap must not go unseen.
-        tracing::error!(run = %envelope.run_id, %error, "an event could not be written");
-        Event::default().comment("an event could not be written")
-    })
+    Event::default().id(id).data(names.json_text(envelope))
 }
 
 /// `<run>:<seq>`, as the events carry it.

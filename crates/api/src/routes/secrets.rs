@@ -1,6 +1,5 @@
 //! `/api/admin/secrets`: what the config refers to as `secret:<name>`. Values go in and never out.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_identity::SecretView;
@@ -8,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::admin::CONFIG_NAME;
+use crate::wire::Json;
 use crate::{Access, ApiState, JsonBody, Problem, Route, Routes};
 
 pub(super) fn routes() -> Routes {

@@ -2,9 +2,10 @@
 
 pub(super) mod change;
 pub(super) mod export;
+mod turn_view;
 
-use axum::Json;
 use axum::extract::{Path, State};
+use onyx_knowledge::{Hit, SnippetPart};
 use onyx_storage::{Page, Pos, SessionFilter, SessionMeta, SessionStatus};
 use onyx_types::{
     AgentId, ErrorCode, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn,
@@ -14,9 +15,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::routing::PathValue;
+use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 use change::{Fork, Patch};
 use export::ExportQuery;
+pub(super) use turn_view::{TurnView, body_of};
 
 const LIST_DEFAULT: u32 = 50;
 const LIST_MAX: u32 = 200;
@@ -47,6 +50,10 @@ pub(super) fn routes() -> Routes {
             .summary("Removes it for good")
             .path_value("id", PathValue::Uuid)
             .answers_nothing(),
+        Route::put("/v1/sessions/{id}/read", Write, change::read)
+            .summary("The person has read it, on whatever device")
+            .path_value("id", PathValue::Uuid)
+            .answers_nothing(),
         Route::post("/v1/sessions/{id}/fork", Write, change::fork)
             .summary("A copy up to a turn")
             .path_value("id", PathValue::Uuid)
@@ -69,7 +76,7 @@ pub(super) fn routes() -> Routes {
 /// One session as the wire shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct SessionView {
-    id: SessionId,
+    pub(super) id: SessionId,
     agent: AgentId,
     origin: SessionOrigin,
     /// Who answers, in this order.
@@ -86,6 +93,37 @@ pub(crate) struct SessionView {
     fork_turn: Option<TurnId>,
     last_run: Option<RunId>,
     last_run_status: Option<RunStatus>,
+    /// Something was answered since the person last read it.
+    unread: bool,
+    /// In a list that was asked for a text: where somebody said it. Absent where only the title or
+    /// the preview holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<FoundTurn>,
+}
+
+/// The message of a conversation that says best what was looked for.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct FoundTurn {
+    /// Where it was said: the listed session, or another fork of it.
+    session: SessionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<RunId>,
+    /// The turn to open at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<TurnId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+    /// A part of what was said, in pieces; a hit is what was looked for.
+    snippet: Vec<SnippetPart>,
+}
+
+impl FoundTurn {
+    fn of(hit: Hit) -> Option<Self> {
+        let (session, run) = hit.session()?;
+        let turn = hit.message.as_ref().and_then(|message| message.turn);
+        let author = hit.message.map(|message| message.author);
+        Some(Self { session, run, turn, author, snippet: hit.snippet })
+    }
 }
 
 impl From<SessionMeta> for SessionView {
@@ -107,6 +145,8 @@ impl From<SessionMeta> for SessionView {
             fork_turn: meta.fork_turn,
             last_run: meta.last_run,
             last_run_status: meta.last_run_status,
+            unread: meta.unread,
+            found: None,
         }
     }
 }
@@ -116,6 +156,7 @@ pub(crate) struct ListQuery {
     agent: Option<AgentId>,
     status: Option<SessionStatus>,
     origin: Option<SessionOrigin>,
+    /// Part of the title or of the newest words, or words that somebody said in it.
     q: Option<String>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -130,6 +171,9 @@ pub(crate) struct SessionList {
     /// Give it as `before` to get the older ones; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<SessionId>,
+    /// Why titles and newest words alone were looked at, and not what was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degraded: Option<String>,
 }
 
 pub(super) async fn list(
@@ -142,14 +186,14 @@ pub(super) async fn list(
         status: query.status,
         origin: query.origin,
         text: query.q,
+        holding: Vec::new(),
         since: query.since,
         until: query.until,
         before: query.before,
         limit: list_limit("limit", query.limit)?,
     };
-    let page = list_page(&state, &caller, filter).await?;
-    let sessions = page.sessions.into_iter().map(SessionView::from).collect();
-    Ok(Json(SessionList { sessions, before: page.before }))
+    let ListPage { sessions, before, degraded } = list_page(&state, &caller, filter).await?;
+    Ok(Json(SessionList { sessions, before, degraded }))
 }
 
 pub(super) fn list_limit(name: &str, given: Option<u32>) -> Result<u32, Problem> {
@@ -161,9 +205,11 @@ pub(super) fn turns_limit(name: &str, given: Option<usize>) -> Result<usize, Pro
 }
 
 pub(super) struct ListPage {
-    pub(super) sessions: Vec<SessionMeta>,
+    pub(super) sessions: Vec<SessionView>,
     /// The cursor of the older ones, if there are any.
     pub(super) before: Option<SessionId>,
+    /// Why what was said was not looked at.
+    pub(super) degraded: Option<String>,
 }
 
 pub(super) async fn list_page(
@@ -174,11 +220,43 @@ pub(super) async fn list_page(
     let wanted = usize::try_from(filter.limit).unwrap_or(usize::MAX);
     // One more tells whether there are older ones.
     filter.limit += 1;
+    let (said, degraded) = match filter.text.as_deref().filter(|text| !text.trim().is_empty()) {
+        Some(text) => match state.index.search_sessions(&caller.person, text).await {
+            Ok(hits) => (hits.into_iter().filter_map(FoundTurn::of).collect(), None),
+            // The list still serves by titles, and says what it lacks.
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        },
+        None => (Vec::new(), None),
+    };
+    filter.holding = said.iter().map(|found| found.session).collect();
     let mut sessions = state.agent.sessions.list(&caller.person, &filter).await?;
     let more = sessions.len() > wanted;
     sessions.truncate(wanted);
     let before = sessions.last().filter(|_| more).map(|meta| meta.session_id);
-    Ok(ListPage { sessions, before })
+    let mut listed = Vec::with_capacity(sessions.len());
+    for meta in sessions {
+        let found = found_in(state, caller, &meta, &said).await?;
+        listed.push(SessionView { found, ..meta.into() });
+    }
+    Ok(ListPage { sessions: listed, before, degraded })
+}
+
+/// Where a listed session, or another fork of it, says what was looked for.
+async fn found_in(
+    state: &ApiState,
+    caller: &AuthContext,
+    meta: &SessionMeta,
+    said: &[FoundTurn],
+) -> Result<Option<FoundTurn>, Problem> {
+    let of = |session: SessionId| said.iter().find(|found| found.session == session).cloned();
+    if said.is_empty() {
+        return Ok(None);
+    }
+    if let Some(found) = of(meta.session_id) {
+        return Ok(Some(found));
+    }
+    let family = state.agent.sessions.family(&caller.person, meta).await?;
+    Ok(family.iter().find_map(|fork| of(fork.session_id)))
 }
 
 /// A session with its family, so that a client can switch within it.
@@ -238,7 +316,7 @@ pub(crate) struct TurnsQuery {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TurnList {
-    turns: Vec<Turn>,
+    turns: Vec<TurnView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<u64>,
 }
@@ -257,7 +335,8 @@ pub(super) async fn turns(
         _ => fault.into(),
     })?;
     let older = page.has_older.then_some(page.start.0);
-    Ok(Json(TurnList { turns: page.turns, before: older }))
+    let turns = page.turns.into_iter().map(|turn| TurnView::of(&state.agent, turn)).collect();
+    Ok(Json(TurnList { turns, before: older }))
 }
 
 /// A page of turns that does not begin in the middle of a run.

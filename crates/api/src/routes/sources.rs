@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
@@ -19,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::wire::DocumentBody;
+use crate::wire::{DocumentBody, FieldNames, Json};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LONGEST_NAME: usize = 255;
@@ -223,14 +222,18 @@ pub(super) async fn events(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
+    names: FieldNames,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let progress = state.sources.follow(&caller.person, source_id(&id)?).await.map_err(problem)?;
-    Ok(Sse::new(frames(progress)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    Ok(Sse::new(frames(progress, names)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
 /// What is, then every change, up to the end.
-fn frames(progress: watch::Receiver<Progress>) -> impl Stream<Item = Result<Event, Infallible>> {
-    futures::stream::unfold(Some((progress, IsFirst::Yes)), |following| async move {
+fn frames(
+    progress: watch::Receiver<Progress>,
+    names: FieldNames,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    futures::stream::unfold(Some((progress, IsFirst::Yes)), move |following| async move {
         let (mut progress, is_first) = following?;
         if matches!(is_first, IsFirst::No) {
             // The sender goes only with the import: then there is no more to tell.
@@ -239,8 +242,7 @@ fn frames(progress: watch::Receiver<Progress>) -> impl Stream<Item = Result<Even
         let now = progress.borrow_and_update().clone();
         let goes_on = now.state == SourceState::Importing;
         let event = Event::default().event(if goes_on { "progress" } else { "done" });
-        // Our own types always serialise.
-        let event = event.json_data(ProgressView::from(now)).unwrap_or_default();
+        let event = event.data(names.json_text(&ProgressView::from(now)));
         Some((Ok(event), goes_on.then_some((progress, IsFirst::No))))
     })
 }

@@ -5,19 +5,19 @@ mod capture;
 mod entities;
 pub(super) mod removal;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onyx_storage::{Change, Channels, Expect, Space, SpaceChange, Spaces};
 use onyx_types::{
-    AgentId, Author, ErrorCode, Fault, Hash, Origin, Scope, SessionId, SpaceId, Timestamp, slug,
+    AgentId, Author, ErrorCode, Fault, Hash, Origin, Scope, SessionId, SpaceId, Tier, Timestamp,
+    slug,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::routing::PathValue;
-use crate::wire::{etag, expected};
+use crate::wire::{Json, etag, expected};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 use capture::CaptureRequest;
 use entities::{EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity};
@@ -102,6 +102,8 @@ pub(crate) struct SpaceView {
     companion: Option<SessionId>,
     /// Its conversations are for models of this machine only.
     local_only: bool,
+    /// How far agents may go in it, whatever their own tier allows.
+    tier: Tier,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
     /// Why its `space.json` cannot be read; what is in the space is not harmed.
@@ -117,6 +119,7 @@ impl From<Space> for SpaceView {
             default_agent: space.default_agent.map(|agent| agent.to_string()),
             companion: space.companion,
             local_only: space.local_only,
+            tier: space.tier,
             created_at: space.created,
             error: space.damage,
         }
@@ -145,6 +148,7 @@ pub(crate) struct SpacePatch {
     default_agent: Option<Option<String>>,
     /// Its conversations are for models of this machine only.
     local_only: Option<bool>,
+    tier: Option<Tier>,
 }
 
 /// Tells what was left out from what was given as null.
@@ -218,6 +222,7 @@ pub(super) async fn patch(
         name: request.name.as_deref().map(checked_name).transpose()?,
         default_agent,
         local_only: request.local_only,
+        tier: request.tier,
         ..SpaceChange::default()
     };
     let spaces = spaces(&state, &caller)?;

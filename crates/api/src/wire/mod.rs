@@ -1,5 +1,6 @@
 //! From bytes to what is asked, and from what happened to bytes: bodies and queries, versions
-//! (`ETag`), requests in other makers' formats, and one pure encoder per format of ours and theirs.
+//! (`ETag`), requests in other makers' formats, one pure encoder per format of ours and theirs, and how
+//! the fields of our answers are spelled.
 //!
 //! Handlers come here to read and to write. Nothing here knows a route or starts anything.
 
@@ -7,7 +8,11 @@ mod body;
 pub(crate) mod decode;
 pub(crate) mod encode;
 mod etag;
+mod json;
+mod names;
 
 pub(crate) use body::{DocumentBody, OptionalBody, RawBody, typed};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub(crate) use etag::{etag, expected};
+pub(crate) use json::{Json, write_json};
+pub use names::FieldNames;

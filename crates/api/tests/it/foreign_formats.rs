@@ -40,6 +40,7 @@ fn run_with_a_client_call() -> Vec<Envelope> {
         tool: "weather".to_owned(),
         input: json!({"town": "Köln"}),
         summary: "weather".to_owned(),
+        label: Box::new(onyx_types::Verb::new("read", "reading", "read").of("a.md").about_file()),
     });
     events.push(done(RunStatus::AwaitingClient));
     envelopes(events)

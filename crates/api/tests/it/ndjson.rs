@@ -18,13 +18,13 @@ fn lines(envelopes: &[Envelope]) -> String {
 fn a_whole_run_is_exactly_these_bytes() {
     let expected = format!(
         r#"{{"type":"start","session_id":"{SESSION}","run_id":"{RUN}"}}
-{{"type":"status","message":"trying again"}}
+{{"type":"status","message":"trying again","code":"retry"}}
 {{"type":"text","delta":"Let me "}}
 {{"type":"text","delta":"look."}}
-{{"type":"tool_call","id":"a","tool":"read_file","args":{{"path":"ä.md"}}}}
-{{"type":"tool_result","id":"a","tool":"read_file","ok":true,"summary":"1 line"}}
-{{"type":"draft","draft_id":"{DRAFT}","tool":"write_file","summary":"Write b.md","preview":{{"kind":"diff","path":"b.md","unified":"+x\n"}}}}
-{{"type":"confirm","draft_id":"{DRAFT}","tool":"delete_file","summary":"Delete b.md","preview":{{"kind":"text","text":"b.md"}}}}
+{{"type":"tool_call","id":"a","tool":"read_file","args":{{"path":"ä.md"}},"label":{{"verb":{{"plain":"Read","wants":"Wants to read","doing":"Reading","did":"Read","refused":"Was not allowed to read","failed":"Could not read"}},"subject":"ä.md","target":{{"kind":"file","name":"ä.md"}}}}}}
+{{"type":"tool_result","id":"a","tool":"read_file","ok":true,"summary":"1 line","report":{{"state":"done"}}}}
+{{"type":"draft","draft_id":"{DRAFT}","tool":"write_file","summary":"Write b.md","preview":{{"kind":"diff","path":"b.md","unified":"+x\n"}},"asks_for":"approval"}}
+{{"type":"confirm","draft_id":"{DRAFT}","tool":"delete_file","summary":"Delete b.md","preview":{{"kind":"text","text":"b.md"}},"asks_for":"approval"}}
 {{"type":"text","delta":"\n\nHere \"it\" is\nnow"}}
 {{"type":"text","delta":"!"}}
 {{"type":"done","session_id":"{SESSION}","run_id":"{RUN}","status":"done","usage":{{"input":20,"output":10,"cache_read":4,"cache_write":0,"cost":0.5}}}}

@@ -44,6 +44,7 @@ pub(crate) fn start() -> Event {
         session_id: session(),
         agents: vec![agent()],
         model: "mine/some-model".to_owned(),
+        action: None,
     }
 }
 
@@ -102,6 +103,9 @@ pub(crate) fn whole_run() -> Vec<Envelope> {
             tool: "read_file".to_owned(),
             input: json!({"path": "ä.md"}),
             summary: "Read ä.md".to_owned(),
+            label: Box::new(
+                onyx_types::Verb::new("read", "reading", "read").of("ä.md").about_file(),
+            ),
         },
         Event::ToolOutput { tool_use_id: id("a"), chunk: "live".to_owned() },
         Event::ToolResult {
@@ -112,18 +116,21 @@ pub(crate) fn whole_run() -> Vec<Envelope> {
             output: "long".to_owned(),
             summary: "1 line".to_owned(),
             duration_ms: 3,
+            report: Box::default(),
         },
         Event::Draft {
             draft_id: draft(),
             tool: "write_file".to_owned(),
             summary: "Write b.md".to_owned(),
             preview: Preview::Diff { path: "b.md".to_owned(), unified: "+x\n".to_owned() },
+            asks_for: onyx_types::AsksFor::Approval,
         },
         Event::Confirm {
             draft_id: draft(),
             tool: "delete_file".to_owned(),
             summary: "Delete b.md".to_owned(),
             preview: Preview::Text { text: "b.md".to_owned() },
+            asks_for: onyx_types::AsksFor::Approval,
             expires_at: Timestamp::UNIX_EPOCH,
         },
         Event::Usage { usage: usage() },

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
+use serde_json::Value;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
+    #[cfg_attr(not(test), allow(dead_code, reason = "the tests of the set name questions by it"))]
     pub(crate) id: String,
     pub(crate) question: String,
     /// Every note that answers it, as a path within the notes.
@@ -78,6 +80,19 @@ pub(crate) fn notes() -> Result<Vec<(String, String)>> {
     }
     notes.sort();
     Ok(notes)
+}
+
+/// The notes of an answer in order, each once.
+pub(crate) fn notes_in(answer: &Value) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for hit in answer["results"].as_array().into_iter().flatten() {
+        let path = hit["path"].as_str().unwrap_or_default();
+        let note = path.strip_prefix("vault/").unwrap_or(path);
+        if !notes.iter().any(|known| known == note) {
+            notes.push(note.to_owned());
+        }
+    }
+    notes
 }
 
 #[cfg(test)]

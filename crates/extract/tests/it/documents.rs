@@ -39,7 +39,7 @@ fn old_encodings_are_read_and_what_is_no_text_is_refused() {
     };
     assert_eq!(cyrillic.extract(), extracted(Kind::Plain, None, "Привет"));
 
-    assert_eq!(extract("photo.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), Err(ExtractError::NotText));
+    assert_eq!(extract("photo.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), Err(ExtractError::NeedsOcr));
     let noise: Vec<u8> = (1..=255).cycle().take(4_000).collect();
     assert_eq!(extract("noise.md", &noise), Err(ExtractError::NotText));
     assert_eq!(extract("empty.md", b" \n"), Err(ExtractError::NoText));

@@ -69,7 +69,7 @@ async fn recall(
     exact: &[(ChunkId, Vec<f32>)],
 ) -> f64 {
     let by_meaning = Weights { text: 0.0, vectors: 1.0 };
-    index.set_search(SearchSettings { weights: by_meaning, ..SearchSettings::default() });
+    index.set_search(SearchSettings { weights: Some(by_meaning), ..SearchSettings::default() });
     let mut found = 0;
     for question in questions {
         let hits = search(index, question).await;

@@ -19,6 +19,7 @@ mod corpus;
 mod make;
 mod peer;
 mod prose;
+mod sessions;
 mod table;
 mod vectors;
 
@@ -64,6 +65,9 @@ struct Arguments {
     /// Files of one line each, looked through apart.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     tiny: usize,
+    /// Conversations, up to so many.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    sessions: usize,
     #[arg(long, hide = true, requires = "home")]
     part: Option<Part>,
     #[arg(long, hide = true)]
@@ -77,6 +81,7 @@ enum Part {
     Make,
     Ask,
     Tiny,
+    Sessions,
 }
 
 #[tokio::main]
@@ -92,6 +97,7 @@ async fn main() {
         (Some(Part::Make), Some(home)) => make::measure(home, &corpus, arguments.chunks).await,
         (Some(Part::Ask), Some(home)) => ask::measure(home, &corpus).await,
         (Some(Part::Tiny), Some(home)) => make::measure_tiny(home, arguments.tiny).await,
+        (Some(Part::Sessions), Some(home)) => sessions::measure(home, arguments.sessions).await,
         (Some(_), None) | (None, _) => return all(&arguments),
     };
     println!("{}", serde_json::to_string(&rows).unwrap());
@@ -106,6 +112,9 @@ fn all(arguments: &Arguments) {
     rows.extend(run(Part::Ask, folder.path()));
     if arguments.tiny > 0 {
         rows.extend(run(Part::Tiny, tempfile::tempdir().unwrap().path()));
+    }
+    if arguments.sessions > 0 {
+        rows.extend(run(Part::Sessions, tempfile::tempdir().unwrap().path()));
     }
     let occasion = begun.end(&arguments.commit);
     table::print(&rows, &occasion.load);

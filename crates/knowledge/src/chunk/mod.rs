@@ -3,10 +3,10 @@
 
 mod blocks;
 mod pack;
+mod ruler;
 
 pub use pack::{Chunking, Piece};
-
-use crate::Ruler;
+pub use ruler::Ruler;
 
 /// What a text says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

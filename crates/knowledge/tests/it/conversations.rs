@@ -39,7 +39,7 @@ async fn a_conversation_is_cited_by_run_and_message() {
     let question = find(&world, "key").await;
     assert_eq!(
         (question[0].start_line, question[0].text.lines().next()),
-        (1, Some("person: Where is the key?"))
+        (1, Some("anna: Where is the key?"))
     );
     let answer = find(&world, "filler").await;
     assert!(
@@ -98,9 +98,9 @@ async fn conversations_stay_where_they_were_held() {
     };
     let in_space = |id: &str| Scope::Space(id.parse().unwrap());
     let in_thread = Scope::Thread(thread.key.session.to_string().parse().unwrap());
-    assert_eq!(said(Scope::Agent("main".parse().unwrap())).await, ["person: saffron in the chat"]);
-    assert_eq!(said(in_thread).await, ["person: saffron in the thread"]);
-    assert_eq!(said(in_space(space)).await, ["person: saffron with the companion"]);
+    assert_eq!(said(Scope::Agent("main".parse().unwrap())).await, ["anna: saffron in the chat"]);
+    assert_eq!(said(in_thread).await, ["anna: saffron in the thread"]);
+    assert_eq!(said(in_space(space)).await, ["anna: saffron with the companion"]);
     assert_eq!(said(in_space(other)).await, [""; 0]);
     // Its owner finds all of it, wherever it was said.
     let all = world.index.all_scopes(&anna).await.unwrap();
@@ -111,7 +111,7 @@ async fn conversations_stay_where_they_were_held() {
     world.write(&card(other), of(&companion));
     world.index.sync().await.unwrap();
     assert_eq!(said(in_space(space)).await, [""; 0]);
-    assert_eq!(said(in_space(other)).await, ["person: saffron with the companion"]);
+    assert_eq!(said(in_space(other)).await, ["anna: saffron with the companion"]);
 }
 
 #[tokio::test]
@@ -132,4 +132,30 @@ async fn conversations_are_cut_anew_when_the_cutting_changes() {
     let [broken] = rows.as_slice() else { panic!("{rows:?}") };
     assert_eq!(broken.chunking, smaller.fingerprint());
     assert!(broken.problem.is_some());
+}
+
+#[tokio::test]
+async fn a_list_of_conversations_holds_those_in_which_all_of_the_words_were_said() {
+    let world = World::new().await;
+    let anna: PersonId = "anna".parse().unwrap();
+    let mut both = Talk::new(&world, "anna", SessionOrigin::Chat);
+    let mut one = Talk::new(&world, "anna", SessionOrigin::Thread);
+    let mut others = Talk::new(&world, "bert", SessionOrigin::Chat);
+    both.run(&world, &["I like figs".to_owned(), "Figs ripen in autumn".to_owned()]).await;
+    both.run(&world, &["In autumn the figs are ripe".to_owned()]).await;
+    one.run(&world, &["The figs are in the thread".to_owned()]).await;
+    others.run(&world, &["figs in autumn".to_owned()]).await;
+    let found = async |text: &str| {
+        let hits = world.index.search_sessions(&anna, text).await.unwrap();
+        let mut sessions: Vec<_> = hits.iter().map(|hit| hit.session().unwrap().0).collect();
+        sessions.sort();
+        sessions
+    };
+    let mut all = vec![both.key.session, one.key.session];
+    all.sort();
+    assert_eq!(found("fig").await, all, "each once, in any form of the word");
+    assert_eq!(found("autumn figs").await, [both.key.session]);
+    assert_eq!(found("\"figs ripen\"").await, [both.key.session]);
+    assert_eq!(found("figs zeppelin").await, []);
+    assert_eq!(found("").await, []);
 }

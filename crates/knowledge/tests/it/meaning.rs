@@ -41,6 +41,7 @@ async fn a_message_is_searched_for_as_it_was_said_whatever_it_quotes() {
     let retrieval = Retrieval {
         person: "anna".parse().unwrap(),
         scopes: vec![Scope::Person],
+        session: None,
         text: said.to_owned(),
         max_tokens: 1_000,
     };
@@ -242,7 +243,7 @@ async fn texts_are_cut_by_the_tokens_of_the_embedder_where_it_tells_them() {
 async fn weights_variety_and_age_are_settings() {
     let (world, _) = with_notes().await;
     let only = |text: f32, vectors: f32| SearchSettings {
-        weights: Weights { text, vectors },
+        weights: Some(Weights { text, vectors }),
         ..SearchSettings::default()
     };
     world.write("people/anna/vault/words.md", "doctor doctor doctor of letters and bread and salt");
@@ -306,6 +307,7 @@ async fn retrieval_takes_the_best_of_each_scope_within_its_budget() {
             Scope::Shared,
             Scope::Person,
         ],
+        session: None,
         text: "plum".into(),
         max_tokens: 700,
     };

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use onyx_types::TokenVectors;
 use ort::session::Session;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::value::TensorRef;
@@ -41,17 +42,32 @@ impl MiniLm {
     /// The mean of the last layer, of length one.
     pub(super) fn vector(&mut self, text: &str) -> Result<Vec<f32>, String> {
         let tokens = self.tokenizer.sequence(text, usize::from(WINDOW));
-        let ids: Vec<i64> = tokens.into_iter().map(i64::from).collect();
-        let (ones, zeros) = (vec![1_i64; ids.len()], vec![0_i64; ids.len()]);
-        let mean = self.mean(&ids, &ones, &zeros).map_err(|error| error.to_string())?;
-        let length = mean.iter().map(|number| number * number).sum::<f32>().sqrt();
-        if !length.is_finite() || length == 0.0 {
-            return Err("the model made no vector of this text".to_owned());
-        }
-        Ok(mean.into_iter().map(|number| number / length).collect())
+        let states = self.states(&tokens)?;
+        mean(&states)
     }
 
-    fn mean(&mut self, ids: &[i64], mask: &[i64], types: &[i64]) -> ort::Result<Vec<f32>> {
+    /// The same, and the last layer itself as bytes, for each token that is a word or a part of one.
+    pub(super) fn token_vectors(&mut self, text: &str) -> Result<(Vec<f32>, TokenVectors), String> {
+        let (tokens, words) = self.tokenizer.sequence_of_words(text, usize::from(WINDOW));
+        let states = self.states(&tokens)?;
+        let mut made = TokenVectors::default();
+        for (state, word) in states.chunks_exact(DIMS).zip(words) {
+            let Some(word) = word else { continue };
+            made.words.push(word);
+            let largest = state.iter().fold(f32::MIN_POSITIVE, |most, x| most.max(x.abs()));
+            made.values.extend(state.iter().map(|x| (x / largest * 127.0).round() as i8));
+        }
+        Ok((mean(&states)?, made))
+    }
+
+    /// The last layer, a token after the other.
+    fn states(&mut self, tokens: &[u32]) -> Result<Vec<f32>, String> {
+        let ids: Vec<i64> = tokens.iter().copied().map(i64::from).collect();
+        let (ones, zeros) = (vec![1_i64; ids.len()], vec![0_i64; ids.len()]);
+        self.run(&ids, &ones, &zeros).map_err(|error| error.to_string())
+    }
+
+    fn run(&mut self, ids: &[i64], mask: &[i64], types: &[i64]) -> ort::Result<Vec<f32>> {
         let shape = [1, ids.len()];
         let outputs = self.session.run(ort::inputs! {
             "input_ids" => TensorRef::from_array_view((shape, ids))?,
@@ -59,13 +75,22 @@ impl MiniLm {
             "token_type_ids" => TensorRef::from_array_view((shape, types))?,
         })?;
         let (_, states) = outputs[0].try_extract_tensor::<f32>()?;
-        let mut mean = vec![0.0; DIMS];
-        for state in states.chunks_exact(DIMS) {
-            mean.iter_mut().zip(state).for_each(|(sum, number)| *sum += number);
-        }
-        mean.iter_mut().for_each(|sum| *sum /= ids.len() as f32);
-        Ok(mean)
+        Ok(states.to_vec())
     }
+}
+
+fn mean(states: &[f32]) -> Result<Vec<f32>, String> {
+    let mut mean = vec![0.0; DIMS];
+    for state in states.chunks_exact(DIMS) {
+        mean.iter_mut().zip(state).for_each(|(sum, number)| *sum += number);
+    }
+    let tokens = states.len() / DIMS;
+    mean.iter_mut().for_each(|sum| *sum /= tokens as f32);
+    let length = mean.iter().map(|number| number * number).sum::<f32>().sqrt();
+    if !length.is_finite() || length == 0.0 {
+        return Err("the model made no vector of this text".to_owned());
+    }
+    Ok(mean.into_iter().map(|number| number / length).collect())
 }
 
 /// The library is run as code, so it is looked at each time.

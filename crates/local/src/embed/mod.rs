@@ -10,9 +10,11 @@ mod wordpiece;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{StreamExt, TryStreamExt, iter};
-use onyx_types::{Embedder, EmbedderIdentity, ModelFailure};
+use onyx_types::{Embedded, Embedder, EmbedderIdentity, ModelFailure, TokenVectors};
 
 use crate::worker::{FailedClass, Job, Keeper, Launch, Order, Refusal, Released, Replies, Reply};
 use crate::{Allowance, LOCAL, MINILM};
@@ -66,18 +68,39 @@ impl LocalEmbedder {
     }
 
     async fn vector(&self, text: String) -> Result<Vec<f32>, ModelFailure> {
-        if text.is_empty() || text.len() > MAX_TEXT_BYTES {
-            let message = format!(
-                "a text has {} bytes; between 1 and {MAX_TEXT_BYTES} can be embedded",
-                text.len()
-            );
-            return Err(FailedClass::Invalid.failure(message));
-        }
+        check_length(&text)?;
         match self.keeper.ask(|id| Order::Embed { id, text }).await?.next().await? {
             Reply::Vector { values, .. } => Ok(values),
             other => Err(other.unexpected()),
         }
     }
+
+    async fn token_vectors(&self, text: String) -> Result<Embedded, ModelFailure> {
+        check_length(&text)?;
+        match self.keeper.ask(|id| Order::EmbedTokens { id, text }).await?.next().await? {
+            Reply::TokenVectors { values, words, tokens, .. } => {
+                let garbled = |_| FailedClass::Unavailable.failure("a vector came garbled");
+                let bytes = STANDARD.decode(tokens).map_err(garbled)?;
+                let tokens = bytes.into_iter().map(u8::cast_signed).collect();
+                Ok(Embedded {
+                    vector: values,
+                    tokens: Some(TokenVectors { words, values: tokens }),
+                })
+            }
+            other => Err(other.unexpected()),
+        }
+    }
+}
+
+fn check_length(text: &str) -> Result<(), ModelFailure> {
+    if text.is_empty() || text.len() > MAX_TEXT_BYTES {
+        let message = format!(
+            "a text has {} bytes; between 1 and {MAX_TEXT_BYTES} can be embedded",
+            text.len()
+        );
+        return Err(FailedClass::Invalid.failure(message));
+    }
+    Ok(())
 }
 
 impl Embedder for LocalEmbedder {
@@ -87,6 +110,17 @@ impl Embedder for LocalEmbedder {
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>> {
         iter(texts).map(|text| self.vector(text)).buffered(AT_ONCE).try_collect().boxed()
+    }
+
+    fn gives_tokens(&self) -> bool {
+        true
+    }
+
+    fn embed_tokens(
+        &self,
+        texts: Vec<String>,
+    ) -> BoxFuture<'_, Result<Vec<Embedded>, ModelFailure>> {
+        iter(texts).map(|text| self.token_vectors(text)).buffered(AT_ONCE).try_collect().boxed()
     }
 
     #[cfg(feature = "embed")]
@@ -111,6 +145,13 @@ pub(crate) fn work(
         let reply = match order {
             Order::Embed { id, text } => match model.vector(&text) {
                 Ok(values) => Reply::Vector { id, values },
+                Err(message) => Reply::Failed { id, class: FailedClass::Invalid, message },
+            },
+            Order::EmbedTokens { id, text } => match model.token_vectors(&text) {
+                Ok((values, TokenVectors { words, values: bytes })) => {
+                    let bytes: Vec<u8> = bytes.into_iter().map(i8::cast_unsigned).collect();
+                    Reply::TokenVectors { id, values, words, tokens: STANDARD.encode(bytes) }
+                }
                 Err(message) => Reply::Failed { id, class: FailedClass::Invalid, message },
             },
             Order::Count { id, text } => Reply::Counted { id, tokens: model.tokens(&text) },

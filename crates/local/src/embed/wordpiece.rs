@@ -62,6 +62,25 @@ impl WordPiece {
         tokens
     }
 
+    /// As `sequence`, with the word that each token is of; `None` for marks and what is no word.
+    pub(super) fn sequence_of_words(
+        &self,
+        text: &str,
+        window: usize,
+    ) -> (Vec<u32>, Vec<Option<String>>) {
+        let (mut tokens, mut of) = (vec![self.begin], vec![None]);
+        for word in words(text) {
+            self.pieces(&word, &mut tokens);
+            let is_word = word.chars().any(char::is_alphanumeric);
+            of.resize(tokens.len(), is_word.then_some(word));
+        }
+        tokens.truncate(window.saturating_sub(1));
+        of.truncate(tokens.len());
+        tokens.push(self.end);
+        of.push(None);
+        (tokens, of)
+    }
+
     /// How many tokens that is.
     pub(super) fn count(&self, text: &str) -> usize {
         let mut tokens = Vec::new();

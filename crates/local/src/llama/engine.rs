@@ -125,7 +125,7 @@ impl Engine<'_> {
                     slot.task.take_if(|task| task.id == id);
                 }
             }
-            Order::Embed { id, .. } | Order::Count { id, .. } => {
+            Order::Embed { id, .. } | Order::EmbedTokens { id, .. } | Order::Count { id, .. } => {
                 let message = "this model makes no vectors".to_owned();
                 replies.send(&Reply::Failed { id, class: FailedClass::Invalid, message })?;
             }

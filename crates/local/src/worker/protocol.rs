@@ -30,6 +30,11 @@ pub(crate) enum Order {
         id: u64,
         text: String,
     },
+    /// With the vectors of its tokens.
+    EmbedTokens {
+        id: u64,
+        text: String,
+    },
     Count {
         id: u64,
         text: String,
@@ -57,6 +62,13 @@ pub(crate) enum Reply {
     Vector {
         id: u64,
         values: Vec<f32>,
+    },
+    TokenVectors {
+        id: u64,
+        values: Vec<f32>,
+        words: Vec<String>,
+        /// A byte for each number, in base64.
+        tokens: String,
     },
     Counted {
         id: u64,
@@ -87,6 +99,7 @@ impl Reply {
         match self {
             Self::Ready | Self::Broken { .. } => None,
             Self::Vector { id, .. }
+            | Self::TokenVectors { id, .. }
             | Self::Counted { id, .. }
             | Self::Piece { id, .. }
             | Self::End { id, .. }
@@ -100,6 +113,7 @@ impl Reply {
             Self::Ready | Self::Piece { .. } => false,
             Self::Broken { .. }
             | Self::Vector { .. }
+            | Self::TokenVectors { .. }
             | Self::Counted { .. }
             | Self::End { .. }
             | Self::Failed { .. } => true,

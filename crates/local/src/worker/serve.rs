@@ -1,6 +1,7 @@
 //! The process's own end.
 
 use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use super::protocol::{FailedClass, Job, Order, Reply};
@@ -27,16 +28,21 @@ impl Replies {
     }
 }
 
-/// What the process does from start to end: its job comes in the first line of stdin.
-pub fn serve() {
+/// What the process does from start to end: its job comes in the first line of stdin. `hold` keeps
+/// it from everything but the files it is given, before it opens any of them.
+pub fn serve(hold: impl FnOnce(&[PathBuf])) {
     be_the_first_to_go();
     let mut replies = Replies(std::io::stdout());
     let mut line = String::new();
     if std::io::stdin().lock().read_line(&mut line).is_err() {
         return;
     }
+    let job = serde_json::from_str::<Job>(&line);
+    if let Ok(job) = &job {
+        hold(&inputs(job));
+    }
     let orders = orders();
-    let done = match serde_json::from_str::<Job>(&line) {
+    let done = match job {
         Ok(Job::Embed { folder, threads }) => {
             crate::embed::work(&folder, threads, &orders, &mut replies)
         }
@@ -50,6 +56,24 @@ pub fn serve() {
         // Whoever started this process reads it, or is gone.
         let _ = replies.send(&Reply::Broken { class, message });
     }
+}
+
+/// Every file and folder that the job needs, where links lead to.
+fn inputs(job: &Job) -> Vec<PathBuf> {
+    let named: Vec<&Path> = match job {
+        Job::Embed { folder, .. } => vec![folder.as_path()],
+        Job::Generate { file, library, .. } => {
+            [Some(file), library.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect()
+        }
+    };
+    let inside = |path: &Path| {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let entries: Vec<PathBuf> = named.iter().flat_map(|path| inside(path)).collect();
+    let all = named.iter().map(|path| path.to_path_buf()).chain(entries);
+    // What is not there cannot be read either way, and loading it says so.
+    all.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
 /// Orders as they come. The end of stdin is the end of whoever started this process: it ends at

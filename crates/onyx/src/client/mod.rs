@@ -80,12 +80,16 @@ impl Client {
         self.send(self.http.post(format!("{BASE}{path}")).json(body)).await
     }
 
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Response, ClientError> {
+        self.send(self.http.patch(format!("{BASE}{path}")).json(body)).await
+    }
+
     pub(crate) async fn patch_json<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &Value,
     ) -> Result<T, ClientError> {
-        let response = self.send(self.http.patch(format!("{BASE}{path}")).json(body)).await?;
+        let response = self.patch(path, body).await?;
         response.json().await.map_err(ClientError::Unreachable)
     }
 

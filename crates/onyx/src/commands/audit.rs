@@ -1,7 +1,7 @@
 //! `onyx audit`: what was done and decided, and whether the record of it is whole.
 
 use anyhow::Result;
-use onyx_types::PersonId;
+use onyx_types::{PersonId, visible_line};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -39,11 +39,11 @@ impl Row {
         let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "-".to_owned());
         let (tool, effect, decision) = (word(&self.tool), word(&self.effect), word(&self.decision));
         let (seq, actor) = (self.seq, &self.actor);
-        let what = &self.diff_summary;
-        format!(
-            "{seq:>6}  {at}  {actor:<10} {decision:<8} {effect:<8} {tool}: {what} ({})",
-            self.result
-        )
+        let (what, result) = (&self.diff_summary, &self.result);
+        let row = format!(
+            "{seq:>6}  {at}  {actor:<10} {decision:<8} {effect:<8} {tool}: {what} ({result})"
+        );
+        visible_line(&row).into_owned()
     }
 }
 
@@ -57,6 +57,7 @@ struct Chain {
     person: String,
     whole: bool,
     rows: Option<u64>,
+    unkeyed_until: Option<u64>,
     broken_at: Option<u64>,
 }
 
@@ -64,7 +65,11 @@ impl Chain {
     fn line(&self) -> String {
         match (self.rows, self.broken_at) {
             (_, Some(at)) => format!("{}: BROKEN at row {at}", self.person),
-            (rows, None) => format!("{}: whole, {} rows", self.person, rows.unwrap_or(0)),
+            (rows, None) => {
+                let until = self.unkeyed_until.map(|row| format!(", unkeyed until row {row}"));
+                let until = until.unwrap_or_default();
+                format!("{}: whole, {} rows{until}", self.person, rows.unwrap_or(0))
+            }
         }
     }
 }
@@ -83,9 +88,10 @@ pub(crate) async fn run(home: &HomeFolder, command: AuditCommand) -> Result<Exit
             let Chains { chains } =
                 Chains::deserialize(&value).map_err(|error| ClientError::unreadable(&error))?;
             broken = !chains.iter().all(|chain| chain.whole);
-            match json.json {
-                true => output::line(&format!("{value:#}")),
-                false => chains.iter().for_each(|chain| output::line(&chain.line())),
+            if json.json {
+                output::json(&value);
+            } else {
+                chains.iter().for_each(|chain| output::line(&chain.line()));
             }
             Ok(())
         }
@@ -109,7 +115,7 @@ async fn export(client: &Client, person: Option<&PersonId>) -> Result<(), Client
             break;
         }
     }
-    rows.iter().rev().for_each(|row| output::line(&row.to_string()));
+    rows.iter().rev().for_each(|row| output::json_text(&row.to_string()));
     Ok(())
 }
 

@@ -8,6 +8,6 @@ use crate::output;
 pub(crate) fn run(shell: Shell) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "onyx", &mut script);
-    output::raw(&script);
+    output::document(&script);
     Exit::Done
 }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use anyhow::Result;
-use onyx_types::{DraftId, ErrorCode, Fault, Preview};
+use onyx_types::{DraftId, ErrorCode, Fault, Preview, visible_line};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -41,7 +41,8 @@ pub(super) struct Draft {
 impl Draft {
     fn line(&self) -> String {
         let at = self.created_at.get(..16).unwrap_or_default();
-        format!("{}  {at}  {:<10} {:<8} {}", self.id, self.state, self.effect, self.summary)
+        let summary = visible_line(&self.summary);
+        format!("{}  {at}  {:<10} {:<8} {summary}", self.id, self.state, self.effect)
     }
 
     /// All of it, as a person must see it to decide.

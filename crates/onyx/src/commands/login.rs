@@ -87,7 +87,7 @@ fn path(name: &str) -> String {
 
 fn show(begun: &Value, json: bool) -> Result<(), ClientError> {
     if json {
-        output::line(&begun.to_string());
+        output::json_text(&begun.to_string());
         return Ok(());
     }
     let begun = Begun::deserialize(begun).map_err(|error| ClientError::unreadable(&error))?;
@@ -112,7 +112,7 @@ async fn ended(client: &Client, path: &str) -> Result<Value, ClientError> {
 
 fn tell(state: &Value, json: bool) -> Result<(), ClientError> {
     if json {
-        output::line(&state.to_string());
+        output::json_text(&state.to_string());
         return Ok(());
     }
     let login = Login::deserialize(state).map_err(|error| ClientError::unreadable(&error))?;

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod drafts;
 pub(crate) mod init;
 mod input;
+pub(crate) mod jobs;
 mod login;
 pub(crate) mod memory;
 pub(crate) mod models;
@@ -56,7 +57,7 @@ async fn show<T: DeserializeOwned>(
 ) -> Result<(), ClientError> {
     let value: Value = response.json().await.map_err(ClientError::Unreachable)?;
     if json.json {
-        output::line(&format!("{value:#}"));
+        output::json(&value);
         return Ok(());
     }
     let read = T::deserialize(value).map_err(|error| {
@@ -70,7 +71,7 @@ async fn show<T: DeserializeOwned>(
 /// Something was done that has no answer but that it was.
 fn done(json: AsJson, words: &str) {
     match json.json {
-        true => output::line(&json!({"ok": true}).to_string()),
+        true => output::json_text(&json!({"ok": true}).to_string()),
         false => output::line(words),
     }
 }

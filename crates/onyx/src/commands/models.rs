@@ -83,7 +83,7 @@ async fn show<T: serde::de::DeserializeOwned>(
 ) -> Result<Exit, ClientError> {
     if json {
         let value: Value = client.get_json(path).await?;
-        output::line(&format!("{value:#}"));
+        output::json(&value);
     } else {
         print(client.get_json(path).await?);
     }
@@ -195,7 +195,7 @@ async fn test(client: &Client, name: Option<String>, json: bool) -> Result<Exit,
     let tests = tests.into_iter().collect::<Result<Vec<Value>, _>>()?;
     let works = tests.iter().all(|test| test["ok"] == true);
     if json {
-        output::line(&format!("{:#}", json!({"tests": tests})));
+        output::json(&json!({"tests": tests}));
     } else {
         for test in tests {
             // Of a newer server, what does not read is shown as it is.
@@ -203,7 +203,7 @@ async fn test(client: &Client, name: Option<String>, json: bool) -> Result<Exit,
                 Ok(Tested { name, ok, advice }) => {
                     output::line(&format!("{} {name}: {advice}", if ok { "✓" } else { "✗" }));
                 }
-                Err(_) => output::line(&test.to_string()),
+                Err(_) => output::json_text(&test.to_string()),
             }
         }
     }
@@ -275,7 +275,7 @@ async fn info(client: &Client, model: &str, json: bool) -> Result<Exit, ClientEr
         Ok(model) if !json => model,
         // Of a newer server, what does not read is shown as it is.
         Ok(_) | Err(_) => {
-            output::line(&format!("{value:#}"));
+            output::json(&value);
             return Ok(Exit::Done);
         }
     };

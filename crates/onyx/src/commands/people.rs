@@ -23,6 +23,11 @@ struct Person {
     has_password: bool,
 }
 
+#[derive(Deserialize)]
+struct OwnZone {
+    current_timezone: String,
+}
+
 impl Person {
     fn line(&self) -> String {
         let password = if self.has_password { "password" } else { "-" };
@@ -54,6 +59,20 @@ pub(crate) async fn run(home: &HomeFolder, command: PeopleCommand) -> Result<Exi
                 client.delete(&format!("{PEOPLE}/{person}")).await?;
                 done(json, &format!("{person} has no account any more; their files stay"));
                 Ok(())
+            })
+            .await
+        }
+        PeopleCommand::Timezone { zone, json } => {
+            const CONFIG: &str = "/api/agent/config";
+            through(home, async |client| {
+                let response = match &zone {
+                    None => client.get(CONFIG).await?,
+                    Some(zone) => {
+                        let zone = if zone == "server" { "" } else { zone };
+                        client.post(CONFIG, &json!({"timezone": zone})).await?
+                    }
+                };
+                show(response, json, |it: OwnZone| vec![it.current_timezone]).await
             })
             .await
         }

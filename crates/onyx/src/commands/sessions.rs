@@ -74,6 +74,7 @@ async fn perform(client: &Client, command: SessionsCommand) -> Result<Exit, Clie
 #[derive(Deserialize)]
 struct SessionList {
     sessions: Vec<SessionRow>,
+    degraded: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -85,6 +86,18 @@ struct SessionRow {
     message_count: u64,
     title: Option<String>,
     preview: String,
+    found: Option<FoundTurn>,
+}
+
+/// Where somebody said what was looked for.
+#[derive(Deserialize)]
+struct FoundTurn {
+    snippet: Vec<SnippetPart>,
+}
+
+#[derive(Deserialize)]
+struct SnippetPart {
+    text: String,
 }
 
 async fn list(
@@ -116,6 +129,12 @@ async fn list(
     }
     for row in &list.sessions {
         output::line(&row.line());
+        if let Some(found) = &row.found {
+            output::line(&found.line());
+        }
+    }
+    if let Some(why) = &list.degraded {
+        output::aside(&format!("only titles were searched: {why}"));
     }
     Ok(())
 }
@@ -139,6 +158,13 @@ impl SessionRow {
             "{}  {when}  {:<10} {:>4}  {title}{archived}",
             self.id, self.agent, self.message_count
         )
+    }
+}
+
+impl FoundTurn {
+    fn line(&self) -> String {
+        let words: String = self.snippet.iter().map(|part| part.text.as_str()).collect();
+        format!("    {}", words.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -218,13 +244,13 @@ async fn export(
     let path = format!("/v1/sessions/{session}/export?format={format}");
     let mut response = client.get(&path).await?;
     while let Some(bytes) = response.chunk().await.map_err(ClientError::Unreachable)? {
-        output::raw(&bytes);
+        output::document(&bytes);
     }
     Ok(())
 }
 
 async fn print_json(client: &Client, path: &str) -> Result<(), ClientError> {
     let value: Value = client.get_json(path).await?;
-    output::line(&format!("{value:#}"));
+    output::json(&value);
     Ok(())
 }

@@ -32,7 +32,7 @@ async fn undo(client: &Client, arguments: &UndoArguments) -> Result<(), ClientEr
     let response = client.post(&path, &json!({})).await?;
     let answer: Value = response.json().await.map_err(ClientError::Unreachable)?;
     if arguments.json {
-        output::line(&format!("{answer:#}"));
+        output::json(&answer);
         return Ok(());
     }
     let Undone { restored } =

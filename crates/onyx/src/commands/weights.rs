@@ -165,7 +165,7 @@ fn tell(stored: &Stored, what: &str, json: AsJson) {
     let Stored { name, path, bytes, .. } = stored;
     if json.json {
         let path = path.display().to_string();
-        return output::line(&json!({"name": name, "path": path, "bytes": bytes}).to_string());
+        return output::json_text(&json!({"name": name, "path": path, "bytes": bytes}).to_string());
     }
     let megabytes = *bytes as f64 / 1e6;
     output::line(&format!("{name} {what}: {} ({megabytes:.0} MB)", path.display()));

@@ -141,6 +141,7 @@ const KEYS: &[&str] = &[
     "tools",
     "temperature",
     "maxTokens",
+    "memory",
 ];
 
 /// What differs from a setting that is not there.

@@ -4,8 +4,11 @@
 mod check;
 mod dotenv;
 mod edit;
+#[cfg(test)]
+mod fuzz;
 pub(crate) mod last_good;
 mod nearest;
+mod not_yet;
 mod path;
 mod redact;
 mod substitute;
@@ -17,7 +20,7 @@ use std::io::ErrorKind;
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::errors::ParseError;
-use onyx_agent::AgentsSettings;
+use onyx_agent::{AgentsSettings, JobsSettings};
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
@@ -36,7 +39,7 @@ pub(crate) use redact::{redacted, restored};
 pub(crate) use substitute::Missing;
 pub(crate) use watch::watch;
 
-/// Every key at the top of the file. Some belong to parts that are not built yet.
+/// Every key at the top of the file. What does nothing yet stands in `onyx_types::NOT_YET`.
 const SECTIONS: &[&str] = &[
     "gateway",
     "providers",
@@ -49,6 +52,7 @@ const SECTIONS: &[&str] = &[
     "plugins",
     "memory",
     "people",
+    "jobs",
     "storage",
     "mcp",
 ];
@@ -63,6 +67,7 @@ pub(crate) struct Config {
     pub(crate) providers: Vec<(String, ProviderSettings)>,
     pub(crate) agents: AgentsSettings,
     pub(crate) people: Vec<PersonSettings>,
+    pub(crate) jobs: JobsSettings,
     pub(crate) default_model: Option<String>,
     pub(crate) limits: Limits,
     /// Which model takes what, for agents whose model is `auto`.
@@ -217,6 +222,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
     let root = Path::root();
     let mut notes = Notes::default();
     check::note_unknown(&root, &sections, SECTIONS, &mut notes.warnings);
+    notes.warnings.extend(not_yet::sections(&sections));
     // Providers fill in their own variables: each knows what it cannot do without.
     let providers = sections.shift_remove("providers");
     let mut rest = Value::Object(sections);
@@ -225,11 +231,16 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         Value::Object(sections) => sections.shift_remove(name).filter(|value| !value.is_null()),
         _ => None,
     };
+    let providers = read_providers(providers, &mut notes)?;
+    notes.warnings.extend(not_yet::providers(&providers));
+    let agents: AgentsSettings = section("agents", take("agents"), &mut notes)?;
+    notes.warnings.extend(not_yet::agents(&agents));
     Ok(Config {
         gateway: section("gateway", take("gateway"), &mut notes)?,
-        providers: read_providers(providers, &mut notes)?,
-        agents: section("agents", take("agents"), &mut notes)?,
+        providers,
+        agents,
         people: section("people", take("people"), &mut notes)?,
+        jobs: section("jobs", take("jobs"), &mut notes)?,
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
@@ -426,6 +437,30 @@ two',
                 "unknown key `agents.lst`; did you mean `list`?",
             ]
         );
+    }
+
+    #[test]
+    fn what_does_nothing_yet_is_said_where_it_is_set() {
+        let config = parse_plain(
+            "{ bindings: [], plugins: {}, storage: { kind: 's3' }, mcp: {}, tools: null, \
+             providers: { claude: { kind: 'claude-cli' }, p: { kind: 'openai' } }, \
+             agents: { entries: { main: { workspace: '~/w' }, other: {} } } }",
+        );
+        let places: Vec<String> = config
+            .unwrap()
+            .warnings
+            .iter()
+            .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
+            .collect();
+        let expected = [
+            "bindings",
+            "plugins",
+            "storage",
+            "mcp",
+            "providers.claude.kind",
+            "agents.main.workspace",
+        ];
+        assert_eq!(places, expected);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use onyx_agent::AgentSettings;
 use onyx_api::{ConfigChange, Configuration as _, Problem};
 use onyx_storage::Expect;
-use onyx_tools::{Answered, Delegates, PersonaDesk, TestAnswer, ToolCx};
-use onyx_types::{AgentId, Cancel, ErrorCode, Fault, PersonId, SessionId};
+use onyx_tools::{Answered, Delegates, JobPort, PersonaPort, ProposedJob, TestAnswer, ToolCx};
+use onyx_types::{AgentId, Cancel, ErrorCode, Fault, JobId, ModelId, PersonId, SessionId};
+use serde_json::{Map, Value};
 
 use super::live::Live;
 
@@ -28,7 +29,7 @@ impl Desk {
 }
 
 #[async_trait]
-impl PersonaDesk for Desk {
+impl PersonaPort for Desk {
     fn name(&self, persona: &AgentId) -> Result<String, Fault> {
         let roster = self.live()?.agent.roster();
         let agent = roster.get(persona).ok_or_else(|| no_persona(persona))?;
@@ -77,8 +78,40 @@ impl Delegates for Desk {
         self.live()?.agent.post(session, text, cx).await
     }
 
-    async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+    async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
         self.live()?.agent.think(model, task, cx).await
+    }
+}
+
+#[async_trait]
+impl JobPort for Desk {
+    fn has_jobs(&self, person: &PersonId) -> bool {
+        self.live().is_ok_and(|live| live.agent.jobs.has_jobs(person))
+    }
+
+    async fn propose(
+        &self,
+        person: &PersonId,
+        id: &str,
+        fields: Map<String, Value>,
+    ) -> Result<ProposedJob, Fault> {
+        self.live()?.agent.jobs.propose(person, id, fields).await
+    }
+
+    async fn accept(&self, person: &PersonId, id: &JobId, text: &str) -> Result<(), Fault> {
+        JobPort::accept(&self.live()?.agent.jobs, person, id, text).await
+    }
+
+    async fn lines(&self, person: &PersonId) -> Result<Vec<String>, Fault> {
+        self.live()?.agent.jobs.lines(person).await
+    }
+
+    async fn cancel(&self, person: &PersonId, id: &JobId) -> Result<(), Fault> {
+        self.live()?.agent.jobs.cancel(person, id).await
+    }
+
+    async fn line(&self, person: &PersonId, id: &JobId) -> Result<String, Fault> {
+        self.live()?.agent.jobs.line(person, id).await
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a config edit changes while the gateway runs, behind one door.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
@@ -13,9 +14,10 @@ use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
 use onyx_tools::{GitRemotes, Masker, Toolbox, Web};
+use onyx_types::{PersonId, Zone};
 
 use super::models::LiveModels;
-use super::parts::{connections, declared, remember};
+use super::parts::{check_jobs, connections, declared, remember, zones};
 use super::probe::WriteProbe;
 use super::secrets::masked;
 use super::token;
@@ -92,6 +94,7 @@ impl Live {
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        check_jobs(&config)?;
         let search = config.memory.search().map_err(ConfigError::new)?;
         let connections = connections(&config)?;
         Ok(Checked { config, front, token, roster, declared, search, connections, warnings })
@@ -116,6 +119,8 @@ impl Live {
         self.auth.set_front(front);
         self.admission.set_limits(connections);
         self.auth.identity().declare(declared).await?;
+        declare_zones(&self.agent, zones(&config));
+        self.agent.jobs.set_settings(config.jobs.check(&self.auth.identity().owner()?)?);
         remember(&self.home, &config);
         self.changes.tell(Change::Config);
         self.changes.tell(Change::Agents);
@@ -166,6 +171,13 @@ impl Live {
 
     fn providers(&self) -> Vec<Dependency> {
         self.models.get().registry.status().iter().map(provider).collect()
+    }
+}
+
+/// Days and times of people follow the config from now on, where they chose no zone themselves.
+pub(super) fn declare_zones(agent: &AgentServices, declared: BTreeMap<PersonId, Zone>) {
+    if let Some(zones) = agent.clock().zones() {
+        zones.declare(declared);
     }
 }
 

@@ -63,6 +63,7 @@ pub(super) fn begun(pending: Pending) -> LoginBegun {
 
 pub(super) fn found(found: Found) -> FoundView {
     FoundView {
+        answers_with: found.answers_with().map(ToOwned::to_owned),
         name: found.name,
         base_url: found.base_url,
         models: found.models,

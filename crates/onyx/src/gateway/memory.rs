@@ -105,6 +105,8 @@ impl Live {
 
     async fn use_embedder(&self) -> Attempt {
         let settings = self.memory.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let finder = settings.graph.model.clone().map(|model| self.agent.fact_finder(model));
+        self.index.set_fact_finder(finder, settings.graph.daily_tokens());
         let wanted = settings.embedder.as_deref();
         let attempt = match wanted {
             Some(OFF) => {

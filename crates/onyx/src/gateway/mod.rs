@@ -20,6 +20,7 @@ mod socket;
 mod sources;
 mod token;
 mod upstream;
+mod witnesses;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
@@ -36,7 +37,7 @@ use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
-use onyx_types::{Cancel, Clock, SystemClock};
+use onyx_types::{Cancel, Clock, SystemClock, Zone};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -46,6 +47,7 @@ use live::Live;
 use parts::{Ground, Parts};
 use probe::WriteProbe;
 use socket::HomeSocket;
+use witnesses::audit_witnesses;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
@@ -88,9 +90,10 @@ impl Gateway {
     /// Wires everything over a home that this process has taken, and closes runs that a crash
     /// left open.
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::in_zone(Zone::of_this_machine()));
         let pauses = pauses::pauses();
-        let mut store = Store::open_embedded(home, Arc::clone(&clock))
+        let witnesses = audit_witnesses(folder.path())?;
+        let mut store = Store::open_witnessed(home, Arc::clone(&clock), witnesses)
             .await
             .context("cannot open the store")?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
@@ -125,9 +128,17 @@ impl Gateway {
         agent.set_pauses(pauses.clone());
         let sources = sources::open(&store, &parts.web, &clock, &pauses)?;
         agent.set_index(index.clone());
+        agent.preferences.follow_zones().await.context("cannot read people's time zones")?;
+        live::declare_zones(&agent, parts.zones);
+        agent.jobs.set_outside(parts.outside);
+        agent.jobs.set_settings(parts.jobs.check(&auth.identity().owner()?)?);
         let closed = agent.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
+        }
+        let cut_off = agent.jobs.recover().await.context("cannot look at interrupted jobs")?;
+        if cut_off > 0 {
+            tracing::warn!(cut_off, "jobs of an earlier process were interrupted");
         }
         let live = Live {
             home: folder.clone(),
@@ -207,6 +218,12 @@ impl Gateway {
             }
         });
         Ok(())
+    }
+
+    /// Fires jobs when they are due.
+    pub(crate) fn fire_jobs(&mut self) {
+        let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
+        self.servers.spawn(async move { agent.jobs.tend(&stop).await });
     }
 
     /// Keeps the index in step with the files, from now on and in the background.

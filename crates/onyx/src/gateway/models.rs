@@ -14,8 +14,8 @@ use onyx_providers::{
 use onyx_storage::Ledger;
 use onyx_tools::{Masker, ModelPick, ModelRouter, ModelWish};
 use onyx_types::{
-    AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, PersonId, SessionKey, TokenCounter,
-    Usage,
+    AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, ModelId, PersonId, SessionKey,
+    TokenCounter, Usage,
 };
 
 use super::bedrock;
@@ -265,7 +265,7 @@ impl ModelRouter for LiveModels {
                 current.registry.candidates().into_iter().map(|known| known.id).collect();
             return match known.contains(model) {
                 true => Ok(ModelPick {
-                    model: model.clone(),
+                    model: ModelId::new(model.as_str()),
                     reason: String::new(),
                     is_local: current.is_local(model),
                 }),
@@ -281,7 +281,7 @@ impl ModelRouter for LiveModels {
         let task = Task { class, locality, needs: vec![Need::Tools], ..Task::default() };
         let choice = current.registry.route(&current.routing, &task)?;
         let is_local = current.is_local(&choice.model);
-        Ok(ModelPick { model: choice.model, reason: choice.reason, is_local })
+        Ok(ModelPick { model: ModelId::new(choice.model), reason: choice.reason, is_local })
     }
 
     fn has_choice(&self) -> bool {

@@ -1,22 +1,24 @@
 //! What a config makes, all of it or nothing: a config is usable when every part of it is.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use onyx_agent::{Roster, Titles};
+use onyx_agent::{JobsSettings, Roster, Titles};
 use onyx_api::{ConnectionLimits, Exposure, Front};
 use onyx_egress::SystemResolver;
-use onyx_identity::{Declared, Secrets, Token};
+use onyx_identity::{Declared, PersonSettings, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Delegates, Docker, GitRemotes, Masker, ModelRouter, PersonaDesk, Runtime, Services, Spaces,
-    Tool, Toolbox, Web, builtin_tools, delegation_tools, docker_tools, git_tools, index_tools,
-    model_tools, persona_tools, runtime_tools, session_tools, space_tools, web_tools,
+    Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, ModelRouter, PersonaPort, Runtime,
+    Services, Spaces, Tool, Toolbox, Web, builtin_tools, delegation_tools, docker_tools, git_tools,
+    index_tools, job_tools, model_tools, persona_tools, runtime_tools, session_tools, space_tools,
+    web_tools,
 };
-use onyx_types::Clock;
+use onyx_types::{Clock, PersonId, Zone};
 
 use super::desk::Desk;
 use super::live::{log, roster, titles};
@@ -44,6 +46,10 @@ pub(super) struct Parts {
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
     pub(super) memory: MemorySettings,
+    pub(super) jobs: JobsSettings,
+    /// The way out for jobs.
+    pub(super) outside: JobOutside,
+    pub(super) zones: BTreeMap<PersonId, Zone>,
 }
 
 impl Parts {
@@ -83,6 +89,8 @@ impl Parts {
             .map_err(|error| ConfigError::new(error.to_string()))?;
         let remotes = GitRemotes::new(&config.tools, super::secrets::opener(ground.secrets))
             .map_err(|error| ConfigError::new(error.to_string()))?;
+        let declared = declared(config, token)?;
+        let owner = declared.owner().map_err(ConfigError::from)?;
         let desk = Arc::new(Desk::default());
         let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
         let tools = [
@@ -92,18 +100,19 @@ impl Parts {
             web_tools(&web),
             runtime_tools(&runtime),
             git_tools(&runtime, &remotes),
-            docker_tools(&Docker::here()),
+            docker_tools(&Docker::new(&config.tools.docker, owner)),
             session_tools(ground.store),
             delegation_tools(&(Arc::clone(&desk) as Arc<dyn Delegates>), Arc::clone(&router)),
             model_tools(router),
-            persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaDesk>)),
+            persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaPort>)),
+            job_tools(&(Arc::clone(&desk) as Arc<dyn JobPort>)),
         ]
         .concat();
         let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
-        let declared = declared(config, token)?;
+        check_jobs(config)?;
         let front = config.gateway.front();
         let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
@@ -119,11 +128,14 @@ impl Parts {
             token_place: token::place(folder, config),
             toolbox,
             desk,
-            web,
             remotes,
             roster,
             models,
             memory: config.memory.clone(),
+            jobs: config.jobs.clone(),
+            outside: JobOutside::new(runtime, web.clone()),
+            zones: zones(config),
+            web,
         })
     }
 }
@@ -155,6 +167,18 @@ pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, Config
     let valid_persons = config.environment.get(env::VALID_PERSONS);
     Declared::new(config.people.clone(), valid_persons.as_deref(), token)
         .map_err(|fault| ConfigError::in_section("people", &fault))
+}
+
+/// Whoever the owner is, what is wrong with the settings is the same.
+pub(super) fn check_jobs(config: &Config) -> Result<(), ConfigError> {
+    let owner = onyx_identity::OWNER.parse().map_err(|error| ConfigError::at("jobs", error))?;
+    let checked = config.jobs.check(&owner);
+    checked.map(drop).map_err(|fault| ConfigError::in_section("jobs", &fault))
+}
+
+/// The time zones that the config gives to people.
+pub(super) fn zones(config: &Config) -> BTreeMap<PersonId, Zone> {
+    config.people.iter().filter_map(PersonSettings::zone).collect()
 }
 
 /// Keeps a config that works for the day that one does not.

@@ -7,6 +7,8 @@ use onyx_storage::Store;
 use onyx_tools::Web;
 use onyx_types::{Clock, Mint, Pauses};
 
+use crate::env;
+
 /// This program, also after an upgrade has put another in its place.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
@@ -26,7 +28,7 @@ pub(super) fn open(
     Ok(Sources::new(
         Arc::clone(&store.files),
         move || web.egress(),
-        Reader::new(program, &["read-document"]),
+        Reader::new(program, &["read-document"]).with_tesseract(env::program("tesseract")),
         Arc::clone(clock),
         Mint::new(u64::from_le_bytes(seed)),
         pauses.clone(),

@@ -81,12 +81,13 @@ async fn files_are_listed_as_actions_and_broken_ones_say_why() {
     assert_eq!(
         by_id("extract-yesterday-urls"),
         json!({"id": "extract-yesterday-urls", "label": "Extract yesterday URLs",
-            "requires_confirmation": true})
+            "path": "vault/agent/actions/Extract yesterday URLs.prompt.md",
+            "asks_for_selection": false, "requires_confirmation": true})
     );
     assert_eq!(
         by_id("tidy-up"),
-        json!({"id": "tidy-up", "label": "Tidy up", "requires_confirmation": false,
-            "max_steps": 3})
+        json!({"id": "tidy-up", "label": "Tidy up", "path": "vault/agent/actions/Tidy up.md",
+            "asks_for_selection": false, "requires_confirmation": false, "max_steps": 3})
     );
     let second = by_id("tidy-up-2");
     assert_eq!(second["label"], "tidy-up");
@@ -134,7 +135,8 @@ async fn an_action_runs_as_a_message_and_leaves_a_page() {
     let run_id = events[0]["run_id"].as_str().unwrap();
     let session = events[0]["session_id"].as_str().unwrap();
     let stable = reply.text().replace(run_id, "RUN").replace(session, "SESSION");
-    insta::assert_snapshot!("action_lines", stable);
+    let page = events[0]["action"]["page"].as_str().unwrap().replace(run_id, "RUN");
+    insta::assert_snapshot!("action_lines", stable.replace(&page, "PAGE"));
 
     // The page is there when `done` is told.
     let pages = pages(&onyx);
@@ -358,7 +360,12 @@ async fn older_clients_find_their_paths_and_their_name_for_a_call() {
     let body = json!({"message": "what is there?", "session_id": ""});
     let events = lines_of(&onyx.post("/api/claude/chat-stream", &body).await);
     assert_eq!(types(&events), ["start", "tool_use", "tool_result", "text", "done"]);
-    assert_eq!(events[1], json!({"type": "tool_use", "id": "c", "tool": "list_files", "args": {}}));
+    let call = &events[1];
+    assert_eq!(
+        (&call["id"], &call["tool"], &call["args"]),
+        (&json!("c"), &json!("list_files"), &json!({}))
+    );
+    assert_eq!(call["label"]["verb"]["did"], "Listed");
     let session = events[0]["session_id"].as_str().unwrap();
     let chat = json!({"message": "and now?", "session_id": session});
     let reply = onyx.post("/api/claude/chat", &chat).await.expect(200).json();

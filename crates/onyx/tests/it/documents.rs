@@ -38,7 +38,7 @@ async fn a_stream_that_unpacks_to_gigabytes_does_not_reach_the_caller() {
     assert!(
         matches!(
             read,
-            Err(ExtractError::TooCostly { .. } | ExtractError::NoText | ExtractError::Damaged(_))
+            Err(ExtractError::TooCostly { .. } | ExtractError::NeedsOcr | ExtractError::Damaged(_))
         ),
         "{read:?}"
     );
@@ -52,6 +52,38 @@ async fn a_pdf_that_keeps_its_reader_busy_for_ever_is_given_up() {
     let reader = reader().within(Duration::from_secs(3));
     let read = reader.extract("endless.pdf".to_owned(), None, endless).await;
     assert_eq!(read, Err(ExtractError::TooCostly { seconds: 3 }));
+}
+
+/// A program in the place of `tesseract` that says how many bytes it was given.
+#[tokio::test]
+async fn what_is_written_on_a_picture_or_a_scan_is_read_where_tesseract_is_installed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("tesseract");
+    std::fs::write(&program, "#!/bin/sh\necho \"$1 $2: $(/usr/bin/wc -c) bytes\"\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let picture = b"\x89PNG\r\n\x1a\n and more".to_vec();
+    let extract = async |reader: Reader, bytes: &[u8]| {
+        reader.extract("scan".to_owned(), None, bytes.to_vec()).await
+    };
+    let recognising = || reader().with_tesseract(Some(program.clone()));
+    let markdown = format!("stdin stdout: {} bytes\n", picture.len());
+    assert_eq!(
+        extract(recognising(), &picture).await,
+        Ok(Extracted { kind: Kind::Picture, title: None, markdown })
+    );
+    assert_eq!(extract(reader(), &picture).await, Err(ExtractError::NeedsOcr));
+
+    let page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] /Contents 5 0 R /Resources << /XObject << /Im1 6 0 R >> >> >>";
+    let jpeg = "\x7fjpeg bytes";
+    let image = format!(
+        "<< /Type /XObject /Subtype /Image /Filter /DCTDecode /Length {} >>\nstream\n{jpeg}\nendstream",
+        jpeg.len()
+    );
+    let scan = pdf_with(page, &deflated(b"/Im1 Do"), vec![image.into_bytes()]);
+    let read = extract(recognising(), &scan).await.unwrap();
+    assert_eq!(read.markdown, format!("## Page 1\n\nstdin stdout: {} bytes\n", jpeg.len()));
+    assert_eq!(extract(reader(), &scan).await, Err(ExtractError::NeedsOcr));
 }
 
 #[tokio::test]
@@ -96,6 +128,11 @@ fn bomb(megabytes: usize) -> Vec<u8> {
 }
 
 fn pdf(page: &str, stream: &[u8]) -> Vec<u8> {
+    pdf_with(page, stream, Vec::new())
+}
+
+/// One more object, the sixth.
+fn pdf_with(page: &str, stream: &[u8], more: Vec<Vec<u8>>) -> Vec<u8> {
     let head = format!("<< /Length {} /Filter /FlateDecode >>\nstream\n", stream.len());
     let content = [head.as_bytes(), stream, b"\nendstream"].concat();
     let objects = [
@@ -105,6 +142,8 @@ fn pdf(page: &str, stream: &[u8]) -> Vec<u8> {
         page.as_bytes().to_vec(),
         content,
     ];
+    let objects = [objects.to_vec(), more].concat();
+    let size = objects.len() + 1;
     let mut file = b"%PDF-1.5\n".to_vec();
     let mut table = String::from("0000000000 65535 f \n");
     for (index, object) in objects.iter().enumerate() {
@@ -115,7 +154,7 @@ fn pdf(page: &str, stream: &[u8]) -> Vec<u8> {
     }
     let start = file.len();
     let trailer = format!(
-        "xref\n0 6\n{table}trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
+        "xref\n0 {size}\n{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
     );
     file.extend_from_slice(trailer.as_bytes());
     file

@@ -5,6 +5,7 @@
 mod accounts;
 mod actions;
 mod administration;
+mod attack;
 mod bad_input;
 mod cli;
 mod cli_memory;
@@ -20,8 +21,10 @@ mod door;
 mod drafts;
 mod embedders;
 mod faults;
+mod fuzz;
 mod gate;
 mod gullible;
+mod jobs;
 mod kills;
 mod live;
 mod local;
@@ -50,6 +53,7 @@ mod terminal;
 mod ui;
 mod upgrades;
 mod v1;
+mod wire_words;
 mod witness;
 mod ws;
 

@@ -190,6 +190,13 @@ async fn the_printed_link_signs_a_browser_in_once_and_a_guess_does_not() {
         (&json!("owner"), &json!("owner"), &json!("session"))
     );
     assert_eq!(Reply::of(client.get(onyx.url(&link))).await.status, 401);
+    // In a browser, a person reads why and what to do.
+    let again = client.get(onyx.url(&link)).header("accept", "text/html,*/*;q=0.8");
+    let again = Reply::of(again).await.expect(401);
+    assert_eq!(again.headers["content-type"], HTML);
+    let page = again.text();
+    assert!(page.contains("You are not signed in") && !page.contains("{{"), "{page}");
+    assert!(!page.contains("\"code\""), "{page}");
     // Plain `onyx` beside a running server prints a new one.
     let ran = command(&onyx.home(), &[]).output().await.unwrap();
     let out = String::from_utf8(ran.stdout).unwrap();

@@ -97,3 +97,38 @@ async fn an_earlier_version_s_conversation_goes_on_with_its_sealed_key() {
     let chains = verified["chains"].as_array().unwrap();
     assert!(chains.iter().all(|chain| chain["whole"] == true) && !chains.is_empty(), "{verified}");
 }
+
+/// Its logs have neither labels nor reports nor marks; they are shown like those of today.
+#[tokio::test]
+async fn what_an_earlier_version_logged_is_shown_with_labels_reports_and_pieces() {
+    let model = ScriptedModel::start().await;
+    let onyx = opened(&homes().join("0.1.0"), &model).await;
+    let turns_of = async |session: &str| {
+        let page = onyx.get(&format!("/v1/sessions/{session}/turns")).await.expect(200).json();
+        page["turns"].as_array().unwrap().clone()
+    };
+    let chat = turns_of("01a1e4e6-7fa4-7001-a79e-e73f69ed9d67").await;
+    let of_kind = |turns: &[Value], kind: &str| -> Vec<Value> {
+        turns.iter().filter(|turn| turn["type"] == kind).cloned().collect()
+    };
+    let calls = of_kind(&chat, "tool_call");
+    let did: Vec<_> = calls.iter().map(|call| call["label"]["verb"]["did"].clone()).collect();
+    assert_eq!(did[..2], [json!("Read"), json!("Edited")]);
+    let target = json!({"kind": "file", "name": "notes/cabin.md"});
+    assert_eq!(calls[0]["label"]["target"], target);
+    assert!(calls[1]["label"]["change"]["unified"].as_str().unwrap().contains("@@"));
+    for result in of_kind(&chat, "tool_result") {
+        assert_eq!(result["report"], json!({"state": "done"}), "{result}");
+    }
+    let drafted = turns_of("01a1e4e6-80da-7000-aead-9dcc50a3fb9a").await;
+    assert_eq!(of_kind(&drafted, "tool_result")[0]["report"]["state"], "waiting");
+
+    let thread = turns_of("01a1e4e6-824c-7000-9ff8-c26c3f431aec").await;
+    let words = &of_kind(&thread, "user")[0];
+    let pieces = words["pieces"].as_array().unwrap_or_else(|| panic!("{words}"));
+    let block = words["context"].as_str().unwrap();
+    assert_eq!(pieces.len(), block.matches("\n<<untrusted-").count());
+    let piece = &pieces[0];
+    assert!(block.contains(piece["text"].as_str().unwrap()) && piece["text"] != "", "{piece}");
+    assert!(piece["source"].is_string() && piece["start_line"].is_u64(), "{piece}");
+}

@@ -164,7 +164,7 @@ pub(crate) async fn audit(home: &Path) -> Result<Vec<AuditRow>, String> {
     let store = store.await.map_err(|error| error.to_string())?;
     let owner = "owner".parse().expect("an id");
     match store.ledger.verify_audit(&owner).await.map_err(|error| error.to_string())? {
-        ChainState::Whole { .. } => {}
+        ChainState::Whole { .. } | ChainState::SealedFrom { .. } => {}
         ChainState::Broken { at } => return Err(format!("the audit chain is broken at {at}")),
     }
     store.ledger.audit(&owner, None, u32::MAX).await.map_err(|error| error.to_string())

@@ -287,6 +287,47 @@ async fn another_tab_hears_of_runs_and_changes_and_the_same_key_is_sent_once() {
 }
 
 #[tokio::test]
+async fn what_was_said_is_found_in_the_list_with_the_turn_to_open_at() {
+    let model = ScriptedModel::start().await;
+    model.push(Answer::text("The marten sleeps under the ridge tiles."));
+    model.set_default(Answer::text("ok"));
+    let onyx = crate::onyx(&model).await;
+    let mut client = signed_in(&onyx).await;
+    let first = client.ask("chat.send", json!({"message": "What lives up there?"})).await;
+    let session = first["data"]["sessionId"].clone();
+    client.run_to_end().await;
+    let again = json!({"message": "Thanks", "sessionId": session});
+    client.ask("chat.send", again).await;
+    client.run_to_end().await;
+    client.ask("chat.send", json!({"message": "Another matter: tiles"})).await;
+    client.run_to_end().await;
+
+    let page = client.ask("sessions.get", json!({"sessionId": session})).await;
+    let turns = page["data"]["turns"].as_array().unwrap();
+    let answer = turns.iter().find(|turn| turn["type"] == "assistant_text").unwrap();
+    // Neither its title nor its newest words say it, and the other one says only one of the words.
+    let list = client.ask("sessions.list", json!({"q": "ridge tile"})).await;
+    let sessions = list["data"]["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 1, "{list}");
+    assert_eq!(sessions[0]["id"], session);
+    let found = &sessions[0]["found"];
+    assert_eq!((&found["session"], &found["turn"]), (&session, &answer["id"]), "{found}");
+    assert_eq!(found["author"], "main");
+    let hits: Vec<&str> = found["snippet"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|part| part["hit"] == true)
+        .filter_map(|part| part["text"].as_str())
+        .collect();
+    assert_eq!(hits, ["ridge", "tiles"]);
+    let over_http = onyx.get("/v1/sessions?q=ridge%20tile").await.expect(200).json();
+    assert_eq!(over_http["sessions"][0]["found"]["turn"], answer["id"]);
+    let nothing = onyx.get("/v1/sessions?q=zeppelin").await.expect(200).json();
+    assert_eq!(nothing, json!({"sessions": []}));
+}
+
+#[tokio::test]
 async fn editing_and_asking_again_make_siblings() {
     let model = ScriptedModel::start().await;
     model.set_default(Answer::text("ok"));

@@ -12,7 +12,7 @@ use onyx_types::{
 
 use crate::failure::failure;
 
-/// What has been spent and stored, by day (UTC, `YYYY-MM-DD`). Work that still goes on is not in
+/// What has been spent and stored, by day (`YYYY-MM-DD`, where the person lives). Work that still goes on is not in
 /// it: the `Till` counts that.
 pub trait SpendBook: Send + Sync {
     fn spent<'a>(&'a self, person: &'a PersonId, day: &'a str)
@@ -98,7 +98,7 @@ impl Till {
     }
 
     async fn check(&self, payer: &Payer, limits: SpendLimits) -> Result<(), ModelFailure> {
-        let day = self.clock.wall().utc_date();
+        let day = self.day(&payer.person);
         if limits.person > 0.0 {
             let stored =
                 self.book.spent(&payer.person, &day).await.map_err(|fault| unreadable(&fault))?;
@@ -121,8 +121,13 @@ impl Till {
         Ok(())
     }
 
+    /// The day on which a person's spending counts now.
+    fn day(&self, person: &PersonId) -> String {
+        self.clock.zone_of(person).date(self.clock.wall())
+    }
+
     fn is_news(&self, person: &PersonId, model: &str) -> bool {
-        let day = self.clock.wall().utc_date();
+        let day = self.day(person);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.day != day || told.pairs.len() >= MOST_TOLD {
             *told = Told { day, pairs: BTreeSet::new() };

@@ -25,6 +25,18 @@ pub struct Found {
     pub latency: Duration,
 }
 
+impl Found {
+    /// The first of its models that answers. Such servers list models that only make vectors or
+    /// sort results too, and most of them say so in nothing but the name.
+    pub fn answers_with(&self) -> Option<&str> {
+        let answers = |model: &&String| {
+            let name = model.to_ascii_lowercase();
+            !["embed", "rerank"].iter().any(|other| name.contains(other))
+        };
+        self.models.iter().find(answers).map(String::as_str)
+    }
+}
+
 impl Registry {
     /// Asks all of them at once. `ports`: where a vendor listens when it is not at its usual port;
     /// the address is this machine in any case.

@@ -6,6 +6,8 @@ mod connect;
 mod supervise;
 mod watch;
 
+pub use confine::{MayRead, hold_this_process};
+
 use std::io::Write;
 use std::process::ExitCode;
 

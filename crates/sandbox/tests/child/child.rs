@@ -1,7 +1,49 @@
 //! The child of a sandbox by itself, for tests; in the product the `onyx` binary is its own child.
+//! As `helper` it holds itself as helpers of ours do, and says what it can still do.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use onyx_sandbox::{MayRead, hold_this_process};
+
 fn main() -> ExitCode {
-    onyx_sandbox::child(std::env::args().skip(1))
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|word| word == "helper").is_some() {
+        return helper(&arguments.collect::<Vec<_>>());
+    }
+    onyx_sandbox::child(arguments)
+}
+
+/// `helper SECRET [MODEL]`
+#[allow(clippy::print_stdout, clippy::disallowed_methods, reason = "it is a program that tells")]
+fn helper(paths: &[String]) -> ExitCode {
+    let readable: Vec<PathBuf> = paths.iter().skip(1).map(PathBuf::from).collect();
+    let may_read =
+        if readable.is_empty() { MayRead::Nothing } else { MayRead::SystemAnd(&readable) };
+    if let Err(error) = hold_this_process(may_read) {
+        println!("not held: {error}");
+        return ExitCode::FAILURE;
+    }
+    let secret = &paths[0];
+    let said =
+        |what: &str, is_done: bool| println!("{what}: {}", if is_done { "yes" } else { "no" });
+    said("reads its input", readable.first().is_some_and(|path| std::fs::read(path).is_ok()));
+    said("reads a secret", std::fs::read(secret).is_ok());
+    said("lists", std::fs::read_dir("/").is_ok());
+    said("reads another process", std::fs::read("/proc/1/environ").is_ok());
+    said("writes", std::fs::write(format!("{secret}.new"), "x").is_ok());
+    said(
+        "looks names up or connects",
+        std::net::TcpStream::connect("127.0.0.1:9")
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused),
+    );
+    said("sends", std::net::UdpSocket::bind("127.0.0.1:0").is_ok());
+    said(
+        "pipes",
+        std::os::unix::net::UnixStream::connect("/nowhere")
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound),
+    );
+    said("starts programs", std::process::Command::new("/bin/true").status().is_ok());
+    std::thread::spawn(|| println!("threads: yes")).join().ok();
+    ExitCode::SUCCESS
 }

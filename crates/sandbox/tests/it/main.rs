@@ -3,5 +3,6 @@
 
 mod bounds;
 mod held;
+mod helpers;
 mod network;
 mod support;

@@ -375,3 +375,35 @@ async fn a_source_that_is_taken_away_in_the_middle_of_an_import_does_not_come_ba
         assert!(matches!(world.sources.get(&anna(), id).await, Err(SourceError::NotFound)));
     }
 }
+
+#[tokio::test]
+async fn bookmarks_of_karakeep_become_a_document_each_and_no_address_is_fetched() {
+    let world = World::new(Vec::new());
+    let export = serde_json::json!({"bookmarks": [
+        {"createdAt": 1_700_000_000, "title": "Of martens", "tags": ["animals", "roof"],
+         "content": {"type": "link", "url": "https://martens.example/roof"}, "note": "for Ben"},
+        {"createdAt": 1_700_000_001, "title": null, "tags": [],
+         "content": {"type": "text", "text": "Buy hay."}, "note": null},
+        {"createdAt": 1_700_000_002, "title": "Of martens again", "tags": [],
+         "content": {"type": "link", "url": "https://martens.example/roof"}, "note": null},
+    ], "lists": []});
+    let bytes = export.to_string().into_bytes();
+    let supply = NewSupply::Upload {
+        name: "karakeep.json".into(),
+        media_type: Some("application/json".into()),
+        bytes,
+    };
+    let added = world.add(supply).await;
+    assert_eq!((added.state, added.documents.len()), (SourceState::Ready, 2), "{added:?}");
+    let text = |place: usize| {
+        let document: &DocumentRecord = &added.documents[place];
+        let file = document.file.as_deref().unwrap();
+        let path = format!("spaces/home/sources/{}/{file}", added.id);
+        fs::read_to_string(world.path(&path)).unwrap()
+    };
+    assert_eq!(added.documents[0].from, "https://martens.example/roof");
+    for words in ["# Of martens", "for Ben", "Tags: animals, roof", "origin: external"] {
+        assert!(text(0).contains(words), "{}", text(0));
+    }
+    assert!(text(1).contains("Buy hay."), "{}", text(1));
+}

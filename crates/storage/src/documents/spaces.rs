@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onyx_types::{AgentId, Hash, PersonId, SessionId, SpaceId, Timestamp};
+use onyx_types::{AgentId, Hash, PersonId, SessionId, SpaceId, Tier, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -22,6 +22,8 @@ pub struct Space {
     /// Its conversations are for models of this machine only.
     pub local_only: bool,
     pub created: Option<Timestamp>,
+    /// How far agents may go in it, whatever they may do elsewhere.
+    pub tier: Tier,
     /// Of `space.json`, its ETag; `None` while the folder has none.
     pub version: Option<Hash>,
     /// Why `space.json` cannot be read; the space then goes by its folder's name.
@@ -36,6 +38,7 @@ pub struct SpaceChange {
     pub default_agent: Option<Option<AgentId>>,
     pub companion: Option<SessionId>,
     pub local_only: Option<bool>,
+    pub tier: Option<Tier>,
 }
 
 /// `space.json`; keys of newer versions and other programs stay.
@@ -51,6 +54,8 @@ struct Card {
     local_only: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tier: Option<Tier>,
     #[serde(flatten)]
     more: Map<String, Value>,
 }
@@ -109,6 +114,8 @@ impl Spaces {
             // A card that cannot be read may have said so.
             local_only: card.local_only.unwrap_or(damage.is_some()),
             created: card.created,
+            // Cautious where nobody said otherwise, and where what they said cannot be read.
+            tier: card.tier.unwrap_or(Tier::Suggest),
             version: object.map(|object| object.hash),
             damage,
         }))
@@ -133,6 +140,7 @@ impl Spaces {
         card.default_agent = change.default_agent.clone().unwrap_or(card.default_agent);
         card.companion = change.companion.or(card.companion);
         card.local_only = change.local_only.or(card.local_only);
+        card.tier = change.tier.or(card.tier);
         let mut bytes = serde_json::to_vec_pretty(&card)
             .map_err(|error| StoreError::Failed(format!("space.json: {error}")))?;
         bytes.push(b'\n');

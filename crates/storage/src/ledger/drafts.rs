@@ -61,7 +61,7 @@ impl Draft {
     }
 
     pub fn touches(&self, plan: &Plan) -> bool {
-        self.plan.targets.iter().any(|target| plan.target(&target.name).is_some())
+        self.plan.targets.iter().any(|own| plan.target(&own.target).is_some())
     }
 }
 

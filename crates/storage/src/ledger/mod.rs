@@ -4,6 +4,7 @@
 
 mod accounts;
 mod drafts;
+mod jobs;
 
 use async_trait::async_trait;
 use onyx_types::{
@@ -19,6 +20,10 @@ pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
 pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
+pub use jobs::{
+    JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
+    SlotState, SlotTrigger,
+};
 
 /// What is known of a session without opening its log. Derived from the log, rebuildable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +49,9 @@ pub struct SessionMeta {
     pub fork_turn: Option<TurnId>,
     pub last_run: Option<RunId>,
     pub last_run_status: Option<RunStatus>,
+    /// Something was answered since the person last read it. Not derived from the log.
+    #[serde(default)]
+    pub unread: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -90,8 +98,11 @@ pub struct SessionFilter {
     pub status: Option<SessionStatus>,
     /// `None`: all but those of passing API clients, which are not for people to look at.
     pub origin: Option<SessionOrigin>,
-    /// Part of the title or the preview.
+    /// Part of the title or the preview...
     pub text: Option<String>,
+    /// ...unless the session, or another of its family, is one of these: what was said in them holds
+    /// the text. Nothing without a text.
+    pub holding: Vec<SessionId>,
     /// Updated at this time or later.
     pub since: Option<Timestamp>,
     /// Updated before this time.
@@ -238,8 +249,35 @@ pub struct AuditRow {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainState {
-    Whole { rows: u64 },
-    Broken { at: u64 },
+    Whole {
+        rows: u64,
+    },
+    /// Whole, but nothing protects the first rows from being made anew: they are older than the key,
+    /// or of a key that is not here.
+    SealedFrom {
+        rows: u64,
+        first: u64,
+    },
+    Broken {
+        at: u64,
+    },
+}
+
+/// A session that was made, changed or deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionMove {
+    pub seq: u64,
+    pub person: PersonId,
+    pub session: SessionId,
+}
+
+/// Where the sequence of changes of sessions stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionSequence {
+    /// Sequences of another epoch mean nothing.
+    pub epoch: u64,
+    /// Of the newest change; 0 when there is none.
+    pub last: u64,
 }
 
 /// What needs transactions: one method for each that matters.
@@ -274,6 +312,20 @@ pub trait Ledger: Send + Sync {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError>;
 
+    /// `None`: this ledger keeps no sequence, and whoever follows sessions looks at all of them.
+    async fn session_sequence(&self) -> Result<Option<SessionSequence>, StoreError> {
+        Ok(None)
+    }
+
+    /// Sessions that moved after a sequence, oldest first, each with its own.
+    async fn moved_sessions(
+        &self,
+        _after: u64,
+        _limit: u32,
+    ) -> Result<Vec<SessionMove>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// The session and its forks, in the order they were made.
     async fn family(
         &self,
@@ -290,6 +342,9 @@ pub trait Ledger: Send + Sync {
         change: &SessionChange,
     ) -> Result<SessionMeta, StoreError>;
 
+    /// The person has read the session. `true`: it was unread before.
+    async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError>;
+
     /// Counts what was used of a model for a session outside of its runs.
     async fn book(
         &self,
@@ -299,7 +354,8 @@ pub trait Ledger: Send + Sync {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Writes the row as given; for new sessions and for rebuilding.
+    /// Writes the row as given; for new sessions and for rebuilding. Whether it was read stays as
+    /// it is.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
     /// With what waits in its inbox, and its drafts. Deleting what is not there is no error: a crash

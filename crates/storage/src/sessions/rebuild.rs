@@ -209,6 +209,7 @@ impl LogSummary {
             preview: self.messages.preview.clone().unwrap_or_default(),
             last_run: self.last_run.map(|(run, _)| run),
             last_run_status: self.last_run.and_then(|(_, status)| status),
+            unread: false,
             title: row.and_then(|row| row.title.clone()).or_else(|| self.title.clone()),
             titled_by: row.map_or(TitleSource::Words, |row| row.titled_by),
             agents: row.map_or_else(|| vec![key.agent.clone()], |row| row.agents.clone()),

@@ -28,7 +28,14 @@ impl Drafts for SqliteLedger {
     ) -> Result<(), StoreError> {
         let replaces = replaces.to_vec();
         lock(&self.drafted).insert((draft.key.person.clone(), draft.key.session));
-        self.writer.write(move |connection| put(connection, &draft, &replaces, entry)).await
+        let witnesses = self.witnesses.clone();
+        let write = move |connection: &Connection| {
+            put(connection, &draft, &replaces)?;
+            audit::append(connection, entry, witnesses.seal())
+        };
+        let row = self.writer.write(write).await?;
+        self.witnesses.tell(&row);
+        Ok(())
     }
 
     async fn draft(&self, person: &PersonId, id: DraftId) -> Result<Option<Draft>, StoreError> {
@@ -61,7 +68,14 @@ impl Drafts for SqliteLedger {
         entry: AuditEntry,
     ) -> Result<Draft, StoreError> {
         let person = person.clone();
-        self.writer.write(move |connection| advance(connection, &person, id, &step, entry)).await
+        let witnesses = self.witnesses.clone();
+        let write = move |connection: &Connection| {
+            let moved = advance(connection, &person, id, &step)?;
+            Ok((moved, audit::append(connection, entry, witnesses.seal())?))
+        };
+        let (moved, row) = self.writer.write(write).await?;
+        self.witnesses.tell(&row);
+        Ok(moved)
     }
 
     async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError> {
@@ -128,12 +142,7 @@ pub(super) fn sessions(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn put(
-    connection: &Connection,
-    draft: &Draft,
-    replaces: &[DraftId],
-    entry: AuditEntry,
-) -> Result<(), StoreError> {
+fn put(connection: &Connection, draft: &Draft, replaces: &[DraftId]) -> Result<(), StoreError> {
     let open = open(connection, &draft.key)?;
     let in_the_way: HashSet<_> =
         open.iter().filter(|other| other.touches(&draft.plan)).map(|other| other.id).collect();
@@ -148,9 +157,7 @@ fn put(
             )?
             .execute(params![draft.key.person.as_str(), id.to_string(), draft.id.to_string()])?;
     }
-    insert(connection, draft)?;
-    audit::append(connection, entry)?;
-    Ok(())
+    insert(connection, draft)
 }
 
 fn insert(connection: &Connection, draft: &Draft) -> Result<(), StoreError> {
@@ -194,7 +201,6 @@ fn advance(
     person: &PersonId,
     id: DraftId,
     step: &DraftMove,
-    entry: AuditEntry,
 ) -> Result<Draft, StoreError> {
     let draft = one(connection, person, id)?.ok_or(StoreError::NotFound)?;
     if draft.state != step.from || draft.hash != step.hash {
@@ -220,7 +226,6 @@ fn advance(
             ":output": moved.output,
             ":origin": moved.origin.as_str(),
         })?;
-    audit::append(connection, entry)?;
     Ok(moved)
 }
 

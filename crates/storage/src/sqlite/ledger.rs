@@ -3,18 +3,23 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use onyx_types::{
+    AgentId, Clock, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+};
 use rusqlite::Connection;
 
 use crate::blocking::{Blocking, lock};
 use crate::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, ModelUse,
-    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, StoreError, UsageRow,
+    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence,
+    StoreError, UsageRow,
 };
 
 use super::connection::{Durability, migrate, open_writer};
+use super::export::AuditExport;
 use super::origins::KnownOrigins;
 use super::readers::Readers;
+use super::seal::AuditSeal;
 use super::spending::{KnownSpending, Whose};
 use super::writer::Writer;
 use super::{audit, drafts, inbox, runs, sessions, spending};
@@ -37,6 +42,31 @@ pub(crate) struct SqliteLedger {
     open: Mutex<HashMap<RunId, (PersonId, SessionId)>>,
     known_spending: Arc<KnownSpending>,
     pub(super) known_origins: KnownOrigins,
+    pub(super) witnesses: AuditWitnesses,
+}
+
+/// What lies outside the home and knows of every audit row: the key that rows are hashed with, and
+/// a copy that is only added to. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct AuditWitnesses {
+    pub seal: Option<Arc<AuditSeal>>,
+    pub export: Option<Arc<AuditExport>>,
+}
+
+impl AuditWitnesses {
+    pub(super) fn seal(&self) -> Option<&AuditSeal> {
+        self.seal.as_deref()
+    }
+
+    /// Tells them of a row that is durable.
+    pub(super) fn tell(&self, row: &AuditRow) {
+        if let Some(seal) = &self.seal {
+            seal.note(row);
+        }
+        if let Some(export) = &self.export {
+            export.add(row);
+        }
+    }
 }
 
 /// Was there a database before it was opened?
@@ -53,7 +83,12 @@ const ORIGINS: i32 = 14;
 
 impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.
-    pub(crate) fn open(path: &Path, blocking: Blocking) -> Result<(Self, Opened), StoreError> {
+    pub(crate) fn open(
+        path: &Path,
+        clock: Arc<dyn Clock>,
+        blocking: Blocking,
+        witnesses: AuditWitnesses,
+    ) -> Result<(Self, Opened), StoreError> {
         let mut connection = open_writer(path, Durability::Full)?;
         let report = migrate(&mut connection, &migrations::migrations::runner())?;
         let applied = |version: i32| {
@@ -66,6 +101,10 @@ impl SqliteLedger {
         } else {
             Opened::Existing
         };
+        if let Some(export) = &witnesses.export {
+            let newest = export.newest()?;
+            audit::rows_after(&connection, &newest, |row| export.add(row))?;
+        }
         let known_origins = KnownOrigins::read(&connection)?;
         let spoken_to = Mutex::new(inbox::sessions(&connection)?);
         let drafted = Mutex::new(drafts::sessions(&connection)?);
@@ -77,8 +116,9 @@ impl SqliteLedger {
             readers: Readers::new(path, blocking),
             spoken_to,
             drafted,
-            known_spending: Arc::default(),
+            known_spending: Arc::new(KnownSpending::new(clock)),
             known_origins,
+            witnesses,
         };
         Ok((ledger, opened))
     }
@@ -151,6 +191,14 @@ impl Ledger for SqliteLedger {
         self.readers.read(move |connection| sessions::one(connection, &person, session)).await
     }
 
+    async fn session_sequence(&self) -> Result<Option<SessionSequence>, StoreError> {
+        self.readers.read(|connection| sessions::sequence(connection).map(Some)).await
+    }
+
+    async fn moved_sessions(&self, after: u64, limit: u32) -> Result<Vec<SessionMove>, StoreError> {
+        self.readers.read(move |connection| sessions::moved(connection, after, limit)).await
+    }
+
     async fn sessions(
         &self,
         person: &PersonId,
@@ -179,6 +227,11 @@ impl Ledger for SqliteLedger {
         let change =
             move |connection: &Connection| sessions::change(connection, &person, session, &change);
         self.writer.write(change).await
+    }
+
+    async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {
+        let person = person.clone();
+        self.writer.write(move |connection| sessions::mark_read(connection, &person, session)).await
     }
 
     async fn book(
@@ -258,7 +311,12 @@ impl Ledger for SqliteLedger {
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
-        self.writer.write(move |connection| audit::append(connection, entry)).await
+        let witnesses = self.witnesses.clone();
+        let append =
+            move |connection: &Connection| audit::append(connection, entry, witnesses.seal());
+        let row = self.writer.write(append).await?;
+        self.witnesses.tell(&row);
+        Ok(row)
     }
 
     async fn audit(
@@ -273,6 +331,9 @@ impl Ledger for SqliteLedger {
 
     async fn verify_audit(&self, person: &PersonId) -> Result<ChainState, StoreError> {
         let person = person.clone();
-        self.readers.read(move |connection| audit::verify(connection, &person)).await
+        let seal = self.witnesses.seal.clone();
+        self.readers
+            .read(move |connection| audit::verify(connection, &person, seal.as_deref()))
+            .await
     }
 }

@@ -164,6 +164,14 @@ fn fold_into_session(
             ":run": outcome.run.to_string(),
             ":status": outcome.status.as_str(),
         })?;
+    // Nobody reads the sessions of passing API clients.
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO unread (person, session, since)
+             SELECT person, session, ?3 FROM sessions
+             WHERE person = ?1 AND session = ?2 AND origin <> 'api'",
+        )?
+        .execute(params![person, session, outcome.ended_at.as_millis()])?;
     Ok(())
 }
 

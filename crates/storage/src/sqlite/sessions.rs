@@ -1,7 +1,12 @@
+use std::collections::HashSet;
+
 use onyx_types::{AgentId, LaneOrder, PersonId, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
-use crate::{SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError};
+use crate::{
+    SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence, SessionStatus,
+    StoreError,
+};
 
 use super::convert::{
     count, integer, named, named_if_any, parsed, parsed_if_any, timestamp, unreadable,
@@ -104,7 +109,21 @@ pub(crate) fn delete(
     connection
         .prepare_cached("DELETE FROM inbox WHERE person = ?1 AND session = ?2")?
         .execute(params![person.as_str(), session])?;
+    connection
+        .prepare_cached("DELETE FROM unread WHERE person = ?1 AND session = ?2")?
+        .execute(params![person.as_str(), session])?;
     Ok(())
+}
+
+pub(crate) fn mark_read(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+) -> Result<bool, StoreError> {
+    let read = connection
+        .prepare_cached("DELETE FROM unread WHERE person = ?1 AND session = ?2")?
+        .execute(params![person.as_str(), session.to_string()])?;
+    Ok(read > 0)
 }
 
 pub(crate) fn one(
@@ -115,11 +134,35 @@ pub(crate) fn one(
     let mut statement = connection.prepare_cached(
         "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
                 token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by
+                agents, mode, titled_by,
+                EXISTS (SELECT 1 FROM unread WHERE unread.person = sessions.person
+                          AND unread.session = sessions.session)
          FROM sessions WHERE person = ?1 AND session = ?2",
     )?;
     let found = statement.query_row(params![person.as_str(), session.to_string()], session_row);
     Ok(found.optional()?)
+}
+
+pub(crate) fn sequence(connection: &Connection) -> Result<SessionSequence, StoreError> {
+    let select = "SELECT value, (SELECT coalesce(max(seq), 0) FROM session_changes)
+                  FROM session_epoch";
+    Ok(connection
+        .prepare_cached(select)?
+        .query_row([], |row| Ok(SessionSequence { epoch: count(row, 0)?, last: count(row, 1)? }))?)
+}
+
+pub(crate) fn moved(
+    connection: &Connection,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<SessionMove>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, person, session FROM session_changes WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![integer(after), limit], |row| {
+        Ok(SessionMove { seq: count(row, 0)?, person: parsed(row, 1)?, session: parsed(row, 2)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Nobody switches between more forks of one conversation than this.
@@ -133,7 +176,9 @@ pub(crate) fn family(
     let mut statement = connection.prepare_cached(
         "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
                 token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by
+                agents, mode, titled_by,
+                EXISTS (SELECT 1 FROM unread WHERE unread.person = sessions.person
+                          AND unread.session = sessions.session)
          FROM sessions
          WHERE person = ?1 AND root = ?2 ORDER BY created_at, session LIMIT ?3",
     )?;
@@ -155,24 +200,35 @@ pub(crate) fn page(
             (Some(cursor.updated_at.as_millis()), Some(session.to_string()))
         }
     };
-    let mut statement = connection.prepare_cached(
+    // A page after the first begins in the index where the last one ended: with an `OR` for the
+    // first page every page would be read from the start.
+    let after = match filter.before {
+        Some(_) => "AND (updated_at, session) < (:before_time, :before_session)",
+        None => "AND :before_time IS NULL AND :before_session IS NULL",
+    };
+    let select = [
         "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
                 token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by
+                agents, mode, titled_by,
+                EXISTS (SELECT 1 FROM unread WHERE unread.person = listed.person
+                          AND unread.session = listed.session)
          FROM sessions AS listed
          WHERE person = :person
            AND NOT EXISTS (
                SELECT 1 FROM sessions AS fork
                WHERE fork.person = :person AND fork.root = listed.root
                  AND (fork.updated_at, fork.session) > (listed.updated_at, listed.session))
-           AND (:before_time IS NULL OR (updated_at, session) < (:before_time, :before_session))
+           ",
+        after,
+        "
            AND (:agent IS NULL OR agent = :agent)
            AND (:status IS NULL OR status = :status)
            AND (origin = :origin OR (:origin IS NULL AND origin <> 'api'))
            AND (:since IS NULL OR updated_at >= :since)
            AND (:until IS NULL OR updated_at < :until)
          ORDER BY updated_at DESC, session DESC",
-    )?;
+    ];
+    let mut statement = connection.prepare_cached(&select.concat())?;
     let rows = statement.query_map(
         named_params! {
             ":person": person.as_str(),
@@ -191,12 +247,33 @@ pub(crate) fn page(
         limit => usize::try_from(limit).unwrap_or(usize::MAX),
     };
     let wanted = filter.text.as_ref().map(|text| text.to_lowercase());
+    let holding = families(connection, person, &filter.holding)?;
     let matching = rows.filter(|row| match (row, &wanted) {
         // Here and not in SQL, whose LIKE folds the case of ASCII letters only.
-        (Ok(meta), Some(wanted)) => mentions(meta, wanted),
+        (Ok(meta), Some(wanted)) => holding.contains(&meta.root) || mentions(meta, wanted),
         (Ok(_), None) | (Err(_), _) => true,
     });
     Ok(matching.take(limit).collect::<Result<_, _>>()?)
+}
+
+/// The first ones of the families that sessions belong to.
+fn families(
+    connection: &Connection,
+    person: &PersonId,
+    sessions: &[SessionId],
+) -> Result<HashSet<SessionId>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT root FROM sessions WHERE person = ?1 AND session = ?2")?;
+    let mut roots = HashSet::with_capacity(sessions.len());
+    for session in sessions {
+        let root = statement
+            .query_row(params![person.as_str(), session.to_string()], |row| {
+                parsed::<SessionId>(row, 0)
+            })
+            .optional()?;
+        roots.extend(root);
+    }
+    Ok(roots)
 }
 
 fn mentions(meta: &SessionMeta, wanted: &str) -> bool {
@@ -223,6 +300,7 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
         fork_turn: parsed_if_any(row, 11)?,
         last_run: parsed_if_any(row, 12)?,
         last_run_status: named_if_any(row, 13)?,
+        unread: row.get(17)?,
     })
 }
 

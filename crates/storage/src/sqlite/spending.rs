@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 use std::str::FromStr;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use onyx_types::{AgentId, Timestamp, Usage};
+use onyx_types::{AgentId, Clock, Timestamp, Usage};
 use rusqlite::{Connection, params};
 
 use super::convert::{count, integer, parsed};
@@ -11,8 +11,12 @@ use crate::{DaySpending, ModelUse, RunOutcome, Spent, StoreError, UsageRow};
 
 /// Sums that were asked for lately: every call of a model asks what was spent today. Kept up by
 /// whoever books.
-#[derive(Debug, Default)]
-pub(super) struct KnownSpending(Mutex<Known>);
+#[derive(Debug)]
+pub(super) struct KnownSpending {
+    known: Mutex<Known>,
+    /// Says which day it is where a person lives.
+    clock: Arc<dyn Clock>,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -35,14 +39,24 @@ const MOST_SUMS: usize = 256;
 pub(super) struct Unknown(u64);
 
 impl KnownSpending {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { known: Mutex::default(), clock }
+    }
+
+    /// The day on which something at this time counts for a person.
+    fn day(&self, person: &str, at: Timestamp) -> String {
+        // The books hold the names of people only; anything else counts by UTC.
+        person.parse().map_or_else(|_| at.utc_date(), |person| self.clock.zone_of(&person).date(at))
+    }
+
     pub(super) fn get(&self, whose: &Whose, day: &str) -> Result<f64, Unknown> {
-        let known = lock(&self.0);
+        let known = lock(&self.known);
         let sum = known.sums.get(&(whose.clone(), day.to_owned()));
         sum.copied().ok_or(Unknown(known.bookings))
     }
 
     pub(super) fn learn(&self, whose: Whose, day: &str, sum: f64, before: Unknown) {
-        let mut known = lock(&self.0);
+        let mut known = lock(&self.known);
         if known.sums.len() >= MOST_SUMS {
             known.sums.clear();
         }
@@ -53,7 +67,7 @@ impl KnownSpending {
 
     /// What was booked may have been taken back.
     pub(super) fn forget(&self) {
-        let mut known = lock(&self.0);
+        let mut known = lock(&self.known);
         known.bookings += 1;
         known.sums.clear();
     }
@@ -66,7 +80,7 @@ impl KnownSpending {
         agent: &AgentId,
         day: &str,
     ) -> Result<(), StoreError> {
-        let mut known = lock(&self.0);
+        let mut known = lock(&self.known);
         known.bookings += 1;
         for whose in [Whose::Person(person.to_owned()), Whose::Agent(agent.to_string())] {
             let question = (whose, day.to_owned());
@@ -97,7 +111,7 @@ pub(super) fn book(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let ModelUse { agent, model, usage } = used;
-    let day = at.utc_date();
+    let day = known.day(person, at);
     connection
         .prepare_cached(
             "INSERT INTO usage (day, person, agent, model, input, output, cache_read, cache_write, cost)

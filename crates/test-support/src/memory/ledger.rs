@@ -9,10 +9,11 @@ use onyx_storage::{
     StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
-    AgentId, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId,
-    Usage,
+    AgentId, Clock, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey,
+    SessionOrigin, Timestamp, TurnId, Usage,
 };
 
+use super::jobs::JobTables;
 use super::{MemoryDisk, Op, Turnstile, perform};
 
 /// The tables.
@@ -25,6 +26,7 @@ pub(super) struct Books {
     usage: BTreeMap<(String, PersonId, AgentId, String), Usage>,
     audit: BTreeMap<PersonId, Vec<AuditRow>>,
     pub(super) drafts: BTreeMap<(PersonId, DraftId), Draft>,
+    pub(super) jobs: JobTables,
 }
 
 impl Books {
@@ -64,6 +66,7 @@ impl Books {
             fork_turn: None,
             last_run: None,
             last_run_status: None,
+            unread: false,
         });
         if session.agent != key.agent {
             return Err(StoreError::Conflict);
@@ -82,7 +85,7 @@ impl Books {
         Ok(())
     }
 
-    fn end(&mut self, outcome: RunOutcome) -> Result<(), StoreError> {
+    fn end(&mut self, outcome: RunOutcome, clock: &dyn Clock) -> Result<(), StoreError> {
         let row = self.runs.get_mut(&outcome.run).ok_or(StoreError::NotFound)?;
         if row.status.is_some() {
             return Ok(());
@@ -98,17 +101,19 @@ impl Books {
             meta.title = meta.title.take().or(outcome.title);
             meta.last_run = Some(outcome.run);
             meta.last_run_status = Some(outcome.status);
+            meta.unread = meta.origin != SessionOrigin::Api;
         }
-        self.book(&key, &outcome.usage, outcome.used, outcome.ended_at);
+        let day = clock.zone_of(&key.person).date(outcome.ended_at);
+        self.book(&key, &outcome.usage, outcome.used, &day);
         Ok(())
     }
 
-    fn book(&mut self, key: &SessionKey, usage: &Usage, parts: Vec<ModelUse>, at: Timestamp) {
+    fn book(&mut self, key: &SessionKey, usage: &Usage, parts: Vec<ModelUse>, day: &str) {
         if let Some(meta) = self.sessions.get_mut(&(key.person.clone(), key.session)) {
             meta.token_count += usage.tokens();
         }
         for ModelUse { agent, model, usage } in parts {
-            let place = (at.utc_date(), key.person.clone(), agent, model);
+            let place = (day.to_owned(), key.person.clone(), agent, model);
             // An unknown price counts as nothing.
             let nothing = Usage { cost: Some(0.0), ..Usage::default() };
             self.usage.entry(place).or_insert(nothing).add(&usage);
@@ -172,6 +177,10 @@ impl Books {
             let texts = meta.title.iter().chain([&meta.preview]);
             texts.into_iter().any(|text| text.to_lowercase().contains(wanted))
         };
+        let holds = |meta: &SessionMeta| {
+            let family = self.of_person(person).filter(|fork| fork.root == meta.root);
+            family.into_iter().any(|fork| filter.holding.contains(&fork.session_id))
+        };
         let newest_fork = |meta: &SessionMeta| {
             let family = self.of_person(person).filter(|fork| fork.root == meta.root);
             family.map(newest_first).min() == Some(newest_first(meta))
@@ -185,7 +194,9 @@ impl Books {
             .filter(|meta| filter.origin.is_none_or(|origin| meta.origin == origin))
             .filter(|meta| filter.since.is_none_or(|since| meta.updated_at >= since))
             .filter(|meta| filter.until.is_none_or(|until| meta.updated_at < until))
-            .filter(|meta| wanted.as_ref().is_none_or(|wanted| mentions(meta, wanted)))
+            .filter(|meta| {
+                wanted.as_ref().is_none_or(|wanted| holds(meta) || mentions(meta, wanted))
+            })
             .cloned()
             .collect();
         found.sort_by_key(newest_first);
@@ -208,12 +219,17 @@ fn link(seq: u64, entry: &AuditEntry, previous: Hash) -> Hash {
 
 pub(super) struct MemoryLedger {
     disk: MemoryDisk,
+    clock: Arc<dyn Clock>,
     turnstile: Arc<dyn Turnstile>,
 }
 
 impl MemoryLedger {
-    pub(super) fn new(disk: MemoryDisk, turnstile: Arc<dyn Turnstile>) -> Self {
-        Self { disk, turnstile }
+    pub(super) fn new(
+        disk: MemoryDisk,
+        clock: Arc<dyn Clock>,
+        turnstile: Arc<dyn Turnstile>,
+    ) -> Self {
+        Self { disk, clock, turnstile }
     }
 
     pub(super) async fn with<T>(
@@ -232,7 +248,7 @@ impl Ledger for MemoryLedger {
     }
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
-        self.with(Op::EndRun, |books| books.end(outcome)).await
+        self.with(Op::EndRun, |books| books.end(outcome, &*self.clock)).await
     }
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
@@ -300,6 +316,14 @@ impl Ledger for MemoryLedger {
         self.with(Op::PutSession, |books| books.change(&id, change)).await
     }
 
+    async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {
+        self.with(Op::PutSession, |books| {
+            let meta = books.sessions.get_mut(&(person.clone(), session));
+            Ok(meta.is_some_and(|meta| std::mem::take(&mut meta.unread)))
+        })
+        .await
+    }
+
     async fn book(
         &self,
         key: &SessionKey,
@@ -309,7 +333,8 @@ impl Ledger for MemoryLedger {
     ) -> Result<(), StoreError> {
         self.with(Op::PutSession, |books| {
             let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
-            books.book(key, &usage, vec![used], at);
+            let day = self.clock.zone_of(&key.person).date(at);
+            books.book(key, &usage, vec![used], &day);
             Ok(())
         })
         .await
@@ -317,7 +342,9 @@ impl Ledger for MemoryLedger {
 
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
         self.with(Op::PutSession, |books| {
-            books.sessions.insert((person.clone(), meta.session_id), meta.clone());
+            let id = (person.clone(), meta.session_id);
+            let unread = books.sessions.get(&id).is_some_and(|before| before.unread);
+            books.sessions.insert(id, SessionMeta { unread, ..meta.clone() });
             Ok(())
         })
         .await

@@ -5,6 +5,7 @@
 mod accounts;
 mod chunks;
 mod drafts;
+mod jobs;
 mod leases;
 mod ledger;
 mod objects;
@@ -45,6 +46,7 @@ pub enum Op {
     ClearInbox,
     Audit,
     Draft,
+    Job,
     ReadLedger,
     WriteFile,
     ReadFile,
@@ -130,7 +132,8 @@ impl MemoryDisk {
             LeasePlace::Disk => Arc::clone(&self.leases),
         };
         let leases = MemoryLeases::new(table, Arc::clone(&clock), Arc::clone(&turnstile), place);
-        let ledger = Arc::new(MemoryLedger::new(self.clone(), Arc::clone(&turnstile)));
+        let ledger =
+            Arc::new(MemoryLedger::new(self.clone(), Arc::clone(&clock), Arc::clone(&turnstile)));
         Store {
             turns: Arc::new(MemoryTurnLog::new(
                 self.clone(),
@@ -138,7 +141,8 @@ impl MemoryDisk {
                 Arc::clone(&turnstile),
             )),
             ledger: Arc::clone(&ledger) as _,
-            drafts: ledger,
+            drafts: Arc::clone(&ledger) as _,
+            jobs: ledger,
             accounts: Arc::new(MemoryAccounts::new(self.clone())),
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases: Arc::new(leases),

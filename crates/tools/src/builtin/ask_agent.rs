@@ -2,14 +2,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, Fault, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    AgentId, CallLabel, CallTargetKind, Capability, Fault, PersonId, Plan, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
-use crate::schema::arguments;
-use crate::{Answered, Asked, Authorised, DEEPEST, Delegates, Tool, ToolCx, ToolError};
+use super::{reading, spec_of, text_argument};
+use crate::{Answered, Authorised, DEEPEST, Delegates, ToolCx, ToolError, TypedTool};
 
 /// The limits of the runs end an answer before this does.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60 * 60);
@@ -21,7 +23,7 @@ pub(super) struct AskAgent {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Its id; a wrong one shows all
     agent: String,
     /// All it needs to know
@@ -34,17 +36,17 @@ impl AskAgent {
         let description = "Ask another agent and wait for its answer.";
         let spec = ToolSpec {
             timeout: PATIENCE,
+            needs: vec![Capability::OtherAgents],
             // One after another: what the first has cost the second cannot spend.
-            ..tool::<Arguments>("ask_agent", "agents", ToolEffect::Write, description)
+            ..spec_of::<Arguments>("ask_agent", "agents", ToolEffect::Write, description)
         };
         Self { spec, delegates }
     }
 
-    fn agent(&self, input: &Value, cx: &ToolCx) -> Result<(AgentId, String), ToolError> {
-        let Arguments { agent, message } = arguments(input)?;
+    fn agent(&self, agent: &str, cx: &ToolCx) -> Result<AgentId, ToolError> {
         let known = self.delegates.agents();
         match known.iter().find(|id| id.as_str() == agent && **id != cx.agent) {
-            Some(id) => Ok((id.clone(), message)),
+            Some(id) => Ok(id.clone()),
             None => {
                 let others: Vec<&str> =
                     known.iter().filter(|id| **id != cx.agent).map(AgentId::as_str).collect();
@@ -56,36 +58,42 @@ impl AskAgent {
 }
 
 #[async_trait]
-impl Tool for AskAgent {
+impl TypedTool for AskAgent {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, _: &Asked<'_>) -> bool {
-        self.delegates.agents().len() > 1
+    fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
+        if self.delegates.agents().len() > 1 { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        let (agent, message) =
-            (text_argument(arguments, "agent"), text_argument(arguments, "message"));
-        format!("Ask {agent}: {message}")
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let agent = text_argument(arguments, "agent");
+        let [plain, doing, did] = ["ask", "asking", "asked"].map(|verb| format!("{verb} {agent}:"));
+        let label = Verb::new(&plain, &doing, &did).of(text_argument(arguments, "message"));
+        label.about(CallTargetKind::Agent, agent)
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let (agent, _) = self.agent(&input, cx)?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let agent = self.agent(&asked.agent, cx)?;
         if cx.standing.is_none_or(|standing| standing.depth >= DEEPEST) {
             let message = format!("agents ask each other at most {DEEPEST} deep; answer yourself");
             return Err(ToolError::Refused(message));
         }
-        let target = Target { name: format!("agent {agent}"), base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+        Ok(reading(&self.spec, Target::Agent(agent)))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (agent, message) = self.agent(&plan.arguments, cx)?;
-        let answered = self.delegates.ask(&agent, &message, cx).await;
+        let agent = self.agent(&asked.agent, cx)?;
+        let answered = self.delegates.ask(&agent, &asked.message, cx).await;
         Ok(told(answered.map_err(|fault| failed(&fault))?, plan.summary))
     }
 }

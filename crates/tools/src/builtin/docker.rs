@@ -4,51 +4,58 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Capability, PersonId, Plan, Preview, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::exec::outcome;
-use super::{acting, text_argument, tool};
+use super::{acting, spec_of, text_argument};
 use crate::runtime::AtWork;
-use crate::schema::arguments;
 use crate::text::argv::{quoted, shown};
-use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const PROGRAMS: [&str; 2] = ["/usr/bin/docker", "/usr/local/bin/docker"];
 const SOCKET: &str = "/var/run/docker.sock";
 
-/// Where Docker is on this machine.
+/// `tools.docker` of the config, as written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct DockerSettings {
+    /// Docker's command line; without it, where it usually is.
+    pub program: Option<PathBuf>,
+    pub socket: Option<PathBuf>,
+}
+
+/// Where Docker is on this machine, and whose it is: who may talk to it can read and write every
+/// file of the machine.
 #[derive(Clone, Debug)]
 pub struct Docker {
     program: Option<PathBuf>,
     socket: PathBuf,
+    owner: PersonId,
 }
 
 impl Docker {
-    pub fn here() -> Self {
-        let program = PROGRAMS.iter().map(PathBuf::from).find(|path| path.is_file());
-        Self { program, socket: SOCKET.into() }
-    }
-
-    pub fn at(program: PathBuf, socket: PathBuf) -> Self {
-        Self { program: Some(program), socket }
-    }
-
-    fn is_here(&self) -> bool {
-        self.program.is_some() && self.socket.exists()
+    pub fn new(settings: &DockerSettings, owner: PersonId) -> Self {
+        let usual = || PROGRAMS.iter().map(PathBuf::from).find(|path| path.is_file());
+        let program = settings.program.clone().or_else(usual);
+        let socket = settings.socket.clone().unwrap_or_else(|| SOCKET.into());
+        Self { program, socket, owner }
     }
 
     fn program(&self) -> Result<&Path, ToolError> {
         let failed = |why: &str| ToolError::Failed(format!("Docker is not here: {why}"));
         let program = self.program.as_deref();
         let program = program.ok_or_else(|| failed("its command line is not installed"))?;
-        match self.socket.exists() {
-            true => Ok(program),
-            false => Err(failed(&format!("nothing listens at {}", self.socket.display()))),
+        if !self.socket.exists() {
+            return Err(failed(&format!("nothing listens at {}", self.socket.display())));
         }
+        Ok(program)
     }
 }
 
@@ -66,12 +73,23 @@ pub(super) enum Command {
     Exec,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// What any of the four takes; the schema of each says which.
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    container: Option<String>,
+    lines: Option<u32>,
+    #[serde(default)]
+    argv: Vec<String>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Nothing {}
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Logs {
     container: String,
     /// How many; default 100
@@ -79,8 +97,9 @@ struct Logs {
     lines: Option<u32>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Exec {
     container: String,
     /// Program and arguments
@@ -94,30 +113,29 @@ impl Command {
     fn spec(self) -> ToolSpec {
         let (group, read) = ("docker", ToolEffect::Read);
         match self {
-            Self::Ps => tool::<Nothing>("docker_ps", group, read, "List containers."),
-            Self::Logs => tool::<Logs>("docker_logs", group, read, "A container's last lines."),
-            Self::Stats => tool::<Nothing>("docker_stats", group, read, "What containers use."),
+            Self::Ps => spec_of::<Nothing>("docker_ps", group, read, "List containers."),
+            Self::Logs => spec_of::<Logs>("docker_logs", group, read, "A container's last lines."),
+            Self::Stats => spec_of::<Nothing>("docker_stats", group, read, "What containers use."),
             Self::Exec => {
                 let description = "Run a command in a container.";
-                tool::<Exec>("docker_exec", group, ToolEffect::Execute, description)
+                spec_of::<Exec>("docker_exec", group, ToolEffect::Execute, description)
             }
         }
     }
 
-    fn arguments(self, input: &Value) -> Result<Vec<String>, ToolError> {
+    fn words(self, asked: &Arguments) -> Result<Vec<String>, ToolError> {
+        let container = asked.container.as_deref().unwrap_or_default();
         let fixed = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         Ok(match self {
             Self::Ps => fixed(&["ps", "--all", "--no-trunc=false"]),
             Self::Stats => fixed(&["stats", "--no-stream"]),
             Self::Logs => {
-                let Logs { container, lines } = arguments(input)?;
-                let lines = lines.unwrap_or(100).to_string();
-                fixed(&["logs", "--timestamps", "--tail", &lines, name(&container)?])
+                let lines = asked.lines.unwrap_or(100).to_string();
+                fixed(&["logs", "--timestamps", "--tail", &lines, name(container)?])
             }
             Self::Exec => {
-                let Exec { container, argv } = arguments(input)?;
-                let mut words: Vec<String> = fixed(&["exec", name(&container)?]);
-                words.extend(argv);
+                let mut words: Vec<String> = fixed(&["exec", name(container)?]);
+                words.extend_from_slice(&asked.argv);
                 words
             }
         })
@@ -128,54 +146,69 @@ impl Command {
 fn name(name: &str) -> Result<&str, ToolError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    match starts_well && name.chars().all(is_plain) {
-        true => Ok(name),
-        false => Err(ToolError::Arguments(format!("{name:?} is no container's name"))),
+    if starts_well && name.chars().all(is_plain) {
+        return Ok(name);
     }
+    Err(ToolError::Arguments(format!("{name:?} is no container's name")))
 }
 
 impl DockerTool {
     pub(super) fn new(command: Command, docker: Docker) -> Self {
         let timeout = LIMIT + Duration::from_secs(30);
-        Self { spec: ToolSpec { timeout, ..command.spec() }, command, docker }
+        let needs = vec![Capability::Docker];
+        Self { spec: ToolSpec { timeout, needs, ..command.spec() }, command, docker }
     }
 }
 
 #[async_trait]
-impl Tool for DockerTool {
+impl TypedTool for DockerTool {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        *asked.has_docker.get_or_init(|| self.docker.is_here())
+    fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
+        if *person != self.docker.owner {
+            return Err("Docker is the owner's alone: who talks to it can read and write every file of this machine".into());
+        }
+        self.docker.program().map(drop).map_err(|error| error.to_string())
     }
 
-    fn lacks(&self) -> String {
-        self.docker.program().err().map_or_else(String::new, |error| error.to_string())
-    }
-
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let container = text_argument(arguments, "container");
         match self.command {
-            Command::Ps => "List containers".to_owned(),
-            Command::Stats => "Look at what containers use".to_owned(),
-            Command::Logs => format!("Read the log of {container}"),
-            Command::Exec => format!("Run in {container}: {}", shown(arguments.get("argv"))),
+            Command::Ps => Verb::new("list", "listing", "listed").of("containers"),
+            Command::Stats => {
+                Verb::new("look at", "looking at", "looked at").of("what containers use")
+            }
+            Command::Logs => {
+                Verb::new("read", "reading", "read").of(format!("the log of {container}"))
+            }
+            Command::Exec => {
+                let line = shown(arguments.get("argv"));
+                let label =
+                    Verb::new("run", "running", "ran").of(format!("in {container}: {line}"));
+                label.about(CallTargetKind::Command, line)
+            }
         }
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let line = format!("docker {}", quoted(&self.command.arguments(&input)?));
-        let target = Target { name: line.clone(), base: None, instruction: false };
-        let (summary, effect) = (self.summary(&input), self.spec.usual_effect);
+    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        let line = format!("docker {}", quoted(&self.command.words(asked)?));
+        let target = Target::Container(line.clone());
         let preview = Preview::Text { text: line };
-        Ok(Plan { summary, ..acting(&self.spec, input, effect, target, preview) })
+        Ok(acting(&self.spec, self.spec.usual_effect, target, preview))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let words = self.command.arguments(&plan.arguments)?;
+        let words = self.command.words(&asked)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let at_work = AtWork::trusted(self.docker.program()?, &words)?;
         Ok(outcome(&at_work.until_end(LIMIT, cx).await?, plan.summary))

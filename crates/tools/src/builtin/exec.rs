@@ -1,17 +1,19 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Capability, Origin, PersonId, Plan, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{command_plan, tool};
-use crate::gate::By;
+use super::{command_plan, spec_of};
+use crate::gate::AuthorisedBy;
 use crate::runtime::{Access, Ending, Network, Order, Ran, Runtime, Steering};
-use crate::schema::arguments;
 use crate::text::argv::shown;
-use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 600;
@@ -23,7 +25,7 @@ pub(super) struct Exec {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Program and arguments, e.g. ["sh","-c","ls | wc -l"]
     #[schemars(length(min = 1))]
     argv: Vec<String>,
@@ -37,38 +39,48 @@ struct Arguments {
 impl Exec {
     pub(super) fn new(runtime: Runtime) -> Self {
         let description = "Run a command among the person's files, without network.";
-        let spec = tool::<Arguments>("exec", "runtime", ToolEffect::Execute, description);
+        let spec = spec_of::<Arguments>("exec", "runtime", ToolEffect::Execute, description);
         let timeout = Duration::from_secs(MOST_SECONDS + 30);
-        Self { spec: ToolSpec { timeout, ..spec }, runtime }
+        let needs = vec![Capability::Commands];
+        Self { spec: ToolSpec { timeout, needs, ..spec }, runtime }
     }
 }
 
 #[async_trait]
-impl Tool for Exec {
+impl TypedTool for Exec {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, _: &Asked<'_>) -> bool {
-        self.runtime.is_likely()
+    fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
+        if self.runtime.is_likely() { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Run {}", shown(arguments.get("argv")))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let line = shown(arguments.get("argv"));
+        let verb = Verb::new("run", "running", "ran");
+        verb.of(line.as_str()).about(CallTargetKind::Command, line)
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { argv, folder, .. } = arguments(&input)?;
-        let plan = command_plan(&self.spec, input, &argv, folder.as_deref(), cx)?;
-        self.runtime.with_executed(plan, &argv, folder.as_deref(), cx).await
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { argv, folder, .. } = asked;
+        let plan = command_plan(&self.spec, argv, folder.as_deref(), cx)?;
+        self.runtime.with_executed(plan, argv, folder.as_deref(), cx).await
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
-        let Arguments { argv, folder, seconds } = arguments(&plan.arguments)?;
+        let Arguments { argv, folder, seconds } = asked;
         // A person approved what was there then.
-        if by == By::Person {
+        if by == AuthorisedBy::Person {
             self.runtime.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
         }
         let order = Order {
@@ -77,7 +89,7 @@ impl Tool for Exec {
             access,
             network: Network::None,
             beside: None,
-            tool: plan.tool.clone(),
+            tool: plan.tool.to_string(),
         };
         let limit = Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS));
         let ran = self.runtime.run(order, limit, cx).await?;
@@ -89,8 +101,8 @@ impl Tool for Exec {
 /// only a standing rule allowed changes nothing that agents or the person's programs obey.
 pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
     let steering = match plan.by() {
-        By::Gate => Steering::Kept,
-        By::Person => Steering::Free,
+        AuthorisedBy::Gate => Steering::Kept,
+        AuthorisedBy::Person => Steering::Free,
     };
     Access::Change(Origin::AgentTainted, steering)
 }

@@ -1,15 +1,14 @@
 use async_trait::async_trait;
 use onyx_knowledge::Index;
 use onyx_storage::SourceKind;
-use onyx_types::{AgentId, Plan, Scope, ScopeSet, ToolOutcome, ToolSpec};
+use onyx_types::{AgentId, CallLabel, Plan, Scope, ScopeSet, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::searching::{Question, ask, looking, search_tool};
+use super::searching::{IndexQuery, ask, looking, search_tool};
 use super::text_argument;
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct MemorySearch {
     spec: ToolSpec,
@@ -18,7 +17,7 @@ pub(super) struct MemorySearch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     query: String,
     /// Another agent's memory
     agent: Option<String>,
@@ -34,26 +33,32 @@ impl MemorySearch {
 }
 
 #[async_trait]
-impl Tool for MemorySearch {
+impl TypedTool for MemorySearch {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search memory for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search memory for", "searching memory for", "searched memory for");
+        verb.of(text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        whose(&arguments(&input)?, cx)?;
-        let summary = self.summary(&input);
-        Ok(looking(&self.spec, input, summary))
+    async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        whose(wanted, cx)?;
+        Ok(looking(&self.spec))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        wanted: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let wanted: Arguments = arguments(&plan.arguments)?;
         let agent = whose(&wanted, cx)?;
-        let question = Question {
+        let question = IndexQuery {
             text: wanted.query,
             scopes: ScopeSet::new(cx.key.person.clone(), vec![Scope::Agent(agent)]),
             kinds: vec![SourceKind::Memory, SourceKind::Daily],

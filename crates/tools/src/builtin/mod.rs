@@ -1,26 +1,26 @@
-//! The tools themselves, one file each. A new one is a file and a line in this list.
+//! The tools themselves, one file each.
+//!
+//! Those that need nothing but what every call is given lie in `plain/` and are found there. One
+//! that needs a service of the server (the index, the web, other agents) lies here and is made in
+//! the function of that service below. Nothing here decides whether a call may happen.
 
 mod ask_agent;
 mod ask_person;
-mod delete_file;
+mod cancel_job;
 mod docker;
-mod edit_file;
 mod exec;
 mod git;
-mod list_files;
-mod memory_get;
+mod list_jobs;
+mod memory_graph;
 mod memory_search;
-mod memory_write;
-mod move_file;
 mod persona;
+mod plain;
 mod process;
 mod propose_change;
 mod read_entity;
-mod read_file;
-mod render_mermaid;
 mod route_task;
+mod schedule;
 mod search;
-mod search_files;
 mod searching;
 mod select_model;
 mod session_search;
@@ -30,14 +30,15 @@ mod sessions_send;
 mod view_context;
 mod web_fetch;
 mod web_search;
-mod write_file;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_storage::Store;
-use onyx_types::{FileChange, Origin, Plan, Preview, Target, ToolEffect, ToolSpec};
+use onyx_types::{
+    FileChange, Origin, Plan, PlanTarget, Preview, Target, ToolEffect, ToolName, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -45,28 +46,17 @@ use crate::runtime::Runtime;
 use crate::schema::schema_of;
 use crate::text::argv::quoted;
 use crate::web::Web;
-use crate::{Delegates, ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError};
+use crate::{Delegates, JobPort, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError};
 
 use docker::DockerTool;
 
-pub use docker::Docker;
+pub use docker::{Docker, DockerSettings};
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
 pub use select_model::selected_model;
 
-/// Every tool that comes with Onyx, in the order agents see them.
+/// The tools that need no service of the server, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(list_files::ListFiles::new()),
-        Arc::new(read_file::ReadFile::new()),
-        Arc::new(write_file::WriteFile::new()),
-        Arc::new(edit_file::EditFile::new()),
-        Arc::new(delete_file::DeleteFile::new()),
-        Arc::new(move_file::MoveFile::new()),
-        Arc::new(search_files::SearchFiles::new()),
-        Arc::new(memory_get::MemoryGet::new()),
-        Arc::new(memory_write::MemoryWrite::new()),
-        Arc::new(render_mermaid::RenderMermaid::new()),
-    ]
+    plain::tools()
 }
 
 /// The companion's, over the pages, tasks, refs and projects of spaces.
@@ -82,6 +72,7 @@ pub fn space_tools(spaces: &Spaces) -> Vec<Arc<dyn Tool>> {
 pub fn index_tools(index: &Index) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(memory_search::MemorySearch::new(index.clone())),
+        Arc::new(memory_graph::MemoryGraph::new(index.clone())),
         Arc::new(search::SearchKnowledge::new(index.clone())),
         Arc::new(session_search::SessionSearch::new(index.clone())),
     ]
@@ -105,9 +96,18 @@ pub fn delegation_tools(
     ]
 }
 
+/// For homes that run jobs.
+pub fn job_tools(jobs: &Arc<dyn JobPort>) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(schedule::Schedule::new(Arc::clone(jobs))),
+        Arc::new(list_jobs::ListJobs::new(Arc::clone(jobs))),
+        Arc::new(cancel_job::CancelJob::new(Arc::clone(jobs))),
+    ]
+}
+
 /// For the built-in agent that edits personas, and for no other.
-pub fn persona_tools(desk: &Arc<dyn PersonaDesk>) -> Vec<Arc<dyn Tool>> {
-    persona::tools(desk)
+pub fn persona_tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
+    persona::tools(port)
 }
 
 /// For homes with a way out.
@@ -152,46 +152,44 @@ const MEMORY_FILE: &str = "MEMORY.md";
 /// Files on a local disk or an object store; longer means something hangs.
 const FILE_TIMEOUT: Duration = Duration::from_secs(30);
 
-fn tool<Arguments: JsonSchema>(
-    name: &str,
-    group: &'static str,
+fn spec_of<Arguments: JsonSchema>(
+    name: &'static str,
+    group: &str,
     usual_effect: ToolEffect,
     description: &str,
 ) -> ToolSpec {
     ToolSpec {
-        name: name.to_owned(),
-        group,
+        name: ToolName::constant(name),
+        group: group.to_owned(),
         description: description.to_owned(),
         input_schema: schema_of::<Arguments>().into(),
         usual_effect,
         repeats: false,
         timeout: FILE_TIMEOUT,
+        needs: Vec::new(),
+        agents: None,
     }
 }
 
 /// A plan that changes nothing.
-fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -> Plan {
-    Plan {
-        targets: vec![target],
-        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Read, summary)
-    }
+fn reading(tool: &ToolSpec, target: impl Into<PlanTarget>) -> Plan {
+    acting(tool, ToolEffect::Read, target, Preview::None)
 }
 
-/// A plan with one effect on one thing.
+/// A plan with one effect on one thing. Summary and arguments are those of the call.
 fn acting(
     tool: &ToolSpec,
-    arguments: Value,
     effect: ToolEffect,
-    target: Target,
+    target: impl Into<PlanTarget>,
     preview: Preview,
 ) -> Plan {
-    Plan { targets: vec![target], preview, ..Plan::new(tool.name.as_str(), arguments, effect, "") }
+    let plan = Plan::new(tool.name.clone(), Value::Null, effect, "");
+    Plan { targets: vec![target.into()], preview, ..plan }
 }
 
 /// A plan to run a command in a folder of the vault.
 fn command_plan(
     tool: &ToolSpec,
-    arguments: Value,
     argv: &[String],
     folder: Option<&str>,
     cx: &ToolCx,
@@ -202,36 +200,23 @@ fn command_plan(
     let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
     let line = quoted(argv);
     let place = folder.map_or_else(|| "the vault".to_owned(), |folder| folder.to_string());
-    let target = Target { name: line.clone(), base: None, instruction: false };
+    let target = Target::Command(line.clone());
     let preview = Preview::Text { text: format!("{line}\n(in {place}, without network)") };
-    let plan = acting(tool, arguments, ToolEffect::Execute, target, preview);
+    let plan = acting(tool, ToolEffect::Execute, target, preview);
     let (summary, command) = (format!("Run {line}"), Some(argv.to_vec()));
     Ok(Plan { summary, command, ..plan })
 }
 
 /// A plan that adds to one file.
-fn writing(
-    tool: &ToolSpec,
-    arguments: Value,
-    target: Target,
-    summary: String,
-    preview: Preview,
-) -> Plan {
-    Plan {
-        targets: vec![target],
-        preview,
-        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Write, summary)
-    }
+fn writing(tool: &ToolSpec, target: PlanTarget, summary: String, preview: Preview) -> Plan {
+    Plan { summary, ..acting(tool, ToolEffect::Write, target, preview) }
 }
 
 /// What one file holds after a plan; the version before is kept.
 fn changing(mut plan: Plan, after: &str, origin: Origin) -> Plan {
-    let change = |target: &Target| FileChange {
-        target: target.name.clone(),
-        after: Some(after.to_owned()),
-        origin,
-    };
-    plan.changes = plan.targets.iter().map(change).collect();
+    let files = plan.targets.iter().filter_map(|own| own.target.file());
+    let change = |target| FileChange { target, after: Some(after.to_owned()), origin };
+    plan.changes = files.map(change).collect();
     plan
 }
 

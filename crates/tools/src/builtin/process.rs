@@ -2,19 +2,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_types::{
-    Consent, Origin, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec,
+    CallLabel, CallTargetKind, Capability, Consent, Origin, PersonId, Plan, Preview, Taint, Target,
+    ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::exec::changing;
-use super::{acting, command_plan, reading, text_argument, tool};
-use crate::gate::By;
+use super::{acting, command_plan, reading, spec_of, text_argument};
+use crate::gate::AuthorisedBy;
 use crate::runtime::{Network, Order, Processes, Runtime, Started};
-use crate::schema::arguments;
 use crate::text::argv::shown;
-use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const MOST_SECONDS: u64 = 60;
 const USUAL_SECONDS: u64 = 5;
@@ -27,7 +27,7 @@ pub(super) struct Process {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     action: Action,
     /// start: program and arguments
     argv: Option<Vec<String>>,
@@ -52,104 +52,111 @@ enum Action {
 }
 
 /// What a call asks for, with all that it needs.
-enum Wish {
-    Start(Vec<String>, Option<String>),
+enum Wish<'a> {
+    Start(&'a [String], Option<&'a str>),
     Poll(u64, Duration),
-    Write(u64, String),
+    Write(u64, &'a str),
     Kill(u64),
 }
 
 impl Process {
     pub(super) fn new(runtime: Runtime) -> Self {
         let description = "A command that goes on between calls: start, poll, write, kill.";
-        let spec = tool::<Arguments>("process", "runtime", ToolEffect::Execute, description);
+        let spec = spec_of::<Arguments>("process", "runtime", ToolEffect::Execute, description);
         let timeout = Duration::from_secs(MOST_SECONDS + 30);
-        let spec = ToolSpec { timeout, repeats: true, ..spec };
+        let spec = ToolSpec { timeout, repeats: true, needs: vec![Capability::Commands], ..spec };
         Self { spec, runtime, processes: Processes::default() }
     }
 }
 
 impl Arguments {
-    fn wish(self) -> Result<Wish, ToolError> {
+    fn wish(&self) -> Result<Wish<'_>, ToolError> {
         let missing = |what: &str| ToolError::Arguments(format!("this action needs \"{what}\""));
         let id = self.id.ok_or_else(|| missing("id"));
         Ok(match self.action {
             Action::Start => {
-                let argv = self.argv.filter(|argv| !argv.is_empty());
-                Wish::Start(argv.ok_or_else(|| missing("argv"))?, self.folder)
+                let argv = self.argv.as_deref().filter(|argv| !argv.is_empty());
+                Wish::Start(argv.ok_or_else(|| missing("argv"))?, self.folder.as_deref())
             }
             Action::Poll => {
                 let seconds = self.seconds.unwrap_or(USUAL_SECONDS);
                 Wish::Poll(id?, Duration::from_secs(seconds))
             }
-            Action::Write => Wish::Write(id?, self.text.ok_or_else(|| missing("text"))?),
+            Action::Write => Wish::Write(id?, self.text.as_deref().ok_or_else(|| missing("text"))?),
             Action::Kill => Wish::Kill(id?),
         })
     }
 }
 
 #[async_trait]
-impl Tool for Process {
+impl TypedTool for Process {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, _: &Asked<'_>) -> bool {
-        self.runtime.is_likely()
+    fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
+        if self.runtime.is_likely() { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let id = || arguments.get("id").and_then(Value::as_u64).unwrap_or_default();
+        let process = || format!("process {}", id());
         match text_argument(arguments, "action") {
-            "start" => format!("Start {}", shown(arguments.get("argv"))),
-            "poll" => format!("Look at process {}", id()),
-            "write" => format!("Write to process {}", id()),
-            _ => format!("Stop process {}", id()),
+            "start" => {
+                let line = shown(arguments.get("argv"));
+                let label = Verb::new("start", "starting", "started").of(line.as_str());
+                label.about(CallTargetKind::Command, line)
+            }
+            "poll" => Verb::new("look at", "looking at", "looked at").of(process()),
+            "write" => Verb::new("write to", "writing to", "wrote to").of(process()),
+            _ => Verb::new("stop", "stopping", "stopped").of(process()),
         }
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let target =
-            |id: u64| Target { name: format!("process {id}"), base: None, instruction: false };
-        let summary = self.summary(&input);
-        match arguments::<Arguments>(&input)?.wish()? {
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        match asked.wish()? {
             Wish::Start(argv, folder) => {
-                let plan = command_plan(&self.spec, input, &argv, folder.as_deref(), cx)?;
-                let plan = self.runtime.with_executed(plan, &argv, folder.as_deref(), cx).await?;
+                let plan = command_plan(&self.spec, argv, folder, cx)?;
+                let plan = self.runtime.with_executed(plan, argv, folder, cx).await?;
                 // It goes on while others read what it writes, so no standing rule lets it.
                 let consent = match cx.taint {
                     Taint::Clean => plan.consent,
                     Taint::Tainted => Consent::Person,
                 };
-                Ok(Plan { summary, consent, ..plan })
+                Ok(Plan { summary: String::new(), consent, ..plan })
             }
             // It ends nothing but what this session started.
-            Wish::Poll(id, _) | Wish::Kill(id) => {
-                Ok(reading(&self.spec, input, target(id), summary))
-            }
+            Wish::Poll(id, _) | Wish::Kill(id) => Ok(reading(&self.spec, Target::Process(id))),
             Wish::Write(id, text) => {
-                let preview = Preview::Text { text };
-                let plan = acting(&self.spec, input, ToolEffect::Execute, target(id), preview);
-                Ok(Plan { summary, ..plan })
+                let (target, preview) =
+                    (Target::Process(id), Preview::Text { text: text.to_owned() });
+                Ok(acting(&self.spec, ToolEffect::Execute, target, preview))
             }
         }
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
-        let output = match arguments::<Arguments>(&plan.arguments)?.wish()? {
+        let output = match asked.wish()? {
             Wish::Start(argv, folder) => {
-                if by == By::Person {
-                    self.runtime.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
+                if by == AuthorisedBy::Person {
+                    self.runtime.still_executes(&plan, argv, folder, cx).await?;
                 }
                 let order = Order {
-                    argv,
-                    folder: folder.as_deref(),
+                    argv: argv.to_vec(),
+                    folder,
                     access,
                     network: Network::None,
                     beside: None,
-                    tool: plan.tool.clone(),
+                    tool: plan.tool.to_string(),
                 };
                 let Started(id) = self.processes.start(&self.runtime, order, cx).await?;
                 format!("process {id} runs; poll it for what it says")
@@ -159,7 +166,7 @@ impl Tool for Process {
                 return Ok(ToolOutcome::ok(said, plan.summary).from_origin(Origin::External));
             }
             Wish::Write(id, text) => {
-                self.processes.write(id, &text, cx)?;
+                self.processes.write(id, text, cx)?;
                 format!("written to process {id}")
             }
             Wish::Kill(id) => {

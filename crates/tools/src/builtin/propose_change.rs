@@ -3,26 +3,25 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use onyx_storage::EntityChange;
 use onyx_types::{
-    EntityKind, EntityRef, FileChange, Hash, Origin, Plan, Target, Timestamp, ToolEffect,
-    ToolOutcome, ToolSpec,
+    CallLabel, Capability, EntityKind, EntityRef, FileChange, Hash, Origin, PersonId, Plan,
+    PlanTarget, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{text_argument, tool};
+use super::{spec_of, text_argument};
 use crate::files::apply;
-use crate::files::entity_place;
-use crate::schema::arguments;
+use crate::files::entities;
 use crate::text::diff::Change;
-use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
+use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
 /// Drafts a change of a space for the person to decide; it can do nothing else.
 pub(super) struct ProposeChange(ToolSpec, Spaces);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     op: Operation,
     #[serde(rename = "type")]
     kind: EntityKind,
@@ -59,40 +58,41 @@ struct Worked {
 impl ProposeChange {
     pub(super) fn new(spaces: Spaces) -> Self {
         let description = "Draft a change of a page, task, ref or project. A person decides; nothing changes now.";
-        Self(
-            tool::<Arguments>("propose_change", "knowledge", ToolEffect::Write, description),
-            spaces,
-        )
+        let spec =
+            spec_of::<Arguments>("propose_change", "knowledge", ToolEffect::Write, description);
+        Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
     }
 }
 
 #[async_trait]
-impl Tool for ProposeChange {
+impl TypedTool for ProposeChange {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.1.are_there(asked)
+    fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
+        self.1.check(person)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let named = match text_argument(arguments, "title") {
             "" => text_argument(arguments, "id"),
             title => title,
         };
         let (op, kind) = (text_argument(arguments, "op"), text_argument(arguments, "type"));
-        format!("Propose to {op} {kind} {named}")
+        let verb = Verb::new("propose to", "proposing to", "proposed to");
+        verb.of(format!("{op} {kind} {named}"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let wanted: Arguments = arguments(&input)?;
+    async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let now = cx.clock.wall();
         let op = wanted.op;
         let worked = match op {
             Operation::Create => create(wanted, now, cx).await?,
             Operation::Update => update(wanted, now, cx).await?,
-            Operation::Delete => delete(&wanted, cx).await?,
+            Operation::Delete => delete(wanted, cx).await?,
         };
         let after = worked.after.as_deref().unwrap_or_default();
         let change = Change::between(&worked.at.path(), &worked.before, after);
@@ -102,33 +102,39 @@ impl Tool for ProposeChange {
             Operation::Delete => ("Delete", ToolEffect::Destroy),
         };
         let summary = format!("{verb} {} {} {}", worked.at.kind, worked.at.id, change.counts());
-        let name = entity_place::name(cx, &worked.at);
-        let target = Target { name: name.clone(), base: worked.base, instruction: false };
+        let name = entities::name(cx, &worked.at);
+        let target = Target::File(name.clone());
+        let target = PlanTarget { target, base: worked.base, instruction: false };
         let plan = Plan {
             targets: vec![target],
             preview: change.preview,
             changes: vec![FileChange { target: name, after: worked.after, origin: worked.origin }],
-            ..Plan::new(self.0.name.as_str(), input, effect, summary)
+            ..Plan::new(self.0.name.clone(), Value::Null, effect, summary)
         };
         Ok(plan.draft_only())
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         apply(&plan, cx).await?;
         Ok(ToolOutcome::ok(format!("done: {}", plan.summary), plan.summary))
     }
 }
 
-async fn create(wanted: Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked, ToolError> {
+async fn create(wanted: &Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked, ToolError> {
     if wanted.id.is_some() {
         return Err(ToolError::Arguments("a new one gets its \"id\" from its title".to_owned()));
     }
     let (kind, space) = (wanted.kind, wanted.space.clone());
-    let space = entity_place::space(cx, space.as_deref()).await?;
+    let space = entities::space(cx, space.as_deref()).await?;
     let change = wanted.change();
-    let drafted = |at: &EntityRef| cx.pending.file(&entity_place::name(cx, at)).is_some();
-    let at = entity_place::entities(cx)?.free_place(&space, kind, &change, drafted).await?;
+    let drafted = |at: &EntityRef| cx.pending.file(&entities::name(cx, at)).is_some();
+    let at = entities::store(cx)?.free_place(&space, kind, &change, drafted).await?;
     let origin = match cx.taint {
         onyx_types::Taint::Clean => Origin::Agent,
         onyx_types::Taint::Tainted => Origin::AgentTainted,
@@ -137,8 +143,8 @@ async fn create(wanted: Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked
     Ok(Worked { at, base: None, before: String::new(), after, origin })
 }
 
-async fn update(wanted: Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked, ToolError> {
-    let mut worked = delete(&wanted, cx).await?;
+async fn update(wanted: &Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked, ToolError> {
+    let mut worked = delete(wanted, cx).await?;
     let change = wanted.change();
     if change == EntityChange::default() {
         return Err(ToolError::Arguments(
@@ -153,8 +159,8 @@ async fn delete(wanted: &Arguments, cx: &ToolCx) -> Result<Worked, ToolError> {
     let Some(id) = wanted.id.as_deref().filter(|id| !id.is_empty()) else {
         return Err(ToolError::Arguments("\"id\" says which".to_owned()));
     };
-    let at = entity_place::entity(cx, wanted.kind, id, wanted.space.as_deref()).await?;
-    let Some(seen) = entity_place::seen(cx, &at).await? else {
+    let at = entities::entity(cx, wanted.kind, id, wanted.space.as_deref()).await?;
+    let Some(seen) = entities::seen(cx, &at).await? else {
         return Err(ToolError::NotFound(format!("{} {}", at.kind, at.id)));
     };
     let origin = seen.entity.origin;
@@ -162,8 +168,8 @@ async fn delete(wanted: &Arguments, cx: &ToolCx) -> Result<Worked, ToolError> {
 }
 
 impl Arguments {
-    fn change(self) -> EntityChange {
-        let Self { title, status, tags, fields, body, .. } = self;
+    fn change(&self) -> EntityChange {
+        let Self { title, status, tags, fields, body, .. } = self.clone();
         EntityChange { title, status, tags, fields, body }
     }
 }

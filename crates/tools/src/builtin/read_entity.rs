@@ -1,21 +1,23 @@
 use async_trait::async_trait;
-use onyx_types::{EntityKind, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, Capability, EntityKind, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec,
+    Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
-use crate::files::{conversation, entity_place};
-use crate::schema::arguments;
+use super::{reading, spec_of, text_argument};
+use crate::files::{conversation, entities};
 use crate::text::page::page;
-use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
+use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
 /// A page, task, ref, project or conversation.
 pub(super) struct ReadEntity(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     #[serde(rename = "type")]
     kind: Readable,
     /// Its id, or the path a search cites
@@ -54,50 +56,53 @@ impl Readable {
 impl ReadEntity {
     pub(super) fn new(spaces: Spaces) -> Self {
         let description = "Read a page, task, ref or project of a space, or a conversation.";
-        Self(tool::<Arguments>("read", "knowledge", ToolEffect::Read, description), spaces)
+        let spec = spec_of::<Arguments>("read", "knowledge", ToolEffect::Read, description);
+        Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
     }
 }
 
 #[async_trait]
-impl Tool for ReadEntity {
+impl TypedTool for ReadEntity {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.1.are_there(asked)
+    fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
+        self.1.check(person)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Read {} {}", text_argument(arguments, "type"), text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let (kind, id) = (text_argument(arguments, "type"), text_argument(arguments, "id"));
+        Verb::new("read", "reading", "read").of(format!("{kind} {id}"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let wanted: Arguments = arguments(&input)?;
+    async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let name = match wanted.kind.entity() {
             Some(kind) => {
-                let at =
-                    entity_place::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
-                entity_place::name(cx, &at)
+                let at = entities::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
+                entities::name(cx, &at)
             }
             None => conversation::name(cx, &wanted.id)?,
         };
-        let target = Target { name, base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+        Ok(reading(&self.0, Target::File(name)))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        wanted: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let wanted: Arguments = arguments(&plan.arguments)?;
         let (label, name, text, origin) = match wanted.kind.entity() {
             Some(kind) => {
-                let at =
-                    entity_place::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
-                let Some(seen) = entity_place::seen(cx, &at).await? else {
+                let at = entities::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
+                let Some(seen) = entities::seen(cx, &at).await? else {
                     return Err(ToolError::NotFound(format!("{kind} {}", at.id)));
                 };
-                (entity_place::label(&seen), at.path(), seen.text, seen.entity.origin)
+                (entities::label(&seen), at.path(), seen.text, seen.entity.origin)
             }
             None => {
                 let (text, origin) = conversation::read(cx, &wanted.id).await?;

@@ -1,15 +1,14 @@
 use async_trait::async_trait;
 use onyx_knowledge::Index;
 use onyx_storage::SourceKind;
-use onyx_types::{Plan, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::searching::{Question, ask, looking, search_tool};
+use super::searching::{IndexQuery, ask, looking, search_tool};
 use super::text_argument;
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 /// Everything the conversation may see but conversations themselves.
 pub(super) struct SearchKnowledge {
@@ -19,7 +18,7 @@ pub(super) struct SearchKnowledge {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     query: String,
     /// Only these: note, page, task, ref, project, source, memory, daily, shared
     types: Option<Vec<String>>,
@@ -35,25 +34,31 @@ impl SearchKnowledge {
 }
 
 #[async_trait]
-impl Tool for SearchKnowledge {
+impl TypedTool for SearchKnowledge {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search for", "searching for", "searched for");
+        verb.of(text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        kinds(&arguments(&input)?)?;
-        let summary = self.summary(&input);
-        Ok(looking(&self.spec, input, summary))
+    async fn plan(&self, wanted: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        kinds(wanted)?;
+        Ok(looking(&self.spec))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        wanted: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let wanted: Arguments = arguments(&plan.arguments)?;
-        let question = Question {
+        let question = IndexQuery {
             kinds: kinds(&wanted)?,
             text: wanted.query,
             scopes: cx.scopes.clone(),

@@ -7,39 +7,29 @@ use onyx_knowledge::{Answer, Hit, Index, Search};
 use onyx_storage::{SourceKind, StoreError};
 use onyx_types::{Origin, Plan, ScopeSet, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
-use serde_json::Value;
 
-use super::reading;
+use super::{reading, spec_of};
 use crate::ToolError;
-use crate::schema::schema_of;
 
 const DEFAULT_HITS: u32 = 6;
 /// Longer chunks are read with the tools that read.
 const LONGEST_TEXT: usize = 1_600;
 
 pub(super) fn search_tool<Arguments: JsonSchema>(
-    name: &str,
-    group: &'static str,
+    name: &'static str,
+    group: &str,
     description: &str,
 ) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        group,
-        description: description.to_owned(),
-        input_schema: schema_of::<Arguments>().into(),
-        usual_effect: ToolEffect::Read,
-        repeats: false,
-        timeout: Duration::from_secs(20),
-    }
+    let spec = spec_of::<Arguments>(name, group, ToolEffect::Read, description);
+    ToolSpec { timeout: Duration::from_secs(20), ..spec }
 }
 
 /// A plan to look into the index.
-pub(super) fn looking(spec: &ToolSpec, input: Value, summary: String) -> Plan {
-    let target = Target { name: "index".to_owned(), base: None, instruction: false };
-    reading(spec, input, target, summary)
+pub(super) fn looking(spec: &ToolSpec) -> Plan {
+    reading(spec, Target::Index)
 }
 
-pub(super) struct Question {
+pub(super) struct IndexQuery {
     pub(super) text: String,
     pub(super) scopes: ScopeSet,
     pub(super) kinds: Vec<SourceKind>,
@@ -48,10 +38,10 @@ pub(super) struct Question {
 
 pub(super) async fn ask(
     index: &Index,
-    question: Question,
+    question: IndexQuery,
     summary: String,
 ) -> Result<ToolOutcome, ToolError> {
-    let Question { text, scopes, kinds, limit } = question;
+    let IndexQuery { text, scopes, kinds, limit } = question;
     if text.trim().is_empty() {
         return Err(ToolError::Arguments("\"query\" is empty".into()));
     }
@@ -81,13 +71,19 @@ fn told(answer: &Answer) -> String {
 }
 
 fn label(hit: &Hit) -> String {
+    if let Some(message) = &hit.message {
+        let when = message.at.map(|at| format!(", {}", at.utc_date())).unwrap_or_default();
+        let turn = message.turn.map(|turn| format!(" turn {turn}")).unwrap_or_default();
+        let (path, line) = (hit.path(), hit.start_line);
+        return format!("{path}:{line}{turn} ({}{when}) {:.2}", message.author, hit.score);
+    }
     let under = if hit.heading.is_empty() { &hit.title } else { &hit.heading };
     format!("{}:{}-{} ({under}) {:.2}", hit.path(), hit.start_line, hit.end_line, hit.score)
 }
 
 fn shortened(text: &str) -> String {
-    match text.len() <= LONGEST_TEXT {
-        true => text.to_owned(),
-        false => format!("{} […]", &text[..text.floor_char_boundary(LONGEST_TEXT)]),
+    if text.len() <= LONGEST_TEXT {
+        return text.to_owned();
     }
+    format!("{} […]", &text[..text.floor_char_boundary(LONGEST_TEXT)])
 }

@@ -2,14 +2,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, Capability, ModelId, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{acting, reading, text_argument};
-use crate::schema::{arguments, schema_of};
-use crate::{Asked, Authorised, ModelPick, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
+use super::{acting, reading, spec_of, text_argument};
+use crate::{Authorised, ModelPick, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
 
 const NAME: &str = "select_model";
 
@@ -21,7 +23,7 @@ pub(super) struct SelectModel {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// provider/model; default: by the rules
     model: Option<String>,
     /// Kind of work: code, reasoning, writing, …
@@ -32,65 +34,76 @@ struct Arguments {
 
 impl SelectModel {
     pub(super) fn new(router: Arc<dyn ModelRouter>) -> Self {
+        let description = "Go on with another model for the rest of this run.";
         let spec = ToolSpec {
-            name: NAME.to_owned(),
-            group: "model_routing",
-            description: "Go on with another model for the rest of this run.".to_owned(),
-            input_schema: schema_of::<Arguments>().into(),
-            // Two at once would leave it open which of them counts.
-            usual_effect: ToolEffect::Write,
-            repeats: false,
             timeout: Duration::from_secs(5),
+            needs: vec![Capability::Models],
+            // Two at once would leave it open which of them counts.
+            ..spec_of::<Arguments>("select_model", "model_routing", ToolEffect::Write, description)
         };
         Self { spec, router }
     }
 }
 
 #[async_trait]
-impl Tool for SelectModel {
+impl TypedTool for SelectModel {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        *asked.has_models.get_or_init(|| self.router.has_choice())
+    fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
+        if self.router.has_choice() { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let choose = Verb::new("choose", "choosing", "chose");
         match (text_argument(arguments, "model"), text_argument(arguments, "task")) {
-            ("", "") => "Choose a model".to_owned(),
-            ("", task) => format!("Choose a model for {task}"),
-            (model, _) => format!("Go on with {model}"),
+            ("", "") => choose.of("a model"),
+            ("", task) => choose.of(format!("a model for {task}")),
+            (model, _) => Verb::new("go on with", "going on with", "went on with").of(model),
         }
     }
 
     /// The whole conversation goes to the model that takes over: where somebody hears it who did not before, it leaves.
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { model, task, local } = arguments(&input)?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { model, task, local } = asked;
+        let (model, task) = (model.clone(), task.clone());
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
         let pick = picked(&*self.router, wish, cx)?;
-        let target = Target { name: pick.model.clone(), base: None, instruction: false };
+        let target = Target::Model(pick.model.clone());
         let summary = format!("Go on with {}", pick.model);
         if !cx.audience.grows_by(&pick) {
-            return Ok(reading(&self.spec, input, target, summary));
+            return Ok(Plan { summary, ..reading(&self.spec, target) });
         }
         let text = format!("The whole conversation goes to {}. {}", pick.model, pick.reason);
         let preview = Preview::Text { text: text.trim().to_owned() };
-        Ok(Plan { summary, ..acting(&self.spec, input, ToolEffect::Reach, target, preview) })
+        Ok(Plan { summary, ..acting(&self.spec, ToolEffect::Reach, target, preview) })
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, _: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        _: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let model = selected_model(&plan).unwrap_or_default();
+        let Some(model) = selected_model(&plan) else {
+            return Err(ToolError::Failed("the plan names no model".to_owned()));
+        };
         let output = format!("{model} answers from here on.");
         Ok(ToolOutcome { model: Some(model), ..ToolOutcome::ok(output, plan.summary) })
     }
 }
 
 /// The model that a plan of this tool goes on with; `None` for every other plan.
-pub fn selected_model(plan: &Plan) -> Option<String> {
-    let target = plan.targets.first().filter(|_| plan.tool == NAME)?;
-    Some(target.name.clone())
+pub fn selected_model(plan: &Plan) -> Option<ModelId> {
+    let own = plan.targets.first().filter(|_| plan.tool == *NAME)?;
+    match &own.target {
+        Target::Model(model) => Some(model.clone()),
+        _ => None,
+    }
 }
 
 /// What the config's rules make of a wish, where the agent may use it.

@@ -1,15 +1,14 @@
 use async_trait::async_trait;
 use onyx_knowledge::Index;
 use onyx_storage::SourceKind;
-use onyx_types::{Plan, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::searching::{Question, ask, looking, search_tool};
+use super::searching::{IndexQuery, ask, looking, search_tool};
 use super::text_argument;
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct SessionSearch {
     spec: ToolSpec,
@@ -18,7 +17,7 @@ pub(super) struct SessionSearch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     query: String,
     #[schemars(range(min = 1, max = 50))]
     limit: Option<u32>,
@@ -32,24 +31,35 @@ impl SessionSearch {
 }
 
 #[async_trait]
-impl Tool for SessionSearch {
+impl TypedTool for SessionSearch {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search conversations for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new(
+            "search conversations for",
+            "searching conversations for",
+            "searched conversations for",
+        );
+        verb.of(text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let summary = self.summary(&input);
-        Ok(looking(&self.spec, input, summary))
+    async fn plan(&self, _: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(looking(&self.spec))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { query, limit } = arguments(&plan.arguments)?;
-        let question = Question {
+        let Arguments { query, limit } = asked;
+        let question = IndexQuery {
             text: query,
             scopes: cx.scopes.clone(),
             kinds: vec![SourceKind::Session],

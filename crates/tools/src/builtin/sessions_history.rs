@@ -3,16 +3,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_storage::{Ledger, TurnLog};
 use onyx_types::{
-    Author, Origin, Plan, SessionId, SessionKey, Target, ToolEffect, ToolOutcome, ToolSpec, Turn,
-    TurnBody,
+    Author, CallLabel, CallTargetKind, Origin, Plan, SessionId, SessionKey, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Turn, TurnBody, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use super::{reading, spec_of, text_argument};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL: usize = 40;
 
@@ -24,7 +23,7 @@ pub(super) struct SessionsHistory {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Its id, from sessions_list
     session: String,
     /// How many of the last entries; default 40
@@ -32,36 +31,48 @@ struct Arguments {
     count: Option<usize>,
 }
 
+fn session(asked: &Arguments) -> Result<SessionId, ToolError> {
+    asked.session.parse().map_err(|_| {
+        let id = &asked.session;
+        ToolError::Arguments(format!("{id:?} is no id; sessions_list shows them"))
+    })
+}
+
 impl SessionsHistory {
     pub(super) fn new(ledger: Arc<dyn Ledger>, turns: Arc<dyn TurnLog>) -> Self {
         let description = "Read what was said in one of the person's conversations.";
-        let spec = tool::<Arguments>("sessions_history", "sessions", ToolEffect::Read, description);
+        let spec =
+            spec_of::<Arguments>("sessions_history", "sessions", ToolEffect::Read, description);
         Self { spec, ledger, turns }
     }
 }
 
 #[async_trait]
-impl Tool for SessionsHistory {
+impl TypedTool for SessionsHistory {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Read the conversation {}", text_argument(arguments, "session"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let session = text_argument(arguments, "session");
+        let label = Verb::new("read", "reading", "read").of(format!("the conversation {session}"));
+        label.about(CallTargetKind::Session, session)
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let session = session(&input)?;
-        let name = format!("session {session}");
-        let target = Target { name, base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(reading(&self.spec, Target::Session(session(asked)?)))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (id, Arguments { count, .. }) =
-            (session(&plan.arguments)?, arguments(&plan.arguments)?);
+        let (id, count) = (session(&asked)?, asked.count);
         let person = cx.key.person.clone();
         // By the person's own rows: a foreign id is not there.
         let Some(meta) = self.ledger.session(&person, id).await? else {
@@ -75,13 +86,6 @@ impl Tool for SessionsHistory {
         let origin = origins.max().unwrap_or(Origin::Person);
         Ok(ToolOutcome::ok(output, plan.summary).from_origin(origin))
     }
-}
-
-fn session(input: &Value) -> Result<SessionId, ToolError> {
-    let Arguments { session, .. } = arguments(input)?;
-    session.parse().map_err(|_| {
-        ToolError::Arguments(format!("{session:?} is no id; sessions_list shows them"))
-    })
 }
 
 fn line(turn: &Turn) -> Option<String> {

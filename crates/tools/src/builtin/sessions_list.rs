@@ -2,15 +2,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{Ledger, SessionFilter, SessionMeta};
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
-use crate::schema::arguments;
+use super::{reading, spec_of, text_argument};
 use crate::text::one_line;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL: u32 = 20;
 
@@ -21,7 +20,7 @@ pub(super) struct SessionsList {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Part of the title or the last words
     text: Option<String>,
     /// How many; default 20
@@ -32,33 +31,39 @@ struct Arguments {
 impl SessionsList {
     pub(super) fn new(ledger: Arc<dyn Ledger>) -> Self {
         let description = "List the person's conversations, newest first.";
-        let spec = tool::<Arguments>("sessions_list", "sessions", ToolEffect::Read, description);
+        let spec = spec_of::<Arguments>("sessions_list", "sessions", ToolEffect::Read, description);
         Self { spec, ledger }
     }
 }
 
 #[async_trait]
-impl Tool for SessionsList {
+impl TypedTool for SessionsList {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("list", "listing", "listed");
         match text_argument(arguments, "text") {
-            "" => "List conversations".to_owned(),
-            text => format!("List conversations about {text}"),
+            "" => verb.of("conversations"),
+            text => verb.of(format!("conversations about {text}")),
         }
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let target = Target { name: "sessions".to_owned(), base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+    async fn plan(&self, _: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(reading(&self.spec, Target::Sessions))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { text, count } = arguments(&plan.arguments)?;
+        let Arguments { text, count } = asked;
         let limit = count.unwrap_or(USUAL);
         let filter = SessionFilter { text, limit, ..SessionFilter::default() };
         let sessions = self.ledger.sessions(&cx.key.person, &filter).await?;

@@ -1,15 +1,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, SessionId, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Capability, PersonId, Plan, Preview, SessionId, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::ask_agent::failed;
-use super::{acting, text_argument, tool};
-use crate::schema::arguments;
-use crate::{Asked, Authorised, Delegates, Tool, ToolCx, ToolError};
+use super::{acting, spec_of, text_argument};
+use crate::{Authorised, Delegates, ToolCx, ToolError, TypedTool};
 
 pub(super) struct SessionsSend {
     spec: ToolSpec,
@@ -18,7 +20,7 @@ pub(super) struct SessionsSend {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Its id, from sessions_list
     session: String,
     #[schemars(length(min = 1))]
@@ -28,41 +30,51 @@ struct Arguments {
 impl SessionsSend {
     pub(super) fn new(delegates: Arc<dyn Delegates>) -> Self {
         let description = "Leave a message in another conversation, for when it goes on.";
-        let spec = tool::<Arguments>("sessions_send", "sessions", ToolEffect::Write, description);
+        let spec =
+            spec_of::<Arguments>("sessions_send", "sessions", ToolEffect::Write, description);
+        let spec = ToolSpec { needs: vec![Capability::OtherSessions], ..spec };
         Self { spec, delegates }
     }
 }
 
 #[async_trait]
-impl Tool for SessionsSend {
+impl TypedTool for SessionsSend {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.delegates.has_other_sessions(asked.person)
+    fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
+        let has_others = self.delegates.has_other_sessions(person);
+        if has_others { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Leave a message in conversation {}", text_argument(arguments, "session"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let session = text_argument(arguments, "session");
+        let label = Verb::new("leave", "leaving", "left")
+            .of(format!("a message in conversation {session}"));
+        label.about(CallTargetKind::Session, session)
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let (session, message) = words(&input)?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let session = session(asked)?;
         if session == cx.key.session {
             return Err(ToolError::Arguments("session: that is this conversation".to_owned()));
         }
-        let target = Target { name: format!("session {session}"), base: None, instruction: false };
-        let summary = self.summary(&input);
-        let preview = Preview::Text { text: message };
-        let plan = acting(&self.spec, input, ToolEffect::Write, target, preview);
-        Ok(Plan { summary, ..plan })
+        let preview = Preview::Text { text: asked.message.clone() };
+        Ok(acting(&self.spec, ToolEffect::Write, Target::Session(session), preview))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (session, message) = words(&plan.arguments)?;
-        self.delegates.post(session, &message, cx).await.map_err(|fault| failed(&fault))?;
+        let session = session(&asked)?;
+        self.delegates.post(session, &asked.message, cx).await.map_err(|fault| failed(&fault))?;
         Ok(ToolOutcome::ok(
             format!("left in {session}; it is read when that goes on"),
             plan.summary,
@@ -70,10 +82,9 @@ impl Tool for SessionsSend {
     }
 }
 
-fn words(input: &Value) -> Result<(SessionId, String), ToolError> {
-    let Arguments { session, message } = arguments(input)?;
-    let id = session.parse().map_err(|_| {
-        ToolError::Arguments(format!("{session:?} is no id; sessions_list shows them"))
-    })?;
-    Ok((id, message))
+fn session(asked: &Arguments) -> Result<SessionId, ToolError> {
+    asked.session.parse().map_err(|_| {
+        let id = &asked.session;
+        ToolError::Arguments(format!("{id:?} is no id; sessions_list shows them"))
+    })
 }

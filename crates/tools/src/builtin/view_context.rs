@@ -2,22 +2,24 @@ use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use onyx_storage::Entity;
-use onyx_types::{EntityKind, EntityRef, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, Capability, EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, tool};
-use crate::files::entity_place;
-use crate::schema::arguments;
-use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
+use super::{reading, spec_of};
+use crate::files::entities;
+use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
 /// What the person looks at, and what is around it.
 pub(super) struct ViewContext(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {}
+pub(super) struct Arguments {}
 
 /// Neighbours named of each kind.
 const MOST_NEIGHBOURS: usize = 12;
@@ -27,35 +29,41 @@ const OPENING: usize = 1_200;
 impl ViewContext {
     pub(super) fn new(spaces: Spaces) -> Self {
         let description = "What the person is looking at now, and what is around it.";
-        Self(tool::<Arguments>("context", "knowledge", ToolEffect::Read, description), spaces)
+        let spec = spec_of::<Arguments>("context", "knowledge", ToolEffect::Read, description);
+        Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
     }
 }
 
 #[async_trait]
-impl Tool for ViewContext {
+impl TypedTool for ViewContext {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.1.are_there(asked)
+    fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
+        self.1.check(person)
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Look at the current view".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("look at", "looking at", "looked at").of("the current view")
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments {} = arguments(&input)?;
+    async fn plan(&self, _: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let name = match &cx.view {
             Some(view) => format!("view {}/{}", view.entity_type, view.entity_id),
             None => "view".to_owned(),
         };
-        let target = Target { name, base: None, instruction: false };
-        Ok(reading(&self.0, input, target, "Look at the current view".to_owned()))
+        Ok(reading(&self.0, Target::View(name)))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let mut around = Around::default();
         match viewed(cx).await? {
@@ -83,7 +91,7 @@ async fn viewed(cx: &ToolCx) -> Result<Viewed, ToolError> {
     let Ok(kind) = view.entity_type.parse::<EntityKind>() else {
         return Ok(Viewed::Other(format!("the {} {:?}", view.entity_type, view.entity_id)));
     };
-    match entity_place::entity(cx, kind, &view.entity_id, None).await {
+    match entities::entity(cx, kind, &view.entity_id, None).await {
         Ok(at) => Ok(Viewed::Entity(at)),
         Err(ToolError::NotFound(_) | ToolError::Arguments(_)) => {
             Ok(Viewed::Other(format!("a {kind} {:?} that is not there", view.entity_id)))
@@ -105,8 +113,8 @@ impl Default for Around {
 
 impl Around {
     async fn entity(&mut self, cx: &ToolCx, at: &EntityRef) -> Result<(), ToolError> {
-        let Some(seen) = entity_place::seen(cx, at).await? else { return Ok(()) };
-        self.text.push_str(&entity_place::label(&seen));
+        let Some(seen) = entities::seen(cx, at).await? else { return Ok(()) };
+        self.text.push_str(&entities::label(&seen));
         let entity = &seen.entity;
         let opening = &entity.body[..entity.body.floor_char_boundary(OPENING)];
         let more = if opening.len() < entity.body.len() { "\n[read gives the rest]" } else { "" };
@@ -116,8 +124,8 @@ impl Around {
     }
 
     async fn spaces(&mut self, cx: &ToolCx) -> Result<(), ToolError> {
-        let entities = entity_place::entities(cx)?;
-        for space in entity_place::spaces(cx).await? {
+        let entities = entities::store(cx)?;
+        for space in entities::spaces(cx).await? {
             let _ = writeln!(self.text, "Space {} ({})", space.name, space.id);
             for kind in EntityKind::ALL {
                 let all = entities.list(&space.id, kind).await?;

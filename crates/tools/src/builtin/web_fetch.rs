@@ -2,16 +2,18 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_egress::{Address, EgressError};
-use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec,
+    Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{acting, text_argument, tool};
-use crate::schema::arguments;
+use super::{acting, spec_of, text_argument};
 use crate::web::Web;
 use crate::web::readable::readable;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const ACCEPT: &str = "text/html, text/markdown;q=0.9, text/*;q=0.8, */*;q=0.5";
 
@@ -22,7 +24,7 @@ pub(super) struct WebFetch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// http(s) address
     url: String,
 }
@@ -30,36 +32,42 @@ struct Arguments {
 impl WebFetch {
     pub(super) fn new(web: Web) -> Self {
         let description = "Read a web page as markdown. Addresses that nobody gave need approval.";
-        let spec = tool::<Arguments>("web_fetch", "web", ToolEffect::Read, description);
+        let spec = spec_of::<Arguments>("web_fetch", "web", ToolEffect::Read, description);
         Self { spec: ToolSpec { timeout: Duration::from_secs(40), ..spec }, web }
     }
 }
 
 #[async_trait]
-impl Tool for WebFetch {
+impl TypedTool for WebFetch {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Fetch {}", text_argument(arguments, "url"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let url = text_argument(arguments, "url");
+        Verb::new("fetch", "fetching", "fetched").of(url).about(CallTargetKind::Address, url)
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let address = address(&input)?;
-        let effect = match cx.addresses.is_free(&address) {
-            true => ToolEffect::Read,
-            false => ToolEffect::Reach,
-        };
-        let target = Target { name: address.to_string(), base: None, instruction: false };
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let address = address(asked)?;
+        let is_free = cx.addresses.is_free(&address);
+        let effect = if is_free { ToolEffect::Read } else { ToolEffect::Reach };
+        let target = Target::Address(onyx_types::Address::new(address.to_string()));
         let preview = Preview::Text { text: format!("GET {address}") };
         let summary = format!("Fetch {address}");
-        Ok(Plan { summary, ..acting(&self.spec, input, effect, target, preview) })
+        Ok(Plan { summary, ..acting(&self.spec, effect, target, preview) })
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let address = address(&plan.arguments)?;
+        let address = address(&asked)?;
         // Calls of one answer run side by side, so another may have taken the last free fetch.
         if plan.strictest() == ToolEffect::Read && !cx.addresses.take(&address) {
             let why = "the free fetches of this run are used up; ask the person";
@@ -88,14 +96,13 @@ impl Tool for WebFetch {
     }
 }
 
-fn address(input: &Value) -> Result<Address, ToolError> {
-    let Arguments { url } = arguments(input)?;
-    url.parse().map_err(|error| not_fetched(&error))
+fn address(asked: &Arguments) -> Result<Address, ToolError> {
+    asked.url.parse().map_err(|error| not_fetched(&error))
 }
 
 fn not_fetched(error: &EgressError) -> ToolError {
-    match error.is_refusal() {
-        true => ToolError::Refused(error.to_string()),
-        false => ToolError::Failed(error.to_string()),
+    if error.is_refusal() {
+        return ToolError::Refused(error.to_string());
     }
+    ToolError::Failed(error.to_string())
 }

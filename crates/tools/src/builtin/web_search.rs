@@ -1,17 +1,19 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, Capability, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
-use crate::schema::arguments;
+use super::{acting, reading, spec_of, text_argument};
 use crate::text::one_line;
-use crate::web::Web;
 use crate::web::searxng::{self, Hit};
-use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
+use crate::web::{Web, search_words};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL_HITS: usize = 8;
 
@@ -24,7 +26,7 @@ pub(super) struct WebSearch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     query: String,
     /// How many results; default 8
     #[schemars(range(min = 1, max = 20))]
@@ -34,52 +36,61 @@ struct Arguments {
 impl WebSearch {
     pub(super) fn new(web: Web) -> Self {
         let description = "Search the web: titles, addresses, short texts.";
-        let spec = tool::<Arguments>("web_search", "web", ToolEffect::Read, description);
-        Self { spec: ToolSpec { timeout: Duration::from_secs(40), ..spec }, web }
+        let spec = spec_of::<Arguments>("web_search", "web", ToolEffect::Read, description);
+        let (timeout, needs) = (Duration::from_secs(40), vec![Capability::SearchEngine]);
+        Self { spec: ToolSpec { timeout, needs, ..spec }, web }
     }
 }
 
 #[async_trait]
-impl Tool for WebSearch {
+impl TypedTool for WebSearch {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, _: &Asked<'_>) -> bool {
-        self.web.has_engine()
+    fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
+        if self.web.has_engine() { Ok(()) } else { Err(NO_ENGINE.to_owned()) }
     }
 
-    fn lacks(&self) -> String {
-        NO_ENGINE.to_owned()
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search the web for", "searching the web for", "searched the web for");
+        verb.of(text_argument(arguments, "query"))
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search the web for {}", text_argument(arguments, "query"))
-    }
-
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { query, .. } = arguments(&input)?;
-        if query.trim().is_empty() {
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let words = search_words::neutral(&asked.query);
+        if words.is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
         }
-        let target = Target { name: "web search".to_owned(), base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+        // The words go to the engine and to those whom it asks: from a run that has read foreign
+        // text, a message in them is no search.
+        if cx.taint == Taint::Tainted && search_words::could_carry(&words) {
+            let preview = Preview::Text { text: format!("Search the web for: {words}") };
+            return Ok(acting(&self.spec, ToolEffect::Reach, Target::WebSearch, preview));
+        }
+        Ok(reading(&self.spec, Target::WebSearch))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { query, count } = arguments(&plan.arguments)?;
+        let Arguments { query, count } = asked;
         let Some((engine, egress)) = self.web.engine() else {
             return Err(ToolError::Failed(NO_ENGINE.into()));
         };
-        let mut hits = searxng::search(&engine, &egress, &query).await?;
+        let words = search_words::neutral(&query);
+        let mut hits = searxng::search(&engine, &egress, &words).await?;
         hits.truncate(count.unwrap_or(USUAL_HITS));
         cx.addresses.search_found(hits.iter().map(|hit| hit.url.as_str()));
-        let output = match hits.is_empty() {
-            true => "[nothing found]".to_owned(),
-            false => hits.iter().map(entry).collect::<Vec<_>>().join("\n\n"),
-        };
+        let entries: Vec<String> = hits.iter().map(entry).collect();
+        let output =
+            if entries.is_empty() { "[nothing found]".to_owned() } else { entries.join("\n\n") };
         Ok(ToolOutcome::ok(output, plan.summary).from_origin(Origin::External))
     }
 }

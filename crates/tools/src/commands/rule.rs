@@ -289,4 +289,32 @@ mod tests {
         assert!(CommandRule::new(&[]).is_err());
         assert!(CommandRule::new(&words("ls -l")).is_ok());
     }
+
+    /// A rule stands for commands that begin as it does, for no shell, and under taint for none that
+    /// could run another program.
+    #[test]
+    fn no_rule_stands_for_more_than_it_says() {
+        let words =
+            ["\0", "sh", "-c", "git", "cat", "--", "find", "-exec", "/usr/bin/", "..", "ls", " "];
+        let fuzz = onyx_test_support::Fuzz::new(env!("CARGO_MANIFEST_DIR"), "argv");
+        fuzz.words(words).seed("cat\0\0cat\0notes.md").seed("git\0log\0\0git\0log\0-p").run(
+            |bytes| {
+                let text = String::from_utf8_lossy(bytes);
+                let (rule, argv) = text.split_once("\0\0").unwrap_or((&text, &text));
+                let list = |text: &str| text.split('\0').map(str::to_owned).collect::<Vec<_>>();
+                let (rule, argv) = (list(rule), list(argv));
+                let Ok(rule) = CommandRule::new(&rule) else { return };
+                for taint in [Taint::Clean, Taint::Tainted] {
+                    if rule.permits(&argv, taint) {
+                        assert!(argv.starts_with(&rule.words), "{argv:?}");
+                        assert!(!runs_anything(&argv[0]), "{argv:?}");
+                        assert!(
+                            taint == Taint::Clean || runs(&argv) == Runs::OnlyItself,
+                            "{argv:?}"
+                        );
+                    }
+                }
+            },
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! A conversation of the person's as text, read from its log.
 
 use onyx_storage::{Area, ObjectKey, StoreError};
-use onyx_types::{Origin, SessionId, Turn, TurnBody};
+use onyx_types::{HomePath, Origin, SessionId, Turn, TurnBody};
 
 use crate::{ToolCx, ToolError};
 
@@ -9,9 +9,10 @@ use crate::{ToolCx, ToolError};
 const LOG_BYTES: u64 = 32 * 1024 * 1024;
 const MOST_AGENTS: usize = 1_000;
 
-pub(crate) fn name(cx: &ToolCx, id: &str) -> Result<String, ToolError> {
+pub(crate) fn name(cx: &ToolCx, id: &str) -> Result<HomePath, ToolError> {
     let session = session(id)?;
-    Ok(format!("{}/sessions/{session}", Area::Person(cx.key.person.clone()).path()))
+    let person = Area::Person(cx.key.person.clone()).path();
+    Ok(HomePath::new(format!("{person}/sessions/{session}")))
 }
 
 /// What was said, one paragraph a turn; tool traffic is left out. Its origin is that of the least

@@ -4,12 +4,12 @@
 //! `onyx_storage` from here, so that versions are kept, drafts are seen and who wrote what is
 //! known. It never decides whether a change may happen: tools and the toolbox ask the gate first.
 
+mod agent_files;
 mod changes;
 pub(crate) mod conversation;
-pub(crate) mod entity_place;
+pub(crate) mod entities;
 mod person_files;
-mod place;
 
+pub(crate) use agent_files::{AgentFiles, Writer};
 pub(crate) use changes::{apply, current_hash, diff_to_disk, origin_of_targets};
 pub use person_files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
-pub(crate) use place::{Place, Writer};

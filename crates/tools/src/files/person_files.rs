@@ -128,13 +128,14 @@ impl PersonFiles {
     /// Adds an entry to today's log of an agent; where it stands.
     pub async fn note(&self, agent: &AgentId, text: &str) -> Result<String, Fault> {
         not_empty(text)?;
-        let at = self.clock.wall();
-        let path = format!("memory/{agent}/daily/{}.md", at.utc_date());
+        let (at, zone) = (self.clock.wall(), self.clock.zone_of(&self.person));
+        let path = format!("memory/{agent}/daily/{}.md", zone.date(at));
         let (objects, key) = (self.objects()?, own_key(&path)?);
         let before = self.current(&*objects, &key).await?;
         let held = before.as_ref().map_or(&[][..], |object| object.bytes.as_slice());
         let joins = !held.is_empty() && !held.ends_with(b"\n");
-        let added = [if joins { "\n" } else { "" }, &daily::entry(at, text, Taint::Clean)].concat();
+        let added =
+            [if joins { "\n" } else { "" }, &daily::entry(at, &zone, text, Taint::Clean)].concat();
         let after = [held, added.as_bytes()].concat();
         self.keep(&key, before.as_ref(), Some(&after), "note").await?;
         objects.append(&key, added.as_bytes()).await?;
@@ -222,10 +223,10 @@ fn key_of(path: &str) -> Result<ObjectKey, Fault> {
     let key: ObjectKey = path
         .parse()
         .map_err(|error| Fault::new(ErrorCode::InvalidRequest, format!("path: {error}")))?;
-    match key.is_hidden() {
-        false => Ok(key),
-        true => Err(Fault::new(ErrorCode::InvalidRequest, format!("path: {path:?} is hidden"))),
+    if key.is_hidden() {
+        return Err(Fault::new(ErrorCode::InvalidRequest, format!("path: {path:?} is hidden")));
     }
+    Ok(key)
 }
 
 /// Who the person is, memory and vault; sessions, history and settings have doors of their own.
@@ -254,10 +255,10 @@ fn readable_key(path: &str) -> Result<ObjectKey, Fault> {
 }
 
 fn not_empty(text: &str) -> Result<(), Fault> {
-    match text.trim().is_empty() {
-        true => Err(Fault::new(ErrorCode::InvalidRequest, "text: must not be empty")),
-        false => Ok(()),
+    if text.trim().is_empty() {
+        return Err(Fault::new(ErrorCode::InvalidRequest, "text: must not be empty"));
     }
+    Ok(())
 }
 
 fn missing(path: &str) -> Fault {

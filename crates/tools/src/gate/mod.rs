@@ -11,18 +11,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_storage::Draft;
 use onyx_types::{
-    Attendance, Consent, DraftState, Plan, Taint, Target, Tier, ToolEffect, Verdict, Visibility,
+    Attendance, Consent, DraftState, Plan, PlanTarget, Taint, Tier, ToolEffect, ToolName, Verdict,
+    Visibility,
 };
 
-pub use policy::{Policy, ToolSettings, Warning};
+pub use policy::{KnownTools, Policy, ToolSettings, Warning};
 
 /// A value that passed the gate. Nothing outside this module can make one.
 #[derive(Debug)]
-pub struct Authorised<T>(T, By);
+pub struct Authorised<T>(T, AuthorisedBy);
 
 /// Who let it pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum AuthorisedBy {
     Gate,
     Person,
 }
@@ -36,14 +37,14 @@ impl<T> Authorised<T> {
         self.0
     }
 
-    pub(crate) fn by(&self) -> By {
+    pub(crate) fn by(&self) -> AuthorisedBy {
         self.1
     }
 }
 
 /// What the gate made of a plan.
 #[derive(Debug)]
-pub(crate) enum Passage {
+pub(crate) enum GateDecision {
     Allowed(Authorised<Plan>),
     /// `Draft` or `Confirm`: a person decides, so nothing happens now.
     NeedsPerson(Verdict, Plan),
@@ -56,11 +57,11 @@ pub(crate) fn pass(
     taint: Taint,
     granted: &Granted,
     plan: Plan,
-) -> Passage {
+) -> GateDecision {
     match decide_for(policy, taint, attendance, granted, &plan) {
-        Verdict::Allow => Passage::Allowed(Authorised(plan, By::Gate)),
-        verdict @ (Verdict::Confirm | Verdict::Draft) => Passage::NeedsPerson(verdict, plan),
-        Verdict::Deny => Passage::Denied(plan),
+        Verdict::Allow => GateDecision::Allowed(Authorised(plan, AuthorisedBy::Gate)),
+        verdict @ (Verdict::Confirm | Verdict::Draft) => GateDecision::NeedsPerson(verdict, plan),
+        Verdict::Deny => GateDecision::Denied(plan),
     }
 }
 
@@ -68,7 +69,7 @@ pub(crate) fn pass(
 pub(crate) fn approved(draft: &Draft) -> Option<Authorised<Plan>> {
     match draft.state {
         DraftState::Applying if draft.is_intact() => {
-            Some(Authorised(draft.plan.clone(), By::Person))
+            Some(Authorised(draft.plan.clone(), AuthorisedBy::Person))
         }
         DraftState::Pending
         | DraftState::Applying
@@ -85,49 +86,38 @@ pub(crate) fn approved(draft: &Draft) -> Option<Authorised<Plan>> {
 /// What a person allowed for the rest of one run: a tool and where it may reach with it. Clones
 /// share it.
 #[derive(Clone, Debug, Default)]
-pub struct Granted(Arc<Mutex<BTreeSet<(String, String)>>>);
+pub struct Granted(Arc<Mutex<BTreeSet<Site>>>);
+
+/// A tool and the site that it may reach: scheme, host and port.
+type Site = (ToolName, String);
 
 impl Granted {
     /// From now on the plan's tool may reach where this plan does. `false`: it names no place that
     /// could be allowed.
     pub fn allow(&self, plan: &Plan) -> bool {
-        match places(plan) {
-            Some(places) => {
-                self.lock().extend(places);
-                true
-            }
-            None => false,
-        }
+        let sites = sites(plan);
+        let names_any = sites.is_some();
+        self.lock().extend(sites.into_iter().flatten());
+        names_any
     }
 
     fn covers(&self, plan: &Plan) -> bool {
         let granted = self.lock();
-        places(plan).is_some_and(|places| places.iter().all(|place| granted.contains(place)))
+        sites(plan).is_some_and(|sites| sites.iter().all(|site| granted.contains(site)))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<(String, String)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<Site>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The hosts that a plan reaches; `None` when some target is not plainly an address.
-fn places(plan: &Plan) -> Option<Vec<(String, String)>> {
+/// The sites that a plan reaches; `None` when some target is not plainly an address.
+fn sites(plan: &Plan) -> Option<Vec<Site>> {
     if plan.targets.is_empty() {
         return None;
     }
-    let place = |target: &Target| Some((plan.tool.clone(), host_of(&target.name)?));
-    plan.targets.iter().map(place).collect()
-}
-
-/// Scheme, host and port. What could be read in two ways names no host.
-fn host_of(address: &str) -> Option<String> {
-    let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '@' | '\\');
-    if address.contains(odd) {
-        return None;
-    }
-    let (scheme, rest) = address.split_once("://")?;
-    let host = rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())?;
-    Some(format!("{scheme}://{host}").to_lowercase())
+    let site = |own: &PlanTarget| Some((plan.tool.clone(), own.target.address()?.site()?));
+    plan.targets.iter().map(site).collect()
 }
 
 /// The whole decision: pure, and total over what it is given.
@@ -204,7 +194,7 @@ fn under_taint(taint: Taint, reach: Reach, plan: &Plan) -> Verdict {
         Taint::Tainted => {
             let reaches = plan.effects.contains(&ToolEffect::Reach) && reach == Reach::Asked;
             let steers = plan.strictest() > ToolEffect::Read
-                && plan.targets.iter().any(|target| target.instruction);
+                && plan.targets.iter().any(|own| own.instruction);
             if reaches || steers { Verdict::Confirm } else { Verdict::Allow }
         }
     }
@@ -215,20 +205,5 @@ fn by_consent(consent: Consent) -> Verdict {
         Consent::Gate => Verdict::Allow,
         Consent::Person => Verdict::Confirm,
         Consent::DraftOnly => Verdict::Draft,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_names_its_host_only_where_it_reads_in_one_way() {
-        assert_eq!(host_of("https://Ex.org:8/a?b#c").as_deref(), Some("https://ex.org:8"));
-        assert_eq!(host_of("http://ex.org"), Some("http://ex.org".to_owned()));
-        for odd in ["ex.org/a", "http://", "http://good@evil/", "http://good\\@evil", "http://a b/"]
-        {
-            assert_eq!(host_of(odd), None, "{odd}");
-        }
     }
 }

@@ -1,15 +1,21 @@
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use onyx_types::{ErrorCode, Fault, Plan, Taint, Tier, ToolSpec, Visibility};
+use onyx_types::{ErrorCode, Fault, Plan, Taint, Tier, ToolName, ToolSpec, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::CommandRule;
+
+/// Groups of tools that nobody has who is not given them by name: who talks to Docker can do anything
+/// on this machine.
+const ONLY_BY_NAME: [&str; 1] = ["docker"];
 
 /// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolSettings {
-    /// `None` allows every tool.
+    /// `None` allows every tool but those of `group:docker`, which must be named.
     pub allow: Option<Vec<String>>,
     pub deny: Vec<String>,
     /// Commands that tier `act` may run without asking: each the beginning of an argument list.
@@ -29,12 +35,22 @@ impl ToolSettings {
     }
 }
 
-/// What one agent may do, resolved once from its settings.
+/// The tools that a policy is resolved against.
+pub struct KnownTools<'a> {
+    /// Of the toolbox that has them.
+    pub version: u64,
+    pub specs: Vec<&'a ToolSpec>,
+}
+
+/// What one agent may do, resolved from its settings against the tools there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     tier: Tier,
+    settings: Arc<ToolSettings>,
     /// In order: every run looks each tool up.
-    tools: Vec<String>,
+    tools: Vec<ToolName>,
+    /// Of the toolbox that they were resolved against.
+    version: u64,
     commands: Vec<CommandRule>,
 }
 
@@ -43,25 +59,37 @@ pub struct Policy {
 pub struct Warning(pub String);
 
 impl Policy {
-    /// A denied name that no tool has is an error: a typo there would leave a tool open.
+    /// A denied name that no tool has is an error: a typo there would leave a tool open. Names of
+    /// tools that come from other programs are taken as they are, since those may come later.
     pub fn resolve(
         tier: Tier,
         settings: &ToolSettings,
-        tools: &[&ToolSpec],
+        known: &KnownTools<'_>,
     ) -> Result<(Self, Vec<Warning>), Fault> {
-        let (mut allowed, mut warnings) = allowed(settings.allow.as_deref(), tools);
-        for name in &settings.deny {
-            let denied = named(name, tools);
-            if denied.is_empty() {
-                let message = format!("tools.deny names {name:?}, which no tool has");
-                return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint(tools)));
-            }
-            allowed.retain(|tool| !denied.contains(tool));
+        let is_unknown = |name: &&String| {
+            !comes_from_elsewhere(name) && !known.specs.iter().any(|spec| is_named(name, spec))
+        };
+        if let Some(name) = settings.deny.iter().find(is_unknown) {
+            let message = format!("tools.deny names {name:?}, which no tool has");
+            return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint(known)));
         }
+        let unknown = settings.allow.iter().flatten().filter(is_unknown);
+        let warn = |name| Warning(format!("tools.allow names {name:?}, which no tool has"));
+        let mut warnings: Vec<Warning> = unknown.map(warn).collect();
         let commands = settings.rules()?;
         warnings.extend(commands.iter().filter_map(CommandRule::warning).map(Warning));
-        let tools = allowed.into_iter().collect();
-        Ok((Self { tier, tools, commands }, warnings))
+        let tools = allowed(settings, known);
+        let (settings, version) = (Arc::new(settings.clone()), known.version);
+        Ok((Self { tier, settings, tools, version, commands }, warnings))
+    }
+
+    /// The same policy over the tools that there are now.
+    pub fn for_tools(&self, known: &KnownTools<'_>) -> Cow<'_, Self> {
+        if self.version == known.version {
+            return Cow::Borrowed(self);
+        }
+        let tools = allowed(&self.settings, known);
+        Cow::Owned(Self { tools, version: known.version, ..self.clone() })
     }
 
     /// Does a standing rule allow exactly this command?
@@ -81,9 +109,17 @@ impl Policy {
         Self { tier: self.tier.min(tier), ..self.clone() }
     }
 
+    /// Of the same tools, only these.
+    #[must_use]
+    pub fn only(&self, names: &[&str]) -> Self {
+        let mut narrowed = self.clone();
+        narrowed.tools.retain(|tool| names.contains(&tool.as_str()));
+        narrowed
+    }
+
     /// Every tool there is for the agent, by name.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(String::as_str)
+        self.tools.iter().map(ToolName::as_str)
     }
 
     pub fn visibility(&self, tool: &str) -> Visibility {
@@ -94,33 +130,38 @@ impl Policy {
     }
 }
 
-fn allowed(names: Option<&[String]>, tools: &[&ToolSpec]) -> (BTreeSet<String>, Vec<Warning>) {
-    let Some(names) = names else {
-        return (tools.iter().map(|spec| spec.name.clone()).collect(), Vec::new());
+/// The tools that settings allow, in order. Deny wins over allow.
+fn allowed(settings: &ToolSettings, known: &KnownTools<'_>) -> Vec<ToolName> {
+    let names = |names: &[String], spec: &ToolSpec| names.iter().any(|name| is_named(name, spec));
+    let is_allowed = |spec: &&&ToolSpec| {
+        let allowed = match &settings.allow {
+            Some(allow) => names(allow, spec),
+            None => !ONLY_BY_NAME.contains(&spec.group.as_str()),
+        };
+        allowed && !names(&settings.deny, spec)
     };
-    let mut all = BTreeSet::new();
-    let mut warnings = Vec::new();
-    for name in names {
-        let allowed = named(name, tools);
-        if allowed.is_empty() {
-            warnings.push(Warning(format!("tools.allow names {name:?}, which no tool has")));
-        }
-        all.extend(allowed);
-    }
-    (all, warnings)
+    let tools: BTreeSet<ToolName> =
+        known.specs.iter().filter(is_allowed).map(|spec| spec.name.clone()).collect();
+    tools.into_iter().collect()
 }
 
-fn named(name: &str, tools: &[&ToolSpec]) -> Vec<String> {
-    let matches = |spec: &&&ToolSpec| match name.strip_prefix("group:") {
+/// A tool is meant by its name or by `group:<group>`.
+fn is_named(name: &str, spec: &ToolSpec) -> bool {
+    match name.strip_prefix("group:") {
         Some(group) => spec.group == group,
-        None => spec.name == name,
-    };
-    tools.iter().filter(matches).map(|spec| spec.name.clone()).collect()
+        None => *spec.name == *name,
+    }
 }
 
-fn hint(tools: &[&ToolSpec]) -> String {
+/// `mcp:<server>/<tool>`, or all tools of a server.
+fn comes_from_elsewhere(name: &str) -> bool {
+    name.strip_prefix("group:").unwrap_or(name).starts_with("mcp:")
+}
+
+fn hint(known: &KnownTools<'_>) -> String {
+    let specs = &known.specs;
     let groups: BTreeSet<String> =
-        tools.iter().map(|spec| format!("group:{}", spec.group)).collect();
-    let names = tools.iter().map(|spec| spec.name.clone()).chain(groups);
+        specs.iter().map(|spec| format!("group:{}", spec.group)).collect();
+    let names = specs.iter().map(|spec| spec.name.to_string()).chain(groups);
     format!("There are: {}.", names.collect::<Vec<_>>().join(", "))
 }

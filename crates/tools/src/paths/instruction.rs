@@ -34,10 +34,10 @@ const NOT_STEERING: [&str; 2] = ["scratch", "runs"];
 /// Why a file of the vault is an instruction, as a sentence after its path; `None` when it is not.
 pub(crate) fn in_vault(key: &ObjectKey) -> Option<&'static str> {
     let parts: Vec<String> = key.parts().map(folded).collect();
-    match steers_agents(&parts) {
-        true => Some(STEERS_AGENTS),
-        false => program_path::why(&parts),
+    if steers_agents(&parts) {
+        return Some(STEERS_AGENTS);
     }
+    program_path::why(&parts)
 }
 
 fn steers_agents(parts: &[String]) -> bool {

@@ -1,7 +1,7 @@
 //! What tools need from the agent crate: other agents, other sessions, other models.
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, Fault, Origin, PersonId, SessionId, Spending};
+use onyx_types::{AgentId, Fault, ModelId, Origin, PersonId, SessionId, Spending};
 
 use crate::ToolCx;
 
@@ -31,5 +31,5 @@ pub trait Delegates: Send + Sync {
     async fn post(&self, session: SessionId, text: &str, cx: &ToolCx) -> Result<(), Fault>;
 
     /// Lets a model do a task, without tools and without the conversation.
-    async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault>;
+    async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault>;
 }

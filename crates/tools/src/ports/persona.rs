@@ -19,7 +19,7 @@ pub struct TestAnswer {
 
 /// Where names are written and personas are tried.
 #[async_trait]
-pub trait PersonaDesk: Send + Sync {
+pub trait PersonaPort: Send + Sync {
     fn name(&self, persona: &AgentId) -> Result<String, Fault>;
 
     async fn rename(&self, persona: &AgentId, name: &str) -> Result<(), Fault>;

@@ -1,4 +1,4 @@
-use onyx_types::Fault;
+use onyx_types::{Fault, ModelId};
 
 /// What an agent asks for when it asks for another model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct ModelWish {
 /// The model that takes over, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelPick {
-    pub model: String,
+    pub model: ModelId,
     pub reason: String,
     /// It runs on this machine: what it hears leaves it not.
     pub is_local: bool,
@@ -32,7 +32,7 @@ pub struct Audience {
 impl Audience {
     /// Would somebody hear of it who does not yet?
     pub fn grows_by(&self, pick: &ModelPick) -> bool {
-        !pick.is_local && provider_of(&self.model) != provider_of(&pick.model)
+        !pick.is_local && provider_of(&self.model) != provider_of(pick.model.as_str())
     }
 
     /// The wish as it may be granted here.

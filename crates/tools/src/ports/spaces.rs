@@ -1,8 +1,7 @@
 use std::path::PathBuf;
 
 use onyx_storage::Area;
-
-use crate::Asked;
+use onyx_types::PersonId;
 
 /// Where people's spaces lie on this machine's disk.
 #[derive(Clone, Debug)]
@@ -17,8 +16,8 @@ impl Spaces {
 
     /// Without any, their tools would only lengthen every prompt.
     #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
-    pub(crate) fn are_there(&self, asked: &Asked<'_>) -> bool {
-        let folder = || self.home.join(Area::Person(asked.person.clone()).path()).join("spaces");
-        *asked.has_spaces.get_or_init(|| folder().exists())
+    pub(crate) fn check(&self, person: &PersonId) -> Result<(), String> {
+        let folder = self.home.join(Area::Person(person.clone()).path()).join("spaces");
+        if folder.exists() { Ok(()) } else { Err(String::new()) }
     }
 }

@@ -11,7 +11,7 @@ use onyx_types::{FileChange, Hash, Origin, Plan, ToolEffect};
 use serde_json::json;
 
 use crate::files::diff_to_disk;
-use crate::files::Place;
+use crate::files::AgentFiles;
 use crate::{ToolCx, ToolError};
 
 /// More files than this are not looked at one by one.
@@ -135,12 +135,12 @@ impl Aftermath {
         let kept = match steering {
             Steering::Free => None,
             Steering::Kept => {
-                let place = Place::vault(cx)?;
+                let vault = AgentFiles::vault(cx)?;
                 let mut kept = BTreeMap::new();
                 let mut size = 0;
                 let files = before.iter().filter(|(_, stamp)| stamp.kind == Kind::File);
                 for key in files.map(|(key, _)| key).filter(|key| cx.paths.steers(key)) {
-                    if let Some(bytes) = place.bytes(key).await? {
+                    if let Some(bytes) = vault.bytes(key).await? {
                         size += bytes.len();
                         kept.insert(key.clone(), bytes);
                     }
@@ -165,10 +165,10 @@ impl Aftermath {
         cx: &ToolCx,
     ) -> Result<Option<Left>, ToolError> {
         let Some(after) = stamps(self.vault.clone()).await? else { return Ok(None) };
-        let place = Place::vault(cx)?;
+        let vault = AgentFiles::vault(cx)?;
         let mut left = Left::default();
         if let Some(kept) = &self.kept {
-            left = self.take_back(kept, &after, &place, tool, origin, cx).await?;
+            left = self.take_back(kept, &after, &vault, tool, origin, cx).await?;
         }
         let ours: Vec<(&ObjectKey, bool)> = changed(&self.before, &after)
             .filter(|(key, _)| {
@@ -180,7 +180,7 @@ impl Aftermath {
             let files: Vec<_> = batch.iter().map(|(key, _)| *key).filter(is_file).collect();
             let new = batch.iter().filter(|(_, is_new)| *is_new);
             let names: Vec<_> = new.map(|(key, _)| *key).collect();
-            place.written(&files, &names, origin).await?;
+            vault.written(&files, &names, origin).await?;
         }
         Ok(Some(left))
     }
@@ -192,7 +192,7 @@ impl Aftermath {
         &self,
         kept: &BTreeMap<ObjectKey, Vec<u8>>,
         after: &Stamps,
-        place: &Place,
+        vault: &AgentFiles,
         tool: &str,
         origin: Origin,
         cx: &ToolCx,
@@ -206,14 +206,14 @@ impl Aftermath {
             let before = kept.get(key).map(Vec::as_slice);
             if after.get(key).is_some_and(|stamp| stamp.kind == Kind::Link) {
                 remove_link(&self.vault, key)?;
-            } else if let Some(change) = change_of(key, before, place, origin, cx).await {
+            } else if let Some(change) = change_of(key, before, vault, origin, cx).await {
                 changes.push((key.clone(), change));
             }
-            place.put_back(key, before).await?;
+            vault.put_back(key, before).await?;
         }
         changes.truncate(MOST_PROPOSED);
         if !changes.is_empty() {
-            left.proposes = Some(Box::new(proposed(changes, kept, place, tool, cx).await?));
+            left.proposes = Some(Box::new(proposed(changes, kept, vault, tool, cx).await?));
         }
         Ok(left)
     }
@@ -223,25 +223,25 @@ impl Aftermath {
 async fn change_of(
     key: &ObjectKey,
     before: Option<&[u8]>,
-    place: &Place,
+    vault: &AgentFiles,
     origin: Origin,
     cx: &ToolCx,
 ) -> Option<FileChange> {
     // Too large to be shown, or no file: put back and said, but not proposed.
-    let now = place.bytes(key).await.ok()?;
+    let now = vault.bytes(key).await.ok()?;
     let after = now.map(String::from_utf8).transpose().ok()?;
     let is_same = after.as_deref().map(str::as_bytes) == before;
     if is_same || !cx.paths.shows(key) {
         return None;
     }
-    Some(FileChange { target: place.name(key), after, origin })
+    Some(FileChange { target: vault.name(key), after, origin })
 }
 
 /// A draft that, once approved, writes what the command wrote.
 async fn proposed(
     changes: Vec<(ObjectKey, FileChange)>,
     kept: &BTreeMap<ObjectKey, Vec<u8>>,
-    place: &Place,
+    vault: &AgentFiles,
     tool: &str,
     cx: &ToolCx,
 ) -> Result<Plan, ToolError> {
@@ -250,7 +250,7 @@ async fn proposed(
     let summary = format!("Change {} as {tool} did", names.join(", "));
     let content = changes.first().and_then(|(_, change)| change.after.as_deref());
     let arguments = json!({"path": names.first(), "content": content.unwrap_or_default()});
-    let targets = changes.iter().map(|(key, _)| place.target(cx, key, base(key))).collect();
+    let targets = changes.iter().map(|(key, _)| vault.target(cx, key, base(key))).collect();
     let mut plan = Plan {
         targets,
         changes: changes.iter().map(|(_, change)| change.clone()).collect(),

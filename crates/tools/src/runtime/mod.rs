@@ -2,6 +2,7 @@
 
 mod aftermath;
 mod executed;
+mod for_jobs;
 mod output;
 mod processes;
 #[cfg(test)]
@@ -18,6 +19,8 @@ use onyx_storage::{Area, OpenCommand, note_changed};
 use onyx_types::Origin;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+pub use for_jobs::{CommandAccess, CommandEnd, HttpAnswer, JobOutside};
 
 pub(crate) use aftermath::{Left, Steering};
 pub(crate) use output::Gathered;

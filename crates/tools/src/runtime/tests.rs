@@ -8,11 +8,11 @@ use onyx_egress::{HostPort, SystemResolver};
 use onyx_sandbox::{Program, Rung, Sandbox};
 use onyx_storage::{Home, Store};
 use onyx_test_support::{Page, Site};
-use onyx_types::{Cancel, Mint, Scope, ScopeSet, SessionKey, SystemClock, Taint, Visibility};
+use onyx_types::{Cancel, Mint, Scope, ScopeSet, SessionKey, SystemClock, Taint};
 use serde_json::json;
 
 use super::{Access, Ending, Network, Order, Ran, Runtime};
-use crate::{Decisions, LiveOutput, PathRules, ToolCx, ToolError, Web, WebSettings};
+use crate::{Decisions, LiveOutput, Offered, PathRules, ToolCx, ToolError, Web, WebSettings};
 
 /// What the commands below start in: this very program, told to run this test.
 #[test]
@@ -54,7 +54,7 @@ fn context(store: &Store) -> ToolCx {
         decisions: Decisions::none(Duration::from_secs(60)),
         standing: None,
         audience: crate::Audience::default(),
-        offered: Visibility::Offered,
+        offered: Offered::Now,
     }
 }
 

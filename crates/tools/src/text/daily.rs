@@ -1,14 +1,14 @@
 //! The daily log: one entry after another, each line of a tainted one marked so that it is never
 //! taken for something the person or a clean agent said.
 
-use onyx_types::{Taint, Timestamp};
+use onyx_types::{Taint, Timestamp, Zone};
 
 /// Invisible in rendered markdown, and last on its line so that the text reads as it was written.
 const MARK: &str = " <!-- agent_tainted -->";
 
 /// One entry as it stands in the log: `- 14:03 text`, further lines indented.
-pub(crate) fn entry(at: Timestamp, text: &str, taint: Taint) -> String {
-    let time = at.to_string().get(11..16).unwrap_or_default().to_owned();
+pub(crate) fn entry(at: Timestamp, zone: &Zone, text: &str, taint: Taint) -> String {
+    let time = zone.time(at);
     let mark = match taint {
         Taint::Clean => "",
         Taint::Tainted => MARK,
@@ -71,20 +71,24 @@ mod tests {
 
     #[test]
     fn an_entry_starts_with_its_time_and_indents_its_further_lines() {
-        assert_eq!(entry(at(), "one\n\ntwo\r\n", Taint::Clean), "- 14:03 one\n  two\n");
+        assert_eq!(
+            entry(at(), &Zone::utc(), "one\n\ntwo\r\n", Taint::Clean),
+            "- 14:03 one\n  two\n"
+        );
     }
 
     #[test]
     fn every_line_of_a_tainted_entry_is_marked() {
         assert_eq!(
-            entry(at(), "one\ntwo", Taint::Tainted),
+            entry(at(), &Zone::utc(), "one\ntwo", Taint::Tainted),
             "- 14:03 one <!-- agent_tainted -->\n  two <!-- agent_tainted -->\n"
         );
     }
 
     #[test]
     fn a_log_splits_into_what_may_be_believed_and_what_not() {
-        let log = entry(at(), "mine", Taint::Clean) + &entry(at(), "theirs\nalso", Taint::Tainted);
+        let log = entry(at(), &Zone::utc(), "mine", Taint::Clean)
+            + &entry(at(), &Zone::utc(), "theirs\nalso", Taint::Tainted);
         assert_eq!(
             DailyLog::split(&log),
             DailyLog {
@@ -96,14 +100,15 @@ mod tests {
 
     #[test]
     fn a_marked_line_joined_with_another_stays_untrusted() {
-        let joined = entry(at(), "theirs", Taint::Tainted).trim_end().to_owned() + " mine";
+        let joined =
+            entry(at(), &Zone::utc(), "theirs", Taint::Tainted).trim_end().to_owned() + " mine";
         assert_eq!(DailyLog::split(&joined).trusted, "");
     }
 
     proptest! {
         #[test]
         fn no_text_written_under_taint_is_ever_trusted(text in any::<String>()) {
-            prop_assert_eq!(DailyLog::split(&entry(at(), &text, Taint::Tainted)).trusted, "");
+            prop_assert_eq!(DailyLog::split(&entry(at(), &Zone::utc(), &text, Taint::Tainted)).trusted, "");
         }
     }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use onyx_types::Preview;
+use onyx_types::{CallChange, LineCounts, Preview};
 use similar::{ChangeTag, TextDiff};
 
 /// Past this a coarser difference is good enough.
@@ -30,7 +30,29 @@ impl Change {
 
     /// `+2 −1`
     pub(crate) fn counts(&self) -> String {
-        format!("+{} −{}", self.added, self.removed)
+        self.lines().to_string()
+    }
+
+    /// As a call's label shows it.
+    pub(crate) fn shown(self) -> CallChange {
+        let lines = self.lines();
+        let unified = match self.preview {
+            Preview::Diff { unified, .. } => unified,
+            Preview::None | Preview::Text { .. } => String::new(),
+        };
+        CallChange { unified, lines }
+    }
+
+    fn lines(&self) -> LineCounts {
+        LineCounts { added: self.added, removed: self.removed }
+    }
+}
+
+/// What changes between two versions of one file, as a unified diff.
+pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
+    match Change::between(path, old, new).preview {
+        Preview::Diff { unified, .. } => unified,
+        Preview::None | Preview::Text { .. } => String::new(),
     }
 }
 

@@ -2,9 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::Files;
-use onyx_types::{
-    AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View, Visibility,
-};
+use onyx_types::{AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View};
 
 use super::{LiveOutput, Pending, Standing};
 use crate::gate::Granted;
@@ -39,9 +37,23 @@ pub struct ToolCx {
     pub standing: Option<Standing>,
     /// Who hears what the agent says.
     pub audience: Audience,
-    /// Was the tool shown to the model with the request that it answers? The driver sets it for
-    /// each call.
-    pub offered: Visibility,
+    /// The driver sets it for each call.
+    pub offered: Offered,
+}
+
+/// One registration of a tool. A tool that goes and comes back has another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Registration(pub(crate) u64);
+
+/// Whether the request that a call answers showed its tool to the model. What a model was not shown
+/// it cannot call, and what it was shown must not have become something else meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    No,
+    /// It showed the tool of this registration.
+    As(Registration),
+    /// The tool that has the name now: no model asked.
+    Now,
 }
 
 /// What a person has decided that bears on a call, and how long they can decide more.

@@ -7,65 +7,56 @@ mod context;
 mod live_output;
 mod pending;
 mod standing;
-
-use std::cell::OnceCell;
+mod typed;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, Plan, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Capability, PersonId, Plan, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
 use crate::ToolError;
 use crate::gate::Authorised;
 
-pub use context::{Decisions, ToolCx};
+pub use context::{Decisions, Offered, Registration, ToolCx};
 pub use live_output::LiveOutput;
 pub use pending::Pending;
 pub use standing::{DEEPEST, Standing};
+pub use typed::TypedTool;
 
-/// For whom the tools are looked through, with what one of them found out for the others.
-pub struct Asked<'a> {
-    pub person: &'a PersonId,
-    pub(crate) has_repository: OnceCell<bool>,
-    pub(crate) has_spaces: OnceCell<bool>,
-    pub(crate) has_docker: OnceCell<bool>,
-    pub(crate) has_models: OnceCell<bool>,
-}
-
-impl<'a> Asked<'a> {
-    pub fn of(person: &'a PersonId) -> Self {
-        Self {
-            person,
-            has_repository: OnceCell::new(),
-            has_spaces: OnceCell::new(),
-            has_docker: OnceCell::new(),
-            has_models: OnceCell::new(),
-        }
-    }
-}
-
-/// Something an agent can ask for. One file each; the list in `builtin` is all that knows them.
-#[async_trait]
+/// Something an agent can ask for, whoever offers it. Our own tools are [`TypedTool`]s, one file
+/// each; the list in `builtin` is all that knows them.
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    /// Can it work here, now, for this person? What cannot is not offered and does not run. Asked
-    /// at each run and each call, so it must be cheap.
-    fn is_ready(&self, _asked: &Asked<'_>) -> bool {
-        true
+    /// Is something that its spec needs there for this person now? An error says what is missing,
+    /// for a model that calls the tool all the same. Asked at each run and each call, so it must be
+    /// cheap.
+    fn check_capability(&self, _capability: Capability, _person: &PersonId) -> Result<(), String> {
+        Ok(())
     }
 
-    /// What is missing where it cannot work, for a model that calls it all the same.
-    fn lacks(&self) -> String {
-        String::new()
+    /// What people read of a call, from arguments that nobody has checked yet. No I/O.
+    fn label(&self, arguments: &Value) -> CallLabel;
+
+    /// One human line for a call, verb first (`Read notes.md`).
+    fn summary(&self, arguments: &Value) -> String {
+        self.label(arguments).summary()
     }
 
-    /// One human line for a call, verb first (`Read notes.md`), from arguments that nobody has
-    /// checked yet. No I/O.
-    fn summary(&self, arguments: &Value) -> String;
+    /// Reads the arguments of a call, once for its plan and for what is done. They fit the schema,
+    /// or are those of a plan that this tool made.
+    fn read(&self, arguments: Value) -> Result<Box<dyn ReadCall + '_>, ToolError>;
+}
 
-    /// What the call would do, worked out without doing any of it. The arguments fit the schema.
-    async fn plan(&self, arguments: Value, cx: &ToolCx) -> Result<Plan, ToolError>;
+/// A call whose arguments were read.
+#[async_trait]
+pub trait ReadCall: Send + Sync {
+    /// What the call would do, worked out without doing any of it.
+    async fn plan(&self, cx: &ToolCx) -> Result<Plan, ToolError>;
 
     /// Does exactly what the plan says, or nothing: what changed since the plan is a conflict.
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError>;
+    async fn invoke(
+        self: Box<Self>,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError>;
 }

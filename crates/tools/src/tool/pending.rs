@@ -1,5 +1,5 @@
 use onyx_storage::Draft;
-use onyx_types::{DraftId, Origin, Plan, Taint};
+use onyx_types::{DraftId, HomePath, Origin, Plan, Taint};
 
 /// A session's open drafts. What they make of files is what the session's own reads see, labelled,
 /// and what its next edits build on.
@@ -19,8 +19,9 @@ impl Pending {
         Self(drafts)
     }
 
-    pub(crate) fn file(&self, name: &str) -> Option<PendingFile<'_>> {
-        let change_of = |draft: &'_ Draft| draft.plan.changes.iter().position(|c| c.target == name);
+    pub(crate) fn file(&self, path: &HomePath) -> Option<PendingFile<'_>> {
+        let change_of =
+            |draft: &'_ Draft| draft.plan.changes.iter().position(|c| c.target == *path);
         let (draft, index) =
             self.0.iter().rev().find_map(|draft| Some((draft, change_of(draft)?)))?;
         let change = &draft.plan.changes[index];

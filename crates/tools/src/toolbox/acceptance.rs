@@ -2,10 +2,13 @@
 //! own or does not. No model can ask for it, and nothing but a record changes.
 
 use onyx_storage::{Area, Draft, DraftFilter, History, Object, ObjectKey, StoreError};
-use onyx_types::{DraftId, DraftState, Plan, Target, ToolCall, ToolEffect, ToolUseId, Verdict};
+use onyx_types::{
+    DraftId, DraftState, HomePath, Plan, PlanTarget, Target, ToolCall, ToolEffect, ToolUseId,
+    Verdict,
+};
 use serde_json::json;
 
-use super::audit::{Record, Trail};
+use super::audit::{AuditTrail, Record};
 use super::{Toolbox, proposal};
 use crate::text::diff::Change;
 use crate::{ToolCx, ToolError};
@@ -33,8 +36,8 @@ impl Toolbox {
             }
             let objects = cx.files.objects(area)?;
             let Some(object) = objects.get(path, LARGEST).await? else { continue };
-            let name = format!("{}/{path}", area.path());
-            let target = Target { name, base: Some(object.hash), instruction: true };
+            let file = Target::File(HomePath::new(format!("{}/{path}", area.path())));
+            let target = PlanTarget { target: file, base: Some(object.hash), instruction: true };
             if !self.was_asked(&target, cx).await? {
                 made.push(self.ask_to_accept(path, &object, target, cx).await?);
             }
@@ -42,7 +45,7 @@ impl Toolbox {
         Ok(made)
     }
 
-    async fn was_asked(&self, target: &Target, cx: &ToolCx) -> Result<bool, StoreError> {
+    async fn was_asked(&self, target: &PlanTarget, cx: &ToolCx) -> Result<bool, StoreError> {
         for state in [DraftState::Pending, DraftState::Rejected] {
             let filter =
                 DraftFilter { state: Some(state), limit: MOST_DRAFTS, ..DraftFilter::default() };
@@ -59,7 +62,7 @@ impl Toolbox {
         &self,
         path: &ObjectKey,
         object: &Object,
-        target: Target,
+        target: PlanTarget,
         cx: &ToolCx,
     ) -> Result<DraftId, ToolError> {
         let history = cx.files.history(&cx.key.person)?;
@@ -81,7 +84,7 @@ impl Toolbox {
         };
         let draft = proposal::draft(cx, &call, plan, None, &[]);
         let (ledger, masker) = (&*self.services().ledger, &self.services().masker);
-        let trail = Trail { ledger, masker, cx, tool: ACCEPT_FILE.to_owned() };
+        let trail = AuditTrail { ledger, masker, cx, tool: ACCEPT_FILE.to_owned() };
         let record = Record {
             effect: Some(ToolEffect::Write),
             decision: Verdict::Draft,
@@ -101,12 +104,12 @@ impl Toolbox {
     pub(super) async fn accept_approved(
         &self,
         plan: &Plan,
-        trusted: &[Target],
+        trusted: &[PlanTarget],
         cx: &ToolCx,
     ) -> Result<(), ToolError> {
         let seen = if is_acceptance(plan) { &plan.targets } else { trusted };
         for target in seen {
-            let Some((area, path)) = place_of(&target.name) else { continue };
+            let Some((area, path)) = place_of(&target.target) else { continue };
             let Some(object) = cx.files.objects(&area)?.get(&path, LARGEST).await? else { continue };
             if is_acceptance(plan) && Some(object.hash) != target.base {
                 return Err(ToolError::Conflict(path.to_string()));
@@ -121,10 +124,10 @@ impl Toolbox {
         &self,
         plan: &Plan,
         cx: &ToolCx,
-    ) -> Result<Vec<Target>, ToolError> {
+    ) -> Result<Vec<PlanTarget>, ToolError> {
         let mut trusted = Vec::new();
         for target in plan.targets.iter().filter(|target| target.instruction) {
-            let Some((area, path)) = place_of(&target.name) else { continue };
+            let Some((area, path)) = place_of(&target.target) else { continue };
             let held = cx.files.objects(&area)?.get(&path, LARGEST).await?;
             let is_trusted = match &held {
                 Some(object) => !cx.files.history_of(&area)?.origin(&path, object).await?.taints(),
@@ -139,12 +142,13 @@ impl Toolbox {
 }
 
 pub(super) fn is_acceptance(plan: &Plan) -> bool {
-    plan.tool == ACCEPT_FILE
+    plan.tool == *ACCEPT_FILE
 }
 
 /// The area that has a history of its own, and the path in it.
-fn place_of(name: &str) -> Option<(Area, ObjectKey)> {
-    let (kind, rest) = name.split_once('/')?;
+fn place_of(target: &Target) -> Option<(Area, ObjectKey)> {
+    let file = target.file()?;
+    let (kind, rest) = file.as_str().split_once('/')?;
     let (id, path) = rest.split_once('/')?;
     let area = match kind {
         "people" => Area::Person(id.parse().ok()?),

@@ -3,14 +3,16 @@
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftDecision, DraftMove, StoreError};
 use onyx_types::{
-    DraftState, ErrorCode, Fault, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, Verdict,
-    Visibility,
+    Author, DraftState, ErrorCode, Fault, HomePath, Origin, PersonId, Plan, PlanTarget, Target,
+    ToolEffect, ToolOutcome, Verdict, Visibility,
 };
+use serde_json::Value;
 
 use super::attempt::within;
 use super::acceptance::is_acceptance;
+use super::tool_set::{Entry, Readiness};
 use super::{Toolbox, proposal};
-use crate::files::{Place, current_hash};
+use crate::files::{AgentFiles, current_hash};
 use crate::gate::{self, Policy};
 use crate::text::one_line;
 use crate::{ToolCx, ToolError};
@@ -67,16 +69,15 @@ impl Toolbox {
     ) -> Result<Draft, NotApproved> {
         let cx = &ToolCx { live: cx.live.masked_by(&self.services().masker), ..cx.clone() };
         may_be_decided(&draft, cx)?;
-        let is_absent = || self.visibility(&draft.plan.tool, policy, &cx.key.person) == Visibility::Absent;
         // Accepting a file is the person's own act, whatever tools the agent has.
-        if !is_acceptance(&draft.plan) && is_absent() {
+        if !is_acceptance(&draft.plan) && !self.is_there(&draft.plan.tool, policy, cx) {
             let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
             return Err(not_approved(ErrorCode::ToolDenied, message, draft));
         }
         if let Some(staleness) = self.staleness(&draft, approval, cx).await {
             return Err(self.stale(draft, staleness, cx).await?);
         }
-        let by = Actor::Person(&approval.person);
+        let by = &Author::Person(approval.person.clone());
         let begin = DraftMove {
             from: draft.state,
             hash: draft.hash,
@@ -137,7 +138,7 @@ impl Toolbox {
                 origin: Origin::Person,
             },
         };
-        self.settle(draft, ending, Actor::System, cx).await
+        self.settle(draft, ending, &Author::System, cx).await
     }
 
     /// Its time is up.
@@ -148,7 +149,7 @@ impl Toolbox {
             to: DraftState::Expired,
             change: DraftChange::default(),
         };
-        let audit = self.audit(&draft, Actor::System, Verdict::Deny, "expired", cx);
+        let audit = self.audit(&draft, &Author::System, Verdict::Deny, "expired", cx);
         self.services().drafts.move_draft(&draft.key.person, draft.id, step, audit).await
     }
 
@@ -170,7 +171,7 @@ impl Toolbox {
                 ..DraftChange::default()
             },
         };
-        let audit = self.audit(&draft, Actor::Person(by), Verdict::Deny, "rejected", cx);
+        let audit = self.audit(&draft, &Author::Person(by.clone()), Verdict::Deny, "rejected", cx);
         let drafts = &self.services().drafts;
         match drafts.move_draft(&draft.key.person, draft.id, step, audit).await {
             Ok(rejected) => Ok(rejected),
@@ -184,6 +185,18 @@ impl Toolbox {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Does the agent still have the tool, and can it work for the person?
+    fn is_there(&self, tool: &str, policy: &Policy, cx: &ToolCx) -> bool {
+        let tools = self.tools();
+        let policy = policy.for_tools(&tools.known());
+        let is_its_own = tools.visibility(tool, &policy, &cx.agent) == Visibility::Offered;
+        let is_ready = |entry: &Entry| match tools.readiness(entry, &cx.key.person) {
+            Readiness::Ready => true,
+            Readiness::Lacks(_) => false,
+        };
+        is_its_own && tools.entry(tool).is_some_and(|entry| is_ready(entry))
     }
 
     async fn staleness(
@@ -215,24 +228,19 @@ impl Toolbox {
     /// run, only its tool can look at again.
     async fn planned_otherwise(&self, draft: &Draft, cx: &ToolCx) -> Option<Staleness> {
         let builds_on_more =
-            |target: &&Target| target.base.is_some() && Place::holding(cx, &target.name).is_err();
-        let target = draft.plan.targets.iter().find(builds_on_more)?;
-        let why = format!("what `{}` builds on has changed", target.name);
+            |own: &&PlanTarget| own.base.is_some() && held_file(&own.target, cx).is_none();
+        let own = draft.plan.targets.iter().find(builds_on_more)?;
+        let why = format!("what `{}` builds on has changed", own.target);
         let staleness = self.refreshed(draft, why, cx).await;
-        let is_same = |plan: &Plan| plan.targets == draft.plan.targets;
+        let is_same = |plan: &Plan| draft.plan.has_targets(&plan.targets);
         if staleness.fresh.as_ref().is_some_and(is_same) { None } else { Some(staleness) }
     }
 
     /// The call planned again on what is there now; combined drafts are set on it as they are.
     async fn refreshed(&self, draft: &Draft, why: String, cx: &ToolCx) -> Staleness {
-        let planned = match (&draft.input, self.entry(&draft.plan.tool)) {
-            (Some(input), Some(entry)) => {
-                let limit = entry.tool.spec().timeout;
-                match entry.checker.check(input) {
-                    Ok(arguments) => within(limit, cx, entry.tool.plan(arguments, cx)).await,
-                    Err(error) => Err(error),
-                }
-            }
+        let tools = self.tools();
+        let planned = match (&draft.input, tools.entry(&draft.plan.tool)) {
+            (Some(input), Some(entry)) => planned_anew(entry, input, cx).await,
             (None, _) => proposal::rebase(&draft.plan, cx).await,
             (Some(_), None) => Err(ToolError::NotFound(format!("tool {}", draft.plan.tool))),
         };
@@ -258,7 +266,8 @@ impl Toolbox {
             to: DraftState::Stale,
             change: DraftChange { plan, ..DraftChange::default() },
         };
-        let audit = self.audit(&draft, Actor::System, Verdict::Deny, &format!("stale: {why}"), cx);
+        let audit =
+            self.audit(&draft, &Author::System, Verdict::Deny, &format!("stale: {why}"), cx);
         let drafts = &self.services().drafts;
         let moved = drafts.move_draft(&draft.key.person, draft.id, step, audit).await;
         let now = match moved {
@@ -292,12 +301,16 @@ impl Toolbox {
     }
 
     async fn invoke_approved(&self, draft: &Draft, cx: &ToolCx) -> Ending {
-        let (Some(plan), Some(entry)) = (gate::approved(draft), self.entry(&draft.plan.tool))
+        let tools = self.tools();
+        let (Some(plan), Some(entry)) = (gate::approved(draft), tools.entry(&draft.plan.tool))
         else {
             return Ending::failed("it is not what was approved, or its tool is gone".to_owned());
         };
         let limit = entry.tool.spec().timeout;
-        let invoked = within(limit, cx, entry.tool.invoke(plan, cx)).await;
+        let invoked = match entry.tool.read(draft.plan.arguments.clone()) {
+            Ok(read) => within(limit, cx, read.invoke(plan, cx)).await,
+            Err(error) => Err(error),
+        };
         cx.live.finish();
         match invoked {
             Ok(outcome) => {
@@ -328,7 +341,7 @@ impl Toolbox {
         &self,
         draft: Draft,
         ending: Ending,
-        by: Actor<'_>,
+        by: &Author,
         cx: &ToolCx,
     ) -> Result<Draft, StoreError> {
         let Ending { state, output, origin } = ending;
@@ -355,7 +368,7 @@ impl Toolbox {
         }
         let mut traces = Traces::Whole;
         for change in &plan.changes {
-            let base = plan.target(&change.target).and_then(|target| target.base);
+            let base = plan.base_of(&change.target);
             match current_hash(cx, &change.target).await {
                 Ok(hash) if hash == change.after_hash() => {}
                 Ok(hash) if hash == base => traces = Traces::Unfinished,
@@ -368,37 +381,27 @@ impl Toolbox {
     fn audit(
         &self,
         draft: &Draft,
-        by: Actor<'_>,
+        by: &Author,
         decision: Verdict,
         result: &str,
         cx: &ToolCx,
     ) -> AuditEntry {
         let masker = &self.services().masker;
-        let (actor_kind, actor) = match by {
-            Actor::Person(person) => ("person", person.to_string()),
-            Actor::System => ("system", "onyx".to_owned()),
-        };
         AuditEntry {
             ts: cx.clock.wall(),
             person: draft.key.person.clone(),
-            actor_kind: actor_kind.to_owned(),
-            actor,
+            actor_kind: by.kind().to_owned(),
+            actor: by.name().to_owned(),
             agent: Some(draft.agent.clone()),
             session: Some(draft.key.session),
             run: Some(draft.run),
-            tool: Some(draft.plan.tool.clone()),
+            tool: Some(draft.plan.tool.to_string()),
             effect: Some(draft.plan.strictest()),
             decision: Some(decision),
             diff_summary: masker.mask(&draft.plan.summary).into_owned(),
             result: format!("draft {}: {}", draft.id, masker.mask(result)),
         }
     }
-}
-
-#[derive(Clone, Copy)]
-enum Actor<'a> {
-    Person(&'a PersonId),
-    System,
 }
 
 /// What the disk tells of a draft that was being applied.
@@ -418,17 +421,28 @@ impl Ending {
 /// A target that no longer holds what the plan builds on. What is no file of the person's, and what
 /// builds on nothing, cannot have changed.
 async fn changed_target(plan: &Plan, cx: &ToolCx) -> Result<Option<String>, ToolError> {
-    for target in &plan.targets {
-        let changes = plan.changes.iter().any(|change| change.target == target.name);
-        let is_file = Place::holding(cx, &target.name).is_ok();
-        if !is_file || (target.base.is_none() && !changes) {
+    for own in &plan.targets {
+        let Some(file) = held_file(&own.target, cx) else { continue };
+        let changes = plan.changes.iter().any(|change| change.target == file);
+        if own.base.is_none() && !changes {
             continue;
         }
-        if current_hash(cx, &target.name).await? != target.base {
-            return Ok(Some(target.name.clone()));
+        if current_hash(cx, &file).await? != own.base {
+            return Ok(Some(file.to_string()));
         }
     }
     Ok(None)
+}
+
+/// The file that a target is, where it is one that tools can have changed.
+fn held_file(target: &Target, cx: &ToolCx) -> Option<HomePath> {
+    target.file().filter(|file| AgentFiles::holding(cx, file).is_ok())
+}
+
+/// The same call planned on what is there now.
+async fn planned_anew(entry: &Entry, input: &Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    let read = entry.tool.read(entry.checker.check(input)?)?;
+    within(entry.tool.spec().timeout, cx, read.plan(cx)).await
 }
 
 fn may_be_decided(draft: &Draft, cx: &ToolCx) -> Result<(), NotApproved> {

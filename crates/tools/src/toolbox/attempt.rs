@@ -1,18 +1,20 @@
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::StoreError;
 use onyx_types::{
-    Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict, Visibility,
+    Attendance, CallReport, CallState, LineCounts, Plan, Preview, Rehearsal, ToolCall, ToolEffect,
+    ToolOutcome, Verdict, Visibility,
 };
 
-use super::audit::{Record, Trail};
-use super::{Entry, Execution, Toolbox, proposal};
+use super::audit::{AuditTrail, Record};
+use super::tool_set::{Entry, Readiness};
+use super::{Execution, ToolSet, Toolbox, proposal};
+use crate::ToolError;
 use crate::files::origin_of_targets;
-use crate::gate::{self, Authorised, Passage, Policy};
+use crate::gate::{self, Authorised, GateDecision, Policy};
 use crate::text::one_line;
-use crate::{ToolCx, ToolError};
+use crate::tool::{Offered, ReadCall, ToolCx};
 
 /// How long a call that is cancelled may take to end by itself, so that its outcome is known.
 const GRACE: Duration = Duration::from_millis(500);
@@ -20,22 +22,38 @@ const GRACE: Duration = Duration::from_millis(500);
 /// One call on its way: found, checked, planned, decided, audited, done.
 pub(crate) struct Attempt<'a> {
     pub(crate) toolbox: &'a Toolbox,
+    /// The tools as they were when the call began.
+    pub(crate) tools: &'a ToolSet,
     pub(crate) policy: &'a Policy,
     pub(crate) attendance: Attendance,
     pub(crate) execution: Execution,
     pub(crate) cx: &'a ToolCx,
 }
 
-impl Attempt<'_> {
+/// Why a call finds no tool.
+enum Absence {
+    /// The agent does not have it, or its model was not shown it.
+    NotItsOwn,
+    /// It cannot work now: what is missing, if that can be said.
+    Lacks(String),
+    /// It was removed after the model was shown it.
+    Gone,
+    /// Another tool has its name by now.
+    Changed,
+}
+
+impl<'a> Attempt<'a> {
     pub(crate) async fn make(&self, call: &ToolCall) -> Result<ToolOutcome, ToolError> {
         let trail = self.trail(&call.name);
-        let entry = self.toolbox.entry(&call.name).filter(|_| self.is_offered(&call.name));
-        let Some(entry) = entry else { return self.absent(&trail).await };
-        let arguments = entry.checker.check(&call.input)?;
+        let entry = match self.find(&call.name) {
+            Ok(entry) => entry,
+            Err(why) => return self.absent(&trail, why).await,
+        };
+        let read = entry.tool.read(entry.checker.check(&call.input)?)?;
         if self.cx.cancel.is_cancelled() {
             return Err(ToolError::NotBegun);
         }
-        let planning = entry.tool.plan(arguments, self.cx);
+        let planning = read.plan(self.cx);
         let plan = match within(entry.tool.spec().timeout, self.cx, planning).await {
             Ok(plan) => plan,
             Err(error) => return Err(self.not_planned(call, &trail, error).await?),
@@ -44,40 +62,64 @@ impl Attempt<'_> {
         let passage = match gate::pass(self.policy, self.attendance, taint, granted, plan) {
             // What nobody has approved must not reach the disk by way of a call that needs nobody:
             // it joins what waits.
-            Passage::Allowed(plan) if self.builds_on_drafts(plan.get()) => {
-                Passage::NeedsPerson(Verdict::Draft, plan.into_inner())
+            GateDecision::Allowed(plan) if self.builds_on_drafts(plan.get()) => {
+                GateDecision::NeedsPerson(Verdict::Draft, plan.into_inner())
             }
             passage => passage,
         };
         match passage {
-            Passage::Denied(plan) => self.denied(&trail, &plan).await,
+            GateDecision::Denied(plan) => self.denied(&trail, &plan).await,
             passage if self.execution == Execution::DryRun => self.rehearse(&trail, passage).await,
-            Passage::NeedsPerson(verdict, plan) => {
+            GateDecision::NeedsPerson(verdict, plan) => {
                 self.ask_person(call, &trail, verdict, plan).await
             }
-            Passage::Allowed(plan) => {
-                let outcome = self.perform(entry, &trail, plan).await?;
+            GateDecision::Allowed(plan) => {
+                let report = report(plan.get(), CallState::Done);
+                let mut outcome = self.perform(entry, read, &trail, plan).await?;
+                let state = outcome.report.state;
+                outcome.report = CallReport { state, ..report };
                 self.propose_rest(call, &trail, outcome).await
             }
         }
     }
 
-    /// Of the agent's tools, only those that its model was shown with this very request, and that
-    /// can work for this person now.
-    fn is_offered(&self, name: &str) -> bool {
-        self.cx.offered == Visibility::Offered
-            && self.toolbox.visibility(name, self.policy, &self.cx.key.person)
-                == Visibility::Offered
+    /// Of the agent's tools, only those that its model was shown with this very request, that are
+    /// still what it was shown, and that can work for this person now.
+    fn find(&self, name: &str) -> Result<&'a Entry, Absence> {
+        let offered = match self.cx.offered {
+            Offered::No => return Err(Absence::NotItsOwn),
+            Offered::Now => None,
+            Offered::As(registration) => Some(registration),
+        };
+        let Some(entry) = self.tools.entry(name) else {
+            return Err(if offered.is_some() { Absence::Gone } else { Absence::NotItsOwn });
+        };
+        if self.tools.visibility(name, self.policy, &self.cx.agent) == Visibility::Absent {
+            return Err(Absence::NotItsOwn);
+        }
+        if offered.is_some_and(|registration| registration != entry.registration) {
+            return Err(Absence::Changed);
+        }
+        match self.tools.readiness(entry, &self.cx.key.person) {
+            Readiness::Ready => Ok(&**entry),
+            Readiness::Lacks(why) => Err(Absence::Lacks(why)),
+        }
+    }
+
+    /// Could the agent have called this tool, too?
+    fn has(&self, name: &str) -> bool {
+        let own = ToolCx { offered: Offered::Now, ..self.cx.clone() };
+        self.cx.offered != Offered::No && Attempt { cx: &own, ..*self }.find(name).is_ok()
     }
 
     /// What the call took back, since nobody approved it, waits for a person.
     async fn propose_rest(
         &self,
         call: &ToolCall,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         mut outcome: ToolOutcome,
     ) -> Result<ToolOutcome, ToolError> {
-        let Some(plan) = outcome.proposes.take().filter(|plan| self.is_offered(&plan.tool)) else {
+        let Some(plan) = outcome.proposes.take().filter(|plan| self.has(&plan.tool)) else {
             return Ok(outcome);
         };
         match self.ask_person(call, trail, Verdict::Draft, *plan).await {
@@ -94,34 +136,51 @@ impl Attempt<'_> {
         plan.strictest() > ToolEffect::Read && !self.cx.pending.touched_by(plan).is_empty()
     }
 
-    fn trail(&self, tool: &str) -> Trail<'_> {
+    fn trail(&self, tool: &str) -> AuditTrail<'_> {
         let services = self.toolbox.services();
         let (ledger, masker) = (&*services.ledger, &services.masker);
-        Trail { ledger, masker, cx: self.cx, tool: one_line(tool) }
+        AuditTrail { ledger, masker, cx: self.cx, tool: one_line(tool) }
     }
 
-    async fn absent(&self, trail: &Trail<'_>) -> Result<ToolOutcome, ToolError> {
-        let result = "the agent has no such tool".to_owned();
-        trail.write(Record { effect: None, decision: Verdict::Deny, summary: "", result }).await?;
-        let offered = match self.cx.offered {
-            Visibility::Offered => self.toolbox.ready_offers(self.policy, &self.cx.key.person),
-            Visibility::Absent => Arc::default(),
+    async fn absent(&self, trail: &AuditTrail<'_>, why: Absence) -> Result<ToolOutcome, ToolError> {
+        let result = match &why {
+            Absence::NotItsOwn | Absence::Lacks(_) => "the agent has no such tool",
+            Absence::Gone => "the tool was removed after it was offered",
+            Absence::Changed => "the tool is another than the one that was offered",
         };
-        let offered = offered.offers().iter().map(|offer| offer.name.as_str());
-        let names = offered.collect::<Vec<_>>().join(", ");
-        let names = if names.is_empty() { "none".to_owned() } else { names };
-        let is_its_own = self.policy.visibility(&trail.tool) == Visibility::Offered;
-        let entry = self.toolbox.entry(&trail.tool).filter(|_| is_its_own);
-        let why = entry.map(|entry| entry.tool.lacks()).filter(|why| !why.is_empty());
-        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-        Ok(ToolOutcome::error(format!("there is no tool {:?}{why}; yours: {names}", trail.tool)))
+        let result = result.to_owned();
+        trail.write(Record { effect: None, decision: Verdict::Deny, summary: "", result }).await?;
+        let name = &trail.tool;
+        let said = match why {
+            Absence::NotItsOwn => format!("there is no tool {name:?}"),
+            Absence::Lacks(why) if why.is_empty() => format!("there is no tool {name:?}"),
+            Absence::Lacks(why) => format!("there is no tool {name:?} ({why})"),
+            Absence::Gone => format!("the tool {name:?} is gone since it was offered to you"),
+            Absence::Changed => {
+                format!(
+                    "the tool {name:?} has changed since it was offered to you; look at it anew"
+                )
+            }
+        };
+        Ok(ToolOutcome::error(format!("{said}; yours: {}", self.names())).refused())
+    }
+
+    /// The agent's tools now, for a model that called another one.
+    fn names(&self) -> String {
+        if self.cx.offered == Offered::No {
+            return "none".to_owned();
+        }
+        let (agent, person) = (&self.cx.agent, &self.cx.key.person);
+        let offered = self.tools.ready_offers(self.policy, agent, person);
+        let names: Vec<&str> = offered.offers().iter().map(|offer| offer.name.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
     /// A refusal is a decision and is audited; other errors of planning decided nothing.
     async fn not_planned(
         &self,
         call: &ToolCall,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         error: ToolError,
     ) -> Result<ToolError, ToolError> {
         if let ToolError::Refused(_) = &error {
@@ -132,26 +191,31 @@ impl Attempt<'_> {
         Ok(error)
     }
 
-    async fn denied(&self, trail: &Trail<'_>, plan: &Plan) -> Result<ToolOutcome, ToolError> {
+    async fn denied(&self, trail: &AuditTrail<'_>, plan: &Plan) -> Result<ToolOutcome, ToolError> {
         self.decided(trail, plan, Verdict::Deny, "nothing was done").await?;
         let effect = plan.strictest().as_str();
         Ok(ToolOutcome::error(format!(
             "denied: this agent may not {effect}; nothing was done. Tell the person what you would do"
-        )))
+        ))
+        .refused())
     }
 
     async fn rehearse(
         &self,
-        trail: &Trail<'_>,
-        passage: Passage,
+        trail: &AuditTrail<'_>,
+        passage: GateDecision,
     ) -> Result<ToolOutcome, ToolError> {
         let (verdict, plan) = match passage {
-            Passage::Allowed(plan) => (Verdict::Allow, plan.into_inner()),
-            Passage::NeedsPerson(verdict, plan) => (verdict, plan),
-            Passage::Denied(plan) => (Verdict::Deny, plan),
+            GateDecision::Allowed(plan) => (Verdict::Allow, plan.into_inner()),
+            GateDecision::NeedsPerson(verdict, plan) => (verdict, plan),
+            GateDecision::Denied(plan) => (Verdict::Deny, plan),
         };
         self.decided(trail, &plan, verdict, "dry run, nothing was done").await?;
         let origin = origin_of_targets(self.cx, &plan.targets).await?;
+        let summary = plan.summary.clone();
+        let rehearsal = Rehearsal { summary, verdict, preview: plan.preview.clone() };
+        let report = report(&plan, CallState::Rehearsed);
+        let report = CallReport { rehearsal: Some(rehearsal), ..report };
         let (effect, verdict) = (plan.strictest().as_str(), verdict.as_str());
         let preview = match &plan.preview {
             Preview::None => String::new(),
@@ -160,19 +224,21 @@ impl Attempt<'_> {
         };
         let (summary, head) = (&plan.summary, "dry run, nothing was done");
         let output = format!("{head}: {summary} ({effect}: {verdict}){preview}");
-        Ok(ToolOutcome::ok(output, format!("Dry run: {summary}")).from_origin(origin))
+        let told = format!("Dry run: {summary}");
+        Ok(ToolOutcome { report, ..ToolOutcome::ok(output, told) }.from_origin(origin))
     }
 
     async fn ask_person(
         &self,
         call: &ToolCall,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         verdict: Verdict,
         plan: Plan,
     ) -> Result<ToolOutcome, ToolError> {
         let services = self.toolbox.services();
+        let report = report(&plan, CallState::Waiting);
         match proposal::propose(services, self.cx, trail, call, verdict, plan).await {
-            Ok(outcome) => Ok(outcome),
+            Ok(outcome) => Ok(ToolOutcome { report, ..outcome }),
             Err(error) => Err(self.not_planned(call, trail, error).await?),
         }
     }
@@ -180,7 +246,8 @@ impl Attempt<'_> {
     async fn perform(
         &self,
         entry: &Entry,
-        trail: &Trail<'_>,
+        read: Box<dyn ReadCall + '_>,
+        trail: &AuditTrail<'_>,
         plan: Authorised<Plan>,
     ) -> Result<ToolOutcome, ToolError> {
         let (effect, summary) = (plan.get().strictest(), plan.get().summary.clone());
@@ -197,7 +264,7 @@ impl Attempt<'_> {
             }
         };
         let limit = entry.tool.spec().timeout;
-        let result = within(limit, self.cx, entry.tool.invoke(plan, self.cx)).await;
+        let result = within(limit, self.cx, read.invoke(plan, self.cx)).await;
         let said = match &result {
             Ok(outcome) if outcome.is_error => format!("failed: {}", one_line(&outcome.output)),
             Ok(_) => "ok".to_owned(),
@@ -219,7 +286,7 @@ impl Attempt<'_> {
 
     async fn decided(
         &self,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         plan: &Plan,
         decision: Verdict,
         result: &str,
@@ -228,6 +295,12 @@ impl Attempt<'_> {
         trail.write(Record { effect, decision, summary: &plan.summary, result }).await?;
         Ok(())
     }
+}
+
+/// What a plan says of a call, for people.
+fn report(plan: &Plan, state: CallState) -> CallReport {
+    let (effect, lines) = (Some(plan.strictest()), LineCounts::of(&plan.preview));
+    CallReport { state, effect, lines, rehearsal: None }
 }
 
 /// The outcome of something that may have happened: always told, also when the log of it failed.

@@ -8,7 +8,7 @@ use crate::{Masker, ToolCx};
 /// What only reads gets one row, after it. Anything else gets a row that says it was allowed and
 /// started before it happens, and another with the result: a crash in between leaves the first,
 /// which then says truly that the outcome is unknown.
-pub(crate) struct Trail<'a> {
+pub(crate) struct AuditTrail<'a> {
     pub(crate) ledger: &'a dyn Ledger,
     pub(crate) masker: &'a Masker,
     pub(crate) cx: &'a ToolCx,
@@ -23,7 +23,7 @@ pub(crate) struct Record<'a> {
     pub(crate) result: String,
 }
 
-impl Trail<'_> {
+impl AuditTrail<'_> {
     /// The row's number in the chain.
     pub(crate) async fn write(&self, record: Record<'_>) -> Result<u64, StoreError> {
         self.ledger.append_audit(self.entry(&record)).await.map(|row| row.seq)
@@ -33,8 +33,8 @@ impl Trail<'_> {
         AuditEntry {
             ts: self.cx.clock.wall(),
             person: self.cx.key.person.clone(),
-            actor_kind: "agent".to_owned(),
-            actor: self.cx.agent.to_string(),
+            actor_kind: self.cx.author().kind().to_owned(),
+            actor: self.cx.author().name().to_owned(),
             agent: Some(self.cx.agent.clone()),
             session: Some(self.cx.key.session),
             run: Some(self.cx.run),

@@ -1,6 +1,9 @@
 //! Every tool there is, and the one way to call one: found, checked, planned, decided, audited,
 //! done, masked, bounded. What needs a person becomes a draft here, and approvals are applied here.
 //!
+//! Tools come and go while calls are made. Whoever asks sees a [`ToolSet`], the tools of one moment;
+//! a call holds one from its beginning to its end.
+//!
 //! The agent crate comes in through [`Toolbox`]. No tool is named here, and nothing here decides
 //! what is allowed: that is the gate's.
 
@@ -11,39 +14,33 @@ mod audit;
 mod offering;
 mod output;
 mod proposal;
+mod tool_set;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_storage::{Drafts, Ledger, Objects, StoreError};
 use onyx_types::{
-    Attendance, ErrorCode, Fault, PersonId, ToolCall, ToolOutcome, ToolSpec, Visibility,
+    AgentId, Attendance, CallLabel, Fault, PersonId, Preview, ToolCall, ToolOutcome, Verb,
 };
 
+use crate::ToolError;
 use crate::gate::Policy;
 use crate::mask::Masker;
-use crate::schema::Checker;
 use crate::text::one_line;
-use crate::tool::{Asked, Pending, Tool, ToolCx};
+use crate::tool::{Pending, Registration, Tool, ToolCx};
 
 use attempt::Attempt;
-use offering::Offerings;
-use output::{Keep, bound};
+use output::{ArtifactStore, bound};
 
 pub use approval::{Approval, NotApproved};
 pub use offering::{Offering, ToolTraits};
+pub use tool_set::ToolSet;
 
-/// Every tool there is, and the one way to call one.
+/// Every tool there is now, and the one way to call one.
 pub struct Toolbox {
-    entries: Vec<Entry>,
-    offerings: Offerings,
+    tools: RwLock<Arc<ToolSet>>,
     services: Services,
-}
-
-pub(crate) struct Entry {
-    pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) checker: Checker,
 }
 
 /// What the toolbox itself needs to do its work.
@@ -63,54 +60,46 @@ pub enum Execution {
 }
 
 impl Toolbox {
-    /// Fails when a schema does not compile or two tools share a name.
+    /// Fails as [`Toolbox::register`] does.
     pub fn new(tools: Vec<Arc<dyn Tool>>, services: Services) -> Result<Self, Fault> {
-        let mut names = BTreeSet::new();
-        let mut entries = Vec::with_capacity(tools.len());
-        for tool in tools {
-            let name = tool.spec().name.clone();
-            if !names.insert(name.clone()) {
-                let message = format!("two tools are called {name}");
-                return Err(Fault::new(ErrorCode::Internal, message));
-            }
-            let checker = Checker::new(tool.spec())?;
-            entries.push(Entry { tool, checker });
-        }
-        Ok(Self { entries, offerings: Offerings::default(), services })
+        let (tools, _) = ToolSet::default().with(tools)?;
+        Ok(Self { tools: RwLock::new(Arc::new(tools)), services })
     }
 
-    pub fn specs(&self) -> Vec<&ToolSpec> {
-        self.entries.iter().map(|entry| entry.tool.spec()).collect()
+    /// Adds tools, all of them or none. Fails when a schema does not compile or a name is taken.
+    /// Runs that are at work see them from their next step on.
+    pub fn register(&self, tools: Vec<Arc<dyn Tool>>) -> Result<Vec<Registration>, Fault> {
+        let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let (set, registrations) = current.with(tools)?;
+        *current = Arc::new(set);
+        Ok(registrations)
     }
 
-    pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
-        self.entry(name).map(|entry| entry.tool.spec())
+    /// Takes tools away again: only who registered them can. Calls that have begun end as they
+    /// would have; whoever calls one later is told that it is gone.
+    pub fn remove(&self, registrations: &[Registration]) {
+        let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(current.without(registrations));
     }
 
-    /// What the agent is offered, always in the same order so that prompt caches hit.
-    pub fn offers(&self, policy: &Policy) -> Vec<&ToolSpec> {
-        self.specs().into_iter().filter(|spec| is_offered(policy, &spec.name)).collect()
+    /// The tools as they are now.
+    pub fn tools(&self) -> Arc<ToolSet> {
+        Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Of these, what can work for this person now.
-    pub fn ready_offers(&self, policy: &Policy, person: &PersonId) -> Arc<Offering> {
-        let asked = Asked::of(person);
-        let offered =
-            |tool: &dyn Tool| is_offered(policy, &tool.spec().name) && tool.is_ready(&asked);
-        let ready: Vec<bool> = self.entries.iter().map(|entry| offered(&*entry.tool)).collect();
-        self.offerings.of(ready, |ready| {
-            let entries = self.entries.iter().zip(ready).filter(|(_, ready)| **ready);
-            entries.map(|(entry, _)| ToolTraits::of(entry.tool.spec())).collect()
-        })
+    /// Another number than before means that tools have come or gone.
+    pub fn version(&self) -> u64 {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).version()
     }
 
-    /// Is this tool there for the agent and this person now? What is not offered does not run.
-    pub(crate) fn visibility(&self, name: &str, policy: &Policy, person: &PersonId) -> Visibility {
-        let is_ready = |entry: &Entry| entry.tool.is_ready(&Asked::of(person));
-        match policy.visibility(name) {
-            Visibility::Offered if self.entry(name).is_some_and(is_ready) => Visibility::Offered,
-            Visibility::Offered | Visibility::Absent => Visibility::Absent,
-        }
+    /// What the agent is offered now.
+    pub fn ready_offers(
+        &self,
+        policy: &Policy,
+        agent: &AgentId,
+        person: &PersonId,
+    ) -> Arc<Offering> {
+        self.tools().ready_offers(policy, agent, person)
     }
 
     /// Text without the secrets that are known here.
@@ -120,11 +109,23 @@ impl Toolbox {
 
     /// One human line for a call, verb first, secrets masked. No I/O.
     pub fn summary(&self, call: &ToolCall) -> String {
-        let line = match self.entry(&call.name) {
-            Some(entry) => entry.tool.summary(&call.input),
-            None => format!("Call {}", call.name),
+        self.label(call).summary()
+    }
+
+    /// What people read of a call, secrets masked. No I/O.
+    pub fn label(&self, call: &ToolCall) -> CallLabel {
+        let mut label = match self.tools().entry(&call.name) {
+            Some(entry) => entry.tool.label(&call.input),
+            None => Verb::new("call", "calling", "called").of(call.name.as_str()),
         };
-        self.for_people(&line)
+        label.subject = self.for_people(&label.subject);
+        if let Some(target) = &mut label.target {
+            target.name = self.for_people(&target.name);
+        }
+        if let Some(change) = &mut label.change {
+            change.unified = self.mask(&change.unified).into_owned();
+        }
+        label
     }
 
     /// The one way in. Never fails: what went wrong is an outcome that the model can read.
@@ -138,15 +139,19 @@ impl Toolbox {
     ) -> ToolOutcome {
         let began = cx.clock.now().mono;
         let cx = &ToolCx { live: cx.live.masked_by(&self.services.masker), ..cx.clone() };
+        let tools = self.tools();
+        let policy = &policy.for_tools(&tools.known());
         let made = match self.seeing_drafts(cx).await {
             Ok(cx) => {
-                let attempt = Attempt { toolbox: self, policy, attendance, execution, cx: &cx };
+                let (toolbox, tools) = (self, &*tools);
+                let attempt = Attempt { toolbox, tools, policy, attendance, execution, cx: &cx };
                 attempt.make(call).await
             }
             Err(error) => Err(error.into()),
         };
         let outcome = match made {
             Ok(outcome) => outcome,
+            Err(error @ ToolError::Refused(_)) => ToolOutcome::error(error.to_string()).refused(),
             Err(error) => ToolOutcome::error(error.to_string()).from_origin(error.origin()),
         };
         cx.live.finish();
@@ -157,9 +162,9 @@ impl Toolbox {
 
     /// As it leaves the toolbox. Masked before it is shortened, else a cut could leave half a secret
     /// standing.
-    pub(crate) async fn finished(&self, outcome: ToolOutcome, cx: &ToolCx) -> ToolOutcome {
+    async fn finished(&self, outcome: ToolOutcome, cx: &ToolCx) -> ToolOutcome {
         let outcome = self.masked(outcome);
-        bound(outcome, &Keep { artifacts: &*self.services.artifacts, cx }).await
+        bound(outcome, &ArtifactStore { artifacts: &*self.services.artifacts, cx }).await
     }
 
     /// The session's own drafts are part of what its calls see.
@@ -171,28 +176,26 @@ impl Toolbox {
         Ok(Cow::Owned(ToolCx { pending: Arc::new(Pending::new(open)), ..cx.clone() }))
     }
 
-    pub(crate) fn services(&self) -> &Services {
+    fn services(&self) -> &Services {
         &self.services
-    }
-
-    pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.tool.spec().name == name)
     }
 
     fn masked(&self, mut outcome: ToolOutcome) -> ToolOutcome {
         outcome.output = self.services.masker.mask(&outcome.output).into_owned();
         outcome.summary = self.for_people(&outcome.summary);
+        if let Some(rehearsal) = &mut outcome.report.rehearsal {
+            rehearsal.summary = self.for_people(&rehearsal.summary);
+            match &mut rehearsal.preview {
+                Preview::None => {}
+                Preview::Text { text } | Preview::Diff { unified: text, .. } => {
+                    *text = self.services.masker.mask(text).into_owned();
+                }
+            }
+        }
         outcome
     }
 
     fn for_people(&self, line: &str) -> String {
         one_line(&self.services.masker.mask(line))
-    }
-}
-
-pub(crate) fn is_offered(policy: &Policy, name: &str) -> bool {
-    match policy.visibility(name) {
-        Visibility::Offered => true,
-        Visibility::Absent => false,
     }
 }

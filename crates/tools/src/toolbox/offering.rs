@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_types::{ToolEffect, ToolOffer, ToolSpec, estimate_tokens};
 
+use crate::tool::Registration;
+
 /// Sets of tools in use at once: one for each policy, and few more when tools come and go.
 const MOST_KEPT: usize = 32;
 
@@ -17,15 +19,18 @@ pub struct ToolTraits {
     pub parallel: bool,
     /// May be called with equal arguments any number of times.
     pub repeats: bool,
+    /// Which tool it is, should its name be given to another.
+    pub registration: Registration,
 }
 
 impl ToolTraits {
-    pub(crate) fn of(spec: &ToolSpec) -> Self {
+    pub(super) fn of(spec: &ToolSpec, registration: Registration) -> Self {
         Self {
             offer: spec.offer(),
             weight: spec.input_schema.tokens() + estimate_tokens(&spec.description),
             parallel: spec.usual_effect == ToolEffect::Read,
             repeats: spec.repeats,
+            registration,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What of an output reaches a model, a person, a log.
 
 use onyx_storage::{Expect, ObjectKey, Objects, StoreError};
-use onyx_types::{Artifact, Hash, ToolOutcome};
+use onyx_types::{Artifact, Hash, NotYetAt, ToolOutcome, not_yet};
 
 use crate::ToolCx;
 
@@ -13,7 +13,7 @@ const TAIL_BYTES: usize = 7 * 1024;
 const MARKER_BYTES: usize = 512;
 
 /// Shortens an output that is too long and keeps the whole of it beside the session.
-pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &Keep<'_>) -> ToolOutcome {
+pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &ArtifactStore<'_>) -> ToolOutcome {
     if outcome.output.len() <= OUTPUT_BYTES {
         return outcome;
     }
@@ -21,6 +21,10 @@ pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &Keep<'_>) -> ToolOutc
     let kept = match keep.artifact(&whole).await {
         Ok(artifact) => {
             let note = format!("the whole is kept as artifact {}", artifact.key);
+            let note = match not_yet(NotYetAt::Artifacts) {
+                Some(sentence) => format!("{note}. {sentence}"),
+                None => note,
+            };
             outcome.artifact = Some(artifact);
             note
         }
@@ -34,12 +38,12 @@ pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &Keep<'_>) -> ToolOutc
 }
 
 /// Where whole outputs go: under the person, the session and the run.
-pub(crate) struct Keep<'a> {
+pub(crate) struct ArtifactStore<'a> {
     pub(crate) artifacts: &'a dyn Objects,
     pub(crate) cx: &'a ToolCx,
 }
 
-impl Keep<'_> {
+impl ArtifactStore<'_> {
     async fn artifact(&self, whole: &str) -> Result<Artifact, StoreError> {
         let hash = Hash::of(whole.as_bytes()).to_string();
         let (key, cx) = (&self.cx.key, self.cx);

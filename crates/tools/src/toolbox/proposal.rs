@@ -3,14 +3,15 @@
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
-    Answer, Consent, DraftId, DraftState, Hash, Mint, Origin, Plan, Preview, Proposal, Target,
-    ToolCall, ToolEffect, ToolOutcome, Verdict,
+    Answer, AsksFor, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal,
+    Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
 };
 
 use super::Services;
-use super::audit::{Record, Trail};
-use crate::files::{Place, current_hash, diff_to_disk};
+use super::audit::{AuditTrail, Record};
+use crate::files::{AgentFiles, current_hash, diff_to_disk};
 use crate::paths::{self, instruction::STEERS_AGENTS};
+use crate::text::one_line;
 use crate::{ToolCx, ToolError};
 
 /// More than this nobody reads whole, so nobody is asked to approve it.
@@ -20,7 +21,7 @@ const PREVIEW_BYTES: usize = 256 * 1024;
 pub(crate) async fn propose(
     services: &Services,
     cx: &ToolCx,
-    trail: &Trail<'_>,
+    trail: &AuditTrail<'_>,
     call: &ToolCall,
     verdict: Verdict,
     plan: Plan,
@@ -30,7 +31,7 @@ pub(crate) async fn propose(
     let (plan, input) = match combine(&replaced, &plan, cx).await? {
         Some(combined) => (combined, None),
         // What a call left behind is no call of its own: it cannot be planned again from its input.
-        None if plan.tool != call.name => (plan, None),
+        None if *plan.tool != *call.name => (plan, None),
         None => (plan, Some(call.input.clone())),
     };
     let plan = shown_whole(plan, services, cx)?;
@@ -86,9 +87,10 @@ pub(super) fn draft(
 }
 
 fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcome {
-    let is_question =
-        draft.plan.consent == Consent::Person && draft.plan.strictest() == ToolEffect::Read;
+    let asks_for = draft.plan.asks_for();
+    let is_question = asks_for == AsksFor::Answer;
     let Plan { tool, summary, preview, .. } = draft.plan;
+    let tool = tool.to_string();
     let (answer, output) = match verdict {
         Verdict::Draft if is_question => (
             Answer::Later,
@@ -109,7 +111,7 @@ fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcom
         ),
     };
     let told = format!("Drafted: {summary}");
-    let proposal = Proposal { draft: draft.id, tool, summary, preview, answer, replaces };
+    let proposal = Proposal { draft: draft.id, tool, summary, preview, asks_for, answer, replaces };
     ToolOutcome { draft: Some(Box::new(proposal)), ..ToolOutcome::ok(output, told) }
 }
 
@@ -131,11 +133,13 @@ async fn combine(replaced: &[&Draft], plan: &Plan, cx: &ToolCx) -> Result<Option
     }
     let mut combined = plan.clone();
     for old in replaced.iter().map(|old| &old.plan) {
-        let news = |name: &str| plan.target(name).is_some();
-        let targets = old.targets.iter().filter(|target| !news(&target.name));
+        let targets = old.targets.iter().filter(|own| plan.target(&own.target).is_none());
         combined.targets.extend(targets.cloned());
-        let changes = old.changes.iter().filter(|change| !news(&change.target));
-        combined.changes.extend(changes.cloned());
+        let is_new = |change: &&FileChange| {
+            let file = Target::File(change.target.clone());
+            plan.target(&file).is_none()
+        };
+        combined.changes.extend(old.changes.iter().filter(is_new).cloned());
         combined.effects.extend(&old.effects);
     }
     combined.effects.sort();
@@ -147,8 +151,11 @@ async fn combine(replaced: &[&Draft], plan: &Plan, cx: &ToolCx) -> Result<Option
 /// The same changes, built on what is on disk now.
 pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> {
     let mut fresh = plan.clone();
-    for Target { name, base, .. } in &mut fresh.targets {
-        *base = current_hash(cx, name).await?;
+    for own in &mut fresh.targets {
+        let Some(file) = own.target.file() else {
+            return Err(ToolError::Refused(format!("{} is no file", own.target)));
+        };
+        own.base = current_hash(cx, &file).await?;
     }
     fresh.preview = diff_to_disk(&fresh, cx).await?;
     Ok(fresh)
@@ -160,7 +167,7 @@ pub(crate) fn shown_whole(
     services: &Services,
     cx: &ToolCx,
 ) -> Result<Plan, ToolError> {
-    plan.summary = services.masker.mask(&plan.summary).into_owned();
+    plan.summary = one_line(&services.masker.mask(&plan.summary));
     plan.preview = match plan.preview {
         Preview::None => Preview::Text { text: format!("{:#}", plan.arguments) },
         shown @ (Preview::Text { .. } | Preview::Diff { .. }) => shown,
@@ -200,12 +207,14 @@ fn why_instructions(plan: &Plan, cx: &ToolCx) -> Result<String, ToolError> {
     if plan.strictest() == ToolEffect::Read {
         return Ok(String::new());
     }
-    let vault = format!("{}/", Place::vault(cx)?.root());
+    let vault = format!("{}/", AgentFiles::vault(cx)?.root());
     let mut lines = String::new();
-    for target in plan.targets.iter().filter(|target| target.instruction) {
-        let (path, why) = match target.name.strip_prefix(&vault) {
+    for own in plan.targets.iter().filter(|own| own.instruction) {
+        let name = own.target.to_string();
+        let in_vault = own.target.file().and(name.strip_prefix(&vault));
+        let (path, why) = match in_vault {
             Some(path) => (path, cx.paths.why_steers(&paths::key(path)?).unwrap_or(STEERS_AGENTS)),
-            None => (target.name.as_str(), STEERS_AGENTS),
+            None => (name.as_str(), STEERS_AGENTS),
         };
         lines.push_str(&format!("Note: {path}: {why}\n"));
     }

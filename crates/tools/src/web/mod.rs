@@ -6,9 +6,11 @@
 
 mod addresses;
 pub(crate) mod readable;
+pub(crate) mod search_words;
 pub(crate) mod searxng;
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use onyx_egress::{Address, Bounds, Egress, PrivateHost, PrivateHosts, Resolver};
 use serde::Deserialize;
@@ -37,6 +39,14 @@ impl WebSettings {
         engine(self).map(drop)
     }
 }
+
+/// An answer to a search. A redirect would take the words elsewhere than the owner said.
+const ENGINE: Bounds = Bounds {
+    connect: Duration::from_secs(10),
+    total: Duration::from_secs(25),
+    redirects: 0,
+    bytes: 1024 * 1024,
+};
 
 /// The way to the web, following the config.
 #[derive(Clone)]
@@ -87,7 +97,7 @@ impl Web {
     pub(crate) fn engine(&self) -> Option<(Address, Egress)> {
         let Resolved { egress, engine } = self.resolved();
         let engine = engine?;
-        let egress = egress.reaching(vec![PrivateHost::of(&engine)]);
+        let egress = egress.reaching(vec![PrivateHost::of(&engine)]).within(ENGINE);
         Some((engine, egress))
     }
 

@@ -1,6 +1,6 @@
 //! SearXNG's JSON API.
 
-use onyx_egress::{Address, Egress, Fetched};
+use onyx_egress::{Address, Egress, EgressError, Fetched};
 use serde::Deserialize;
 
 use crate::ToolError;
@@ -26,9 +26,20 @@ pub(crate) async fn search(
     words: &str,
 ) -> Result<Vec<Hit>, ToolError> {
     let address = engine.asking(&[("q", words), ("format", "json")]);
-    let fetched = egress.get(&address, "application/json").await.map_err(|error| {
-        ToolError::Failed(format!("the search engine of this home does not answer: {error}"))
-    })?;
+    let fetched = match egress.get(&address, "application/json").await {
+        Ok(fetched) => fetched,
+        Err(EgressError::TooManyRedirects(_)) => {
+            return Err(ToolError::Failed(
+                "the search engine answers with a redirect, which is not followed; check \
+                 tools.web.search.baseUrl"
+                    .to_owned(),
+            ));
+        }
+        Err(error) => {
+            let why = format!("the search engine of this home does not answer: {error}");
+            return Err(ToolError::Failed(why));
+        }
+    };
     read(&fetched)
 }
 
@@ -43,6 +54,9 @@ fn read(fetched: &Fetched) -> Result<Vec<Hit>, ToolError> {
         }
         429 => return failed("429: it is asked too often; wait a little"),
         status => return failed(&status.to_string()),
+    }
+    if fetched.is_cut {
+        return failed("with more than anybody reads; ask for something narrower");
     }
     match serde_json::from_slice::<Answer>(&fetched.body) {
         Ok(answer) => Ok(answer.results),

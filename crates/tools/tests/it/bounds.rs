@@ -29,7 +29,7 @@ async fn a_long_output_is_shortened_for_the_model_and_kept_whole() {
     assert!(outcome.output.starts_with("line 0\n") && outcome.output.ends_with("line 19999\n"));
     let kept = outcome.artifact.unwrap();
     assert!(outcome.output.contains(&format!(
-        "of {} bytes left out here; the whole is kept as artifact {}]",
+        "of {} bytes left out here; the whole is kept as artifact {}. No tool can open the rest yet.]",
         whole.len(),
         kept.key
     )));

@@ -3,7 +3,8 @@ use std::sync::Arc;
 use onyx_storage::ChainState;
 use onyx_tools::{Execution, Masker, Policy, Services, Tool, ToolSettings, Toolbox, builtin_tools};
 use onyx_types::{
-    Answer, Attendance, DraftState, ErrorCode, Origin, Tier, ToolEffect, ToolOutcome, Verdict,
+    Answer, Attendance, CallReport, CallState, DraftState, ErrorCode, Origin, Preview, Rehearsal,
+    Tier, ToolEffect, ToolOutcome, Verdict,
 };
 use serde_json::json;
 
@@ -24,7 +25,8 @@ async fn an_allowed_call_gives_its_outcome() {
     let probe = says(ToolEffect::Write);
     let world = world_with(&probe).await;
     let outcome = world.call("probe", json!({"word": "x"})).await;
-    assert_eq!(outcome, ToolOutcome::ok("done", "Probe x"));
+    let report = CallReport { effect: Some(ToolEffect::Write), ..CallReport::default() };
+    assert_eq!(outcome, ToolOutcome { report, ..ToolOutcome::ok("done", "Probe x") });
     assert_eq!(outcome.origin, Origin::Person);
 }
 
@@ -37,7 +39,8 @@ async fn a_tool_that_the_agent_does_not_have_is_refused_and_audited() {
          move_file, search_files, memory_get, memory_write, render_mermaid"
     );
     let settings = ToolSettings { allow: Some(Vec::new()), ..ToolSettings::default() };
-    let (policy, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox.specs()).unwrap();
+    let (policy, _) =
+        Policy::resolve(Tier::Act, &settings, &world.toolbox.tools().known()).unwrap();
     let world = World { policy, ..world };
     assert_eq!(
         world.failed("read_file", json!({"path": "a.md"})).await,
@@ -129,6 +132,10 @@ async fn what_needs_a_person_is_drafted_and_changes_nothing() {
             _ => Answer::Later,
         };
         assert_eq!((proposal.summary.as_str(), proposal.answer), ("Probe x", answer));
+        assert_eq!(
+            (outcome.report.state, outcome.report.effect),
+            (CallState::Waiting, Some(effect))
+        );
         assert_eq!(probe.seen().invokes, 0);
         let draft = world.store.drafts.draft(&world.cx.key.person, proposal.draft).await;
         assert_eq!(draft.unwrap().unwrap().state, DraftState::Pending);
@@ -143,12 +150,34 @@ async fn a_dry_run_shows_the_plan_and_invokes_nothing() {
         let probe = says(effect);
         let mut world = world_with(&probe).await;
         world.execution = Execution::DryRun;
+        let outcome = world.call("probe", json!({"word": "x"})).await;
         assert_eq!(
-            world.done("probe", json!({"word": "x"})).await,
+            outcome.output,
             format!("dry run, nothing was done: Probe x ({}: allow)\na preview", effect.as_str())
         );
+        let rehearsal = Rehearsal {
+            summary: "Probe x".to_owned(),
+            verdict: Verdict::Allow,
+            preview: Preview::Text { text: "a preview".to_owned() },
+        };
+        let (state, effect, rehearsal) = (CallState::Rehearsed, Some(effect), Some(rehearsal));
+        assert_eq!(outcome.report, CallReport { state, effect, lines: None, rehearsal });
         assert_eq!(probe.seen().invokes, 0);
     }
+}
+
+#[tokio::test]
+async fn a_call_reports_what_came_of_it_and_what_it_did() {
+    let probe = says(ToolEffect::Write);
+    let world = world_with(&probe).await;
+    let done = world.call("probe", json!({"word": "x"})).await.report;
+    assert_eq!((done.state, done.effect), (CallState::Done, Some(ToolEffect::Write)));
+    let absent = world.call("rm", json!({})).await.report;
+    assert_eq!((absent.state, absent.effect), (CallState::Refused, None));
+    let wrong = world.call("probe", json!({"word": 7})).await.report;
+    assert_eq!((wrong.state, wrong.effect), (CallState::Failed, None));
+    let world = world_with(&says(ToolEffect::Write)).await.at(Tier::Read);
+    assert_eq!(world.call("probe", json!({"word": "x"})).await.report.state, CallState::Refused);
 }
 
 #[tokio::test]
@@ -199,6 +228,6 @@ async fn two_tools_of_one_name_and_a_schema_that_is_none_are_refused() {
     let fault = Toolbox::new(twice, services()).err().unwrap();
     assert_eq!(
         (fault.code, fault.message.as_str()),
-        (ErrorCode::Internal, "two tools are called list_files")
+        (ErrorCode::InvalidRequest, "two tools are called list_files")
     );
 }

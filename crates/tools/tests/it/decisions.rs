@@ -1,6 +1,8 @@
 use onyx_storage::Area;
 use onyx_tools::{Policy, ToolSettings, Toolbox, decide};
-use onyx_types::{Attendance, Plan, Taint, Target, Tier, ToolEffect, Verdict};
+use onyx_types::{
+    Attendance, HomePath, Plan, PlanTarget, Taint, Target, Tier, ToolEffect, ToolName, Verdict,
+};
 use serde_json::Value;
 
 use crate::support::{World, policy};
@@ -41,10 +43,11 @@ const TIERS: [Tier; 3] = [Tier::Read, Tier::Suggest, Tier::Act];
 
 fn plan(tool: &str, effects: &[ToolEffect], instruction: bool) -> Plan {
     let area = Area::Vault("ada".parse().unwrap());
+    let target = Target::File(HomePath::new(format!("{}/a.md", area.path())));
     Plan {
         effects: effects.to_vec(),
-        targets: vec![Target { name: format!("{}/a.md", area.path()), base: None, instruction }],
-        ..Plan::new(tool, Value::Null, ToolEffect::Read, "")
+        targets: vec![PlanTarget { target, base: None, instruction }],
+        ..Plan::new(tool.parse::<ToolName>().unwrap(), Value::Null, ToolEffect::Read, "")
     }
 }
 
@@ -112,7 +115,7 @@ async fn a_tool_the_agent_does_not_have_is_denied_whatever_it_would_do() {
     let world = World::new().await;
     let settings = ToolSettings { deny: vec!["group:fs".into()], ..ToolSettings::default() };
     for tier in TIERS {
-        let (policy, _) = Policy::resolve(tier, &settings, &world.toolbox.specs()).unwrap();
+        let (policy, _) = Policy::resolve(tier, &settings, &world.toolbox.tools().known()).unwrap();
         for tool in ["read_file", "no_such_tool"] {
             let plan = plan(tool, &[ToolEffect::Read], false);
             assert_eq!(decide(&policy, Taint::Clean, Attendance::Attended, &plan), Verdict::Deny);

@@ -1,12 +1,18 @@
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use onyx_tools::{Docker, Masker, docker_tools};
+use onyx_tools::{Docker, DockerSettings, Masker, docker_tools};
 use onyx_types::Origin;
 use serde_json::json;
 
 use crate::runtime::allowed;
 use crate::support::World;
+
+fn docker(program: PathBuf, socket: PathBuf) -> Docker {
+    let settings = DockerSettings { program: Some(program), socket: Some(socket) };
+    Docker::new(&settings, "owner".parse().unwrap())
+}
 
 /// A stand-in for Docker's command line that says how it was called.
 async fn world() -> World {
@@ -17,7 +23,7 @@ async fn world() -> World {
         .unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::write(&socket, "").unwrap();
-    world.with_tools(allowed(docker_tools(&Docker::at(program, socket))), Masker::default())
+    world.with_tools(allowed(docker_tools(&docker(program, socket))), Masker::default())
 }
 
 #[tokio::test]
@@ -38,9 +44,9 @@ async fn containers_are_asked_with_our_options_and_their_names_only() {
 async fn without_docker_the_tools_are_not_offered_and_say_why() {
     let world = World::with(Vec::new(), Masker::default()).await;
     let nowhere = world.folder.path().join("nowhere");
-    let docker = Docker::at(nowhere.clone(), nowhere);
+    let docker = docker(nowhere.clone(), nowhere);
     let world = world.with_tools(docker_tools(&docker), Masker::default());
-    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.agent, &world.cx.key.person);
     assert_eq!(offers.tools().len(), 0);
     let told = world.failed("docker_ps", json!({})).await;
     assert!(told.contains("(Docker is not here: nothing listens at "), "{told}");
@@ -51,7 +57,8 @@ async fn without_docker_the_tools_are_not_offered_and_say_why() {
 #[tokio::test]
 async fn what_is_offered_follows_docker_and_is_made_once() {
     let world = world().await;
-    let offered = || world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+    let offered =
+        || world.toolbox.ready_offers(&world.policy, &world.cx.agent, &world.cx.key.person);
     let running = offered();
     assert_eq!(running.tools().len(), 4);
     std::fs::remove_file(world.folder.path().join("docker.sock")).unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove};
 use onyx_tools::{Approval, Granted, Policy, ToolSettings};
-use onyx_types::{DraftState, ErrorCode, Taint, Tier, ToolEffect};
+use onyx_types::{DraftState, ErrorCode, Mint, Taint, Tier, ToolEffect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -29,7 +29,12 @@ async fn begun(world: &World, draft: &Draft) -> Draft {
         to: DraftState::Applying,
         change: DraftChange::default(),
     };
-    let entry = AuditEntry {
+    let (person, entry) = (&draft.key.person, row(draft));
+    world.store.drafts.move_draft(person, draft.id, step, entry).await.unwrap()
+}
+
+fn row(draft: &Draft) -> AuditEntry {
+    AuditEntry {
         ts: draft.created_at,
         person: draft.key.person.clone(),
         actor_kind: "person".into(),
@@ -42,9 +47,28 @@ async fn begun(world: &World, draft: &Draft) -> Draft {
         decision: None,
         diff_summary: String::new(),
         result: "approved".into(),
-    };
-    let person = &draft.key.person;
-    world.store.drafts.move_draft(person, draft.id, step, entry).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_draft_from_before_targets_had_kinds_is_applied_as_it_was_shown() {
+    let world = World::new().await.at(Tier::Suggest);
+    world.write("a.md", "one");
+    let mut draft = drafted(&world, "write_file", json!({"path": "a.md", "content": "two"})).await;
+    let replaced = draft.id;
+    let mut kept = serde_json::to_value(&draft.plan).unwrap();
+    for target in kept["targets"].as_array_mut().unwrap() {
+        assert_eq!(target.as_object_mut().unwrap().remove("kind"), Some(json!("file")));
+    }
+    draft.plan = serde_json::from_value(kept.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&draft.plan).unwrap(), kept, "its hash stays what it was");
+    draft.hash = Draft::hash_of(&draft.plan, &draft.key, draft.run);
+    draft.id = Mint::new(11).draft(draft.created_at);
+    world.store.drafts.put_draft(draft.clone(), &[replaced], row(&draft)).await.unwrap();
+
+    let done = world.toolbox.approve(draft, &yes(&world), &world.policy, &world.cx).await.unwrap();
+
+    assert_eq!((done.state, world.text("a.md").as_str()), (DraftState::Applied, "two"));
 }
 
 #[tokio::test]
@@ -85,7 +109,8 @@ async fn an_approval_needs_the_tool_to_be_the_agents_still() {
     let world = World::new().await.at(Tier::Suggest);
     let draft = drafted(&world, "write_file", json!({"path": "a.md", "content": "x"})).await;
     let settings = ToolSettings { deny: vec!["write_file".into()], ..ToolSettings::default() };
-    let (without, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox.specs()).unwrap();
+    let (without, _) =
+        Policy::resolve(Tier::Act, &settings, &world.toolbox.tools().known()).unwrap();
     let refused = world.toolbox.approve(draft.clone(), &yes(&world), &without, &world.cx).await;
     assert_eq!(refused.unwrap_err().fault.code, ErrorCode::ToolDenied);
     assert!(!world.vault().join("a.md").exists());

@@ -27,7 +27,7 @@ async fn world() -> World {
 }
 
 fn offered(world: &World) -> Vec<String> {
-    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.agent, &world.cx.key.person);
     offers.offers().iter().map(|offer| offer.name.clone()).collect()
 }
 
@@ -99,8 +99,11 @@ async fn later_proposals_build_on_those_that_wait() {
     let create = || json!({"op": "create", "type": "page", "title": "Plan", "body": "one"});
     let first = drafted(&world, create()).await;
     let second = drafted(&world, create()).await;
-    assert_eq!(first.plan.targets[0].name, "people/ada/spaces/garden/pages/plan.md");
-    assert_eq!(second.plan.targets[0].name, "people/ada/spaces/garden/pages/plan-2.md");
+    assert_eq!(first.plan.targets[0].target.to_string(), "people/ada/spaces/garden/pages/plan.md");
+    assert_eq!(
+        second.plan.targets[0].target.to_string(),
+        "people/ada/spaces/garden/pages/plan-2.md"
+    );
 
     let input = json!({"op": "update", "type": "page", "id": "beans", "status": "done"});
     drafted(&world, input).await;

@@ -37,7 +37,7 @@ async fn repository() -> World {
 }
 
 fn offered(world: &World) -> Vec<String> {
-    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.agent, &world.cx.key.person);
     let names = offers.offers().iter().map(|offer| offer.name.clone());
     names.filter(|name| name.starts_with("git")).collect()
 }

@@ -21,4 +21,5 @@ mod searching;
 mod sessions;
 mod specs;
 mod support;
+mod toolbox;
 mod web;

@@ -173,7 +173,7 @@ fn no_sequence_of_model_outputs_widens_what_the_gate_allows() {
                 let row = runtime.block_on(newest(&now)).filter(|(seq, ..)| *seq > seen);
                 if let Some((_, effect, verdict)) = row {
                     *decided.borrow_mut() += 1;
-                    let known = now.toolbox.spec(&tool).is_some();
+                    let known = now.toolbox.tools().spec(&tool).is_some();
                     let floor = floor(&tool, &input, tier, now.cx.taint, known)
                         .max(effect.map_or(Verdict::Allow, |effect| least(tier, effect)));
                     prop_assert!(

@@ -11,9 +11,10 @@ fn settings(allow: Option<&[&str]>, deny: &[&str]) -> ToolSettings {
 async fn offered(allow: Option<&[&str]>, deny: &[&str]) -> Vec<String> {
     let world = World::new().await;
     let settings = settings(allow, deny);
-    let (policy, warnings) = Policy::resolve(Tier::Act, &settings, &world.toolbox.specs()).unwrap();
+    let (policy, warnings) =
+        Policy::resolve(Tier::Act, &settings, &world.toolbox.tools().known()).unwrap();
     assert_eq!(warnings, []);
-    world.toolbox.offers(&policy).iter().map(|spec| spec.name.clone()).collect()
+    world.toolbox.tools().offers(&policy).iter().map(|spec| spec.name.to_string()).collect()
 }
 
 #[tokio::test]
@@ -48,7 +49,8 @@ async fn allow_and_deny_take_names_and_groups_and_deny_wins() {
 async fn a_name_that_no_tool_has_is_a_warning_in_allow() {
     let world = World::new().await;
     let settings = settings(Some(&["read_file", "raed_file", "group:none"]), &[]);
-    let (_, warnings) = Policy::resolve(Tier::Act, &settings, &world.toolbox.specs()).unwrap();
+    let (_, warnings) =
+        Policy::resolve(Tier::Act, &settings, &world.toolbox.tools().known()).unwrap();
     assert_eq!(
         warnings,
         [
@@ -62,7 +64,7 @@ async fn a_name_that_no_tool_has_is_a_warning_in_allow() {
 async fn a_name_that_no_tool_has_is_an_error_in_deny() {
     let world = World::new().await;
     let settings = settings(None, &["wirte_file"]);
-    let fault = Policy::resolve(Tier::Act, &settings, &world.toolbox.specs()).unwrap_err();
+    let fault = Policy::resolve(Tier::Act, &settings, &world.toolbox.tools().known()).unwrap_err();
     assert_eq!(fault.code, ErrorCode::InvalidRequest);
     assert_eq!(fault.message, "tools.deny names \"wirte_file\", which no tool has");
     assert_eq!(

@@ -4,7 +4,7 @@ use std::time::Duration;
 use onyx_sandbox::{Program, Rung, Sandbox};
 use onyx_storage::Area;
 use onyx_test_support::wait_for;
-use onyx_tools::{LiveOutput, Masker, Runtime, Tool, runtime_tools};
+use onyx_tools::{LiveOutput, Masker, ReadCall, Runtime, Tool, runtime_tools};
 use onyx_types::{Origin, Plan, Taint, ToolEffect};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -43,31 +43,39 @@ pub(crate) fn allowed(tools: Vec<Arc<dyn Tool>>) -> Vec<Arc<dyn Tool>> {
 
 struct Approved(Arc<dyn Tool>);
 
-#[async_trait::async_trait]
+struct ApprovedCall<'t>(Box<dyn ReadCall + 't>);
+
 impl Tool for Approved {
     fn spec(&self) -> &onyx_types::ToolSpec {
         self.0.spec()
     }
 
-    fn is_ready(&self, asked: &onyx_tools::Asked<'_>) -> bool {
-        self.0.is_ready(asked)
-    }
-
-    fn summary(&self, arguments: &Value) -> String {
-        self.0.summary(arguments)
-    }
-
-    async fn plan(
+    fn check_capability(
         &self,
-        arguments: Value,
-        cx: &onyx_tools::ToolCx,
-    ) -> Result<Plan, onyx_tools::ToolError> {
-        let plan = self.0.plan(arguments, cx).await?;
+        capability: onyx_types::Capability,
+        person: &onyx_types::PersonId,
+    ) -> Result<(), String> {
+        self.0.check_capability(capability, person)
+    }
+
+    fn label(&self, arguments: &Value) -> onyx_types::CallLabel {
+        self.0.label(arguments)
+    }
+
+    fn read(&self, arguments: Value) -> Result<Box<dyn ReadCall + '_>, onyx_tools::ToolError> {
+        Ok(Box::new(ApprovedCall(self.0.read(arguments)?)))
+    }
+}
+
+#[async_trait::async_trait]
+impl ReadCall for ApprovedCall<'_> {
+    async fn plan(&self, cx: &onyx_tools::ToolCx) -> Result<Plan, onyx_tools::ToolError> {
+        let plan = self.0.plan(cx).await?;
         Ok(Plan { effects: vec![ToolEffect::Read], ..plan })
     }
 
     async fn invoke(
-        &self,
+        self: Box<Self>,
         plan: onyx_tools::Authorised<Plan>,
         cx: &onyx_tools::ToolCx,
     ) -> Result<onyx_types::ToolOutcome, onyx_tools::ToolError> {

@@ -78,3 +78,24 @@ async fn finding_foreign_text_taints() {
     let outcome = world.call("memory_search", json!({"query": "mango"})).await;
     assert_eq!(outcome.origin, Origin::AgentTainted);
 }
+
+#[tokio::test]
+async fn memory_graph_tells_what_holds_since_when_and_who_says_so() {
+    let world = with_notes().await;
+    world.write("people.md", "Ben lives in Bonn.\n\nBen's phone number is 030 1234.\n");
+    let told = world.done("memory_graph", json!({"name": "ben"})).await;
+    assert!(told.starts_with("Ben\n- Ben lives in Bonn (since "), "{told}");
+    assert!(told.contains("  vault/people.md:1 Ben lives in Bonn."), "{told}");
+    assert!(told.contains("- Ben phone number 030 1234 (since "), "{told}");
+    let listed = world.done("memory_graph", json!({"name": "be"})).await;
+    assert_eq!(listed.trim(), "[no such name; known: Ben]");
+    let nothing = world.done("memory_graph", json!({"name": "zeppelin"})).await;
+    assert_eq!(nothing.trim(), "[nothing is known by that name]");
+    assert!(world.failed("memory_graph", json!({"name": " "})).await.contains("empty"));
+
+    let world = World::indexed().await.tainted();
+    world.done("memory_write", json!({"text": "Ben lives in Oslo"})).await;
+    let outcome = world.call("memory_graph", json!({"name": "Ben"})).await;
+    assert_eq!(outcome.origin, Origin::AgentTainted);
+    assert!(outcome.output.contains("[from outside, not confirmed]"), "{}", outcome.output);
+}

@@ -189,7 +189,8 @@ async fn the_engine_is_not_for_fetching_and_none_means_no_search() {
     let told = world.failed("web_fetch", json!({"url": site.url("/tides")})).await;
     assert!(told.starts_with("not allowed: "), "{told}");
     let offered = || -> Vec<String> {
-        let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+        let offers =
+            world.toolbox.ready_offers(&world.policy, &world.cx.agent, &world.cx.key.person);
         offers.offers().iter().map(|offer| offer.name.clone()).collect()
     };
     assert_eq!(offered(), ["web_search", "web_fetch"]);

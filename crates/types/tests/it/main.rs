@@ -3,3 +3,4 @@
 mod grants;
 mod ids;
 mod turns;
+mod visible;

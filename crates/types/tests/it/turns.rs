@@ -20,7 +20,7 @@ fn with_header(body: &Value) -> Value {
 fn every_type() -> Vec<Value> {
     let usage = json!({"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost": 0.5});
     [
-        json!({"type": "user", "content": "hi", "view": {"entity_type": "page", "entity_id": "p"}, "context": "c", "client_id": "m1", "withdrawn": true}),
+        json!({"type": "user", "content": "hi", "view": {"entity_type": "page", "entity_id": "p"}, "context": "c", "pieces": [{"scope": "agent", "source": "s.md", "start_line": 1, "end_line": 2, "from": 0, "to": 1}], "client_id": "m1", "withdrawn": true}),
         json!({"type": "user", "content": [{"type": "text", "text": "a"}, {"type": "image", "media_type": "image/png", "data": "eA=="}, {"type": "file", "name": "n", "media_type": "m", "key": "k"}]}),
         json!({"type": "reasoning", "model": "m/x", "data": {"sig": "s"}}),
         json!({"type": "assistant_text", "content": "t", "status": "interrupted", "model": "m/x", "provider_data": {"a": 1}}),

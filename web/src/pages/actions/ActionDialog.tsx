@@ -1,30 +1,28 @@
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link } from '@tanstack/react-router';
+import type { CallReport } from '@onyx/sdk';
 import { useMessages } from '../../chat/useMessages';
-import { describe } from '../../chat/describe';
-import { Diff } from '../../chat/DraftCard';
+import { describe, stateOf } from '../../chat/describe';
+import { Diff } from '../../chat/Diff';
 import { Markdown } from '../../markdown/Markdown';
 import type { ToolStep } from '../../store/messages';
 import { isOver, leaveAsking, runAction, runOf, useRegistry, type ActionRun, type Asking } from '../../store/registry';
-import { useStore } from '../../store/state';
-import { asksForSelection, filled, rehearsed, valuesAt } from '../../store/templates';
+import { onyx } from '../../store/client';
 import { Modal } from '../../ui/Modal';
 import { ErrorLine } from '../../ui/page';
+import { useLoaded } from '../../ui/useLoaded';
 
 /** An action before it runs: what it is told, what it needs to know, and what it would do. */
 export function ActionDialog({ asking }: { asking: Asking }) {
-  const { action, place, prompt, preview } = asking;
-  const person = useStore((state) => state.me?.person ?? '');
+  const { action, place, preview } = asking;
   const [selection, setSelection] = useState(place.selection ?? '');
   const [wanted, setWanted] = useState(false);
   const dry = useRegistry((registry) => (wanted ? runOf(registry, action.id, 'dry') : undefined));
-  const asks = prompt !== undefined && asksForSelection(prompt);
+  const asks = action.asksForSelection;
   const said = selection.trim() || undefined;
   const lacks = asks && said === undefined;
-  const text = useMemo(
-    () => prompt && filled(prompt, valuesAt(new Date(), person, selection.trim() || (asks ? '…' : ''))),
-    [prompt, person, selection, asks],
-  );
+  const shown = useSettled(said ?? (asks ? '…' : ''));
+  const prompt = useLoaded(`prompt ${action.id} ${shown}`, () => onyx.actions.prompt(action.id, shown || undefined));
   const rehearse = () => {
     setWanted(true);
     void runAction(action, place, { dryRun: true, selection: said });
@@ -64,19 +62,19 @@ export function ActionDialog({ asking }: { asking: Asking }) {
               />
             </label>
           )}
-          {text ? (
-            <pre className="output max-h-52 rounded-sm border" tabIndex={0} aria-label="Prompt" dir="auto">
-              {text}
-            </pre>
+          {prompt.fault ? (
+            <ErrorLine fault={prompt.fault} action={{ label: 'Try again', run: prompt.reload }} />
           ) : (
-            <p className="meta">This file could not be loaded.</p>
+            <pre className="output max-h-52 min-h-10 rounded-sm border" tabIndex={0} aria-label="Prompt" dir="auto">
+              {prompt.data}
+            </pre>
           )}
           {action.warnings?.map((warning) => (
             <p key={warning} className="text-meta text-warn [overflow-wrap:anywhere]">
               {warning}
             </p>
           ))}
-          {dry && <Rehearsal run={dry} />}
+          {dry && <Rehearsed run={dry} />}
         </div>
         <div className="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">
           <Link to="/actions" className="btn mr-auto max-sm:hidden" onClick={leaveAsking}>
@@ -102,8 +100,20 @@ export function ActionDialog({ asking }: { asking: Asking }) {
   );
 }
 
+const TYPING_MS = 250;
+
+/** Words that rest for a moment. */
+function useSettled(words: string): string {
+  const [settled, setSettled] = useState(words);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(words), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [words]);
+  return settled;
+}
+
 /** What it would do. Nothing of it was done. */
-function Rehearsal({ run }: { run: ActionRun }) {
+function Rehearsed({ run }: { run: ActionRun }) {
   const live = useMessages(run.sessionId);
   const messages = run.log ?? live;
   const parts = messages.flatMap((message) =>
@@ -135,7 +145,9 @@ function Rehearsal({ run }: { run: ActionRun }) {
   );
 }
 
-const VERDICTS: Record<string, string> = {
+type Rehearsal = NonNullable<CallReport['rehearsal']>;
+
+const VERDICTS: Record<Rehearsal['verdict'], string> = {
   allow: 'would be done',
   draft: 'would wait for you as a draft',
   confirm: 'would ask you',
@@ -144,21 +156,20 @@ const VERDICTS: Record<string, string> = {
 
 /** One step of a rehearsal: what it would do, and what would become of it. */
 function Tried({ step }: { step: ToolStep }) {
-  const { verb, what } = describe(step);
-  const tried = rehearsed(step.output ?? '');
+  const { verb, what } = describe(step, stateOf(step));
+  const tried = step.report?.rehearsal;
+  const preview = tried?.preview;
   return (
     <>
       <div className="step flex-wrap">
-        {tried ? <b className="whitespace-normal!">{tried.what}</b> : <b>{verb}</b>}
+        {tried ? <b className="whitespace-normal!">{tried.summary}</b> : <b>{verb}</b>}
         {!tried && <span className="what">{what}</span>}
-        <span className={`tail ${step.ok === false ? 'text-danger' : ''}`}>
-          {step.ok === false ? 'failed' : tried && (VERDICTS[tried.verdict] ?? tried.verdict)}
-        </span>
+        <span className={`tail ${step.ok === false ? 'text-danger' : ''}`}>{tried && VERDICTS[tried.verdict]}</span>
       </div>
-      {tried?.preview.includes('\n@@') && <Diff unified={tried.preview} label={tried.what} />}
-      {tried?.preview && !tried.preview.includes('\n@@') && (
-        <pre className="output max-h-52" tabIndex={0} aria-label={tried.what}>
-          {tried.preview}
+      {preview?.kind === 'diff' && <Diff unified={preview.unified} label={tried?.summary ?? what} />}
+      {preview?.kind === 'text' && (
+        <pre className="output max-h-52" tabIndex={0} aria-label={tried?.summary}>
+          {preview.text}
         </pre>
       )}
       {!tried && step.ok === false && (

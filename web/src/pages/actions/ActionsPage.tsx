@@ -7,14 +7,12 @@ import {
   chooseAction,
   isOver,
   previewAction,
-  readAction,
   refreshActions,
   runOf,
   useActions,
   useRegistry,
 } from '../../store/registry';
 import { toast, useStore } from '../../store/state';
-import { attempt } from '../../ui/act';
 import { Card, Section } from '../../ui/form';
 import { Menu } from '../../ui/Menu';
 import { Empty, ErrorLine, Page, Skeletons } from '../../ui/page';
@@ -90,10 +88,7 @@ function List({ onNew }: { onNew: () => void }) {
 function ActionRow({ action }: { action: Action }) {
   const navigate = useNavigate();
   const run = useRegistry((registry) => runOf(registry, action.id, 'real'));
-  const open = async () => {
-    const file = await attempt('This file could not be loaded', () => readAction(action));
-    if (file) await navigate({ to: '/memory', search: { path: file.path } });
-  };
+  const open = () => navigate({ to: '/memory', search: { path: action.path } });
   const busy = run !== undefined && !isOver(run);
   return (
     <div>
@@ -119,7 +114,7 @@ function ActionRow({ action }: { action: Action }) {
           aria-label={`Preview ${action.label}`}
           title="Preview: see what it would do"
           disabled={Boolean(action.error)}
-          onClick={() => void previewAction(action)}
+          onClick={() => previewAction(action)}
         >
           <Eye size={16} aria-hidden />
         </button>
@@ -134,7 +129,7 @@ function ActionRow({ action }: { action: Action }) {
                     label: 'Preview',
                     detail: 'See what it would do',
                     icon: <Eye size={16} aria-hidden />,
-                    run: () => void previewAction(action),
+                    run: () => previewAction(action),
                   },
                 ]),
             { label: 'Open the file', icon: <FileText size={16} aria-hidden />, run: () => void open() },

@@ -6,7 +6,6 @@ import { Turn } from '../../chat/Turn';
 import { useMessages } from '../../chat/useMessages';
 import { stop } from '../../store/actions';
 import { forgetRun, isOver, type ActionRun } from '../../store/registry';
-import { artifactOf } from '../../store/templates';
 import { ErrorLine } from '../../ui/page';
 import { STATES } from './states';
 
@@ -31,10 +30,10 @@ export function Timeline({ run, label }: { run: ActionRun; label: string }) {
             Open chat
           </Link>
         )}
-        {over && runId && (
+        {over && run.page && (
           <Link
             to="/memory"
-            search={{ path: artifactOf(runId) }}
+            search={{ path: run.page }}
             className="inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11"
           >
             Open report

@@ -6,6 +6,7 @@ import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Card, Choices, Field, Form, Line, Section, Switch } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
+import { NotYet } from '../../ui/NotYet';
 import type { AgentTab } from './AgentPage';
 import { ModelField, TIERS } from './fields';
 
@@ -72,6 +73,11 @@ export function Overview({ agent, reload }: AgentTab) {
           </Line>
         </Card>
       </Section>
+      {agent.settings.workspace && (
+        <Section title="Workspace" detail={agent.settings.workspace}>
+          <NotYet id="agent.workspace" />
+        </Section>
+      )}
       <Section title="Name and model">
         <div className="card p-4">
           <Form key={JSON.stringify(agent)} action="Save" onSubmit={save}>

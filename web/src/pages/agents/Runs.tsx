@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { onyx } from '../../store/client';
-import { titleOf } from '../../shell/links';
+import { titleOf, turnsOf } from '../../shell/links';
 import { Section } from '../../ui/form';
 import { Empty, Shown } from '../../ui/page';
 import { ago, fullTime, tokens } from '../../ui/time';
@@ -38,7 +38,7 @@ export function Runs({ agent }: AgentTab) {
                       <span className="min-w-0 flex-1">
                         <span className="block truncate">{titleOf(session)}</span>
                         <span className="meta" title={fullTime(session.updatedAt)}>
-                          {ago(session.updatedAt)} · {session.messageCount} turns · {tokens(session.tokenCount)} tokens
+                          {ago(session.updatedAt)} · {turnsOf(session)} · {tokens(session.tokenCount)} tokens
                         </span>
                       </span>
                       <span className={`text-meta ${color}`}>{word}</span>

@@ -1,6 +1,7 @@
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { Field, Form, Section } from '../../ui/form';
+import { NotYet } from '../../ui/NotYet';
 import type { AgentTab } from './AgentPage';
 
 const names = (text: string) => text.split(/[\s,]+/).filter(Boolean);
@@ -11,7 +12,8 @@ export function Tools({ agent, reload }: AgentTab) {
   const save = async (field: (name: string) => string) => {
     const allow = names(field('allow'));
     await onyx.agents.update(agent.id, {
-      tools: { allow: allow.length > 0 ? allow : null, deny: names(field('deny')) },
+      // What this form does not show stays as it is.
+      tools: { ...agent.settings.tools, allow: allow.length > 0 ? allow : null, deny: names(field('deny')) },
     });
     toast('Saved');
     reload();
@@ -41,6 +43,11 @@ export function Tools({ agent, reload }: AgentTab) {
           </Form>
         </div>
       </Section>
+      {agent.files.some((file) => file.startsWith('skills/')) && (
+        <Section title="Skills">
+          <NotYet id="skills" />
+        </Section>
+      )}
       <Section title="Tools it has now">
         {agent.tools.length === 0 ? (
           <p className="meta">No tools. It can only talk.</p>

@@ -9,18 +9,7 @@ import { ErrorLine, Skeletons } from '../../ui/page';
 import { tokens } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 import { answering } from '../../chat/mentions';
-import {
-  bodyOf,
-  budgetOf,
-  compared,
-  foreseen,
-  piecesIn,
-  SCOPES,
-  spent,
-  wasGiven,
-  type Row,
-  type ScopeName,
-} from './retrieved';
+import { compared, foreseen, givenOf, SCOPES, spent, wasGiven, type Row, type ScopeName } from './retrieved';
 import { Sources } from './Sources';
 
 export interface Asked {
@@ -124,14 +113,9 @@ function Retrieved({
   const found = useLoaded(wanted === '' ? undefined : `context ${thread.id} ${wanted}`, () =>
     onyx.threads.context(thread.id, wanted),
   );
-  const models = useStore((state) => state.models);
   const turn = useStore((state) => state.conversations[thread.id]?.turns.find((known) => known.id === asked.turnId));
   const sent = wanted === asked.words.trim() && turn?.type === 'user' ? turn : undefined;
   const agents = answering(wanted, coworkers, usual);
-  const windows = agents
-    .map((agent) => (agent.model ? models[agent.model]?.contextWindow : undefined))
-    .filter((size) => size != null);
-  const budget = budgetOf(windows.length > 0 ? Math.min(...windows) : undefined);
   return (
     <>
       <label className="meta block">
@@ -159,9 +143,9 @@ function Retrieved({
           context={found.data}
           sent={sent !== undefined}
           rows={
-            sent ? compared(piecesIn(sent.context), found.data.pieces, budget) : foreseen(found.data.pieces, budget)
+            sent ? compared(givenOf(sent.pieces), found.data.pieces, found.data.budget) : foreseen(found.data.pieces)
           }
-          budget={budget}
+          budget={found.data.budget}
           names={{
             thread: thread.title,
             channel: channel?.name ?? thread.channel,
@@ -261,7 +245,7 @@ function PieceCard({ row }: { row: Row }) {
         <span className="ml-auto shrink-0 text-tiny text-dim">{lines}</span>
       </Link>
       <p className="mt-1 line-clamp-4 text-meta whitespace-pre-wrap text-dim [overflow-wrap:anywhere]" dir="auto">
-        {bodyOf(text)}
+        {text}
       </p>
       <p className="mt-1 flex gap-2 text-tiny text-dim">
         {STATES[state] && <span className="text-warn">{STATES[state]}</span>}

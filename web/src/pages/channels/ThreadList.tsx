@@ -8,7 +8,7 @@ function useMark(id: string): { mark?: string; running: boolean; unread: boolean
   const running = useStore(
     (state) => Boolean(state.sessions[id]?.runId) || state.conversations[id]?.live !== undefined,
   );
-  const unread = useStore((state) => state.unread[id] === true);
+  const unread = useStore((state) => state.sessions[id]?.unread === true);
   return { running, unread, mark: running ? 'at work' : unread ? 'unread' : undefined };
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import type { MemoryVersion } from '@onyx/sdk';
-import { Diff } from '../../chat/DraftCard';
+import { authorOf, type MemoryVersion } from '@onyx/sdk';
+import { Diff } from '../../chat/Diff';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
@@ -32,7 +32,7 @@ export function History({ path, now, onRestored }: { path: string; now: string; 
                     {ago(version.ts)}
                     <span className="meta ml-2">
                       {[
-                        version.author.replace(/^\w+:/, ''),
+                        authorOf(version.author).id,
                         version.created ? 'made it' : version.deleted ? 'deleted it' : version.tool,
                       ].join(' · ')}
                     </span>

@@ -1,20 +1,26 @@
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { FilePlus2 } from 'lucide-react';
+import { FilePlus2, Users } from 'lucide-react';
 import type { MemoryStatus } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { Ask } from '../../ui/Modal';
 import { Page } from '../../ui/page';
 import { useLoaded, type Loaded } from '../../ui/useLoaded';
 import { Browse } from './Browse';
+import { EntityPage } from './EntityPage';
 import { FilePage } from './FilePage';
 import { Found } from './Found';
+import { KnownPage } from './KnownPage';
 
 export interface MemoryPlace {
   q?: string;
   path?: string;
   line?: number;
   last?: number;
+  /** The page of one that is known. */
+  entity?: string;
+  /** The list of them. */
+  known?: boolean;
 }
 
 const SEARCH_MS = 180;
@@ -24,6 +30,8 @@ const STATUS_MS = 5_000;
 export function MemoryPage({ place }: { place: MemoryPlace }) {
   if (place.path !== undefined)
     return <FilePage key={place.path} path={place.path} line={place.line} lastLine={place.last} />;
+  if (place.entity !== undefined) return <EntityPage key={place.entity} name={place.entity} />;
+  if (place.known) return <KnownPage />;
   return <SearchAndBrowse q={place.q ?? ''} />;
 }
 
@@ -55,6 +63,9 @@ function SearchAndBrowse({ q }: { q: string }) {
       bar={
         <>
           <SyncState status={status} />
+          <Link to="/memory" search={{ known: true }} className="btn">
+            <Users size={15} aria-hidden /> <span className="max-sm:sr-only">People and things</span>
+          </Link>
           <button type="button" className="btn" onClick={() => setNaming(true)}>
             <FilePlus2 size={15} aria-hidden /> <span className="max-sm:sr-only">New file</span>
           </button>

@@ -17,9 +17,6 @@ type Step =
   | { at: 'signing in'; name: string }
   | { at: 'choosing'; name: string; test?: ProviderTest; model?: string };
 
-/** Such models answer nobody. */
-const FOR_SEARCH = /embed|rerank/i;
-
 async function answerWith(agent: { id: string; name: string } | undefined, model: string): Promise<boolean> {
   if (!agent || !(await attempt('The model was not set', () => onyx.agents.update(agent.id, { model })))) return false;
   toast(`${agent.name} answers with ${model} now`);
@@ -45,10 +42,9 @@ export function Connect({
     onBegin(next.at === 'signing in' ? next.name : undefined);
     setStep(next);
   };
-  const take = async ({ name, models }: FoundProvider, test: ProviderTest) => {
-    const first = models.find((model) => !FOR_SEARCH.test(model));
-    const model =
-      test.ok && first !== undefined && (await answerWith(agent, `${name}/${first}`)) ? `${name}/${first}` : undefined;
+  const take = async ({ name, answersWith }: FoundProvider, test: ProviderTest) => {
+    const first = test.ok && answersWith ? `${name}/${answersWith}` : undefined;
+    const model = first !== undefined && (await answerWith(agent, first)) ? first : undefined;
     go({ at: 'choosing', name, test, model });
   };
   return (

@@ -1,9 +1,10 @@
 import { useState } from 'react';
 import type { Provider, ProviderTest } from '@onyx/sdk';
 import { onyx } from '../../store/client';
-import { toast } from '../../store/state';
+import { toast, useStore } from '../../store/state';
 import { Field, Form } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
+import { NotYet } from '../../ui/NotYet';
 import { factsOf, TestLine } from './TestLine';
 
 interface Kind {
@@ -59,6 +60,8 @@ export function ProviderForm({
   const [kind, setKind] = useState(provider?.kind ?? given ?? 'openai');
   const [failed, setFailed] = useState<{ name: string; test: ProviderTest }>();
   const chosen = KINDS.find((one) => one.id === kind);
+  const rows = useStore((state) => state.status?.notYet);
+  const notYet = new Set(rows?.map((row) => row.id));
   const login = provider ? undefined : chosen?.login;
   const save = async (field: (name: string) => string) => {
     const name = provider?.name ?? (login === 'known' ? chosen?.name : undefined) ?? field('name');
@@ -101,13 +104,14 @@ export function ProviderForm({
           <label className="meta block">
             Kind
             <select className="field mt-1 text-text" value={kind} onChange={(event) => setKind(event.target.value)}>
-              {KINDS.map((one) => (
+              {KINDS.filter((one) => one.id === kind || !notYet.has(`provider.${one.id}`)).map((one) => (
                 <option key={one.id} value={one.id}>
                   {one.title}
                 </option>
               ))}
               {!chosen && <option value={kind}>{kind}</option>}
             </select>
+            <NotYet id={`provider.${kind}`} />
           </label>
           {!provider && login !== 'known' && (
             <Field

@@ -38,7 +38,7 @@ export function SettingsPage({ section = 'general' }: { section?: string }) {
           </div>
           <div ref={row} className="flex gap-0.5 max-md:overflow-x-auto max-md:px-3 max-md:py-1 md:flex-col">
             {/* On a phone these have no place in the bar below. */}
-            {['/channels', '/memory', '/agents', '/actions', '/system']
+            {['/channels', '/memory', '/agents', '/actions', '/jobs', '/system']
               .filter((to) => to.includes(wanted))
               .map((to) => (
                 <Link key={to} to={to} className="nav-item shrink-0 capitalize md:hidden">

@@ -6,6 +6,7 @@ import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Card, Choices as Options, Field, Form, Line, Section, Switch } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
+import { NotYet, useNotYet } from '../../ui/NotYet';
 import { ErrorLine, Shown, Skeletons } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
@@ -62,6 +63,8 @@ function FileLine({ path, label, detail }: { path: string; label: string; detail
 
 function Answering() {
   const choices = useLoaded('choices', () => onyx.preferences.get());
+  // What does nothing is not offered; who has chosen it is told so.
+  const works = useNotYet('runtime.gateway_subscription') === undefined;
   const set = async (change: Parameters<typeof onyx.preferences.set>[0]) => {
     if (!(await attempt('Not changed', () => onyx.preferences.set(change)))) return;
     toast('Saved');
@@ -70,18 +73,31 @@ function Answering() {
   return (
     <Section title="How your agents run">
       <Shown of={choices} rows={2}>
-        {({ runtimeMode, fallback }) => (
+        {({ runtimeMode, fallback, timezone, currentTimezone }) => (
           <Card>
             <Line
+              label="Time zone"
+              detail={`Days, daily notes, jobs and budgets follow it. ${timezone ? '' : 'Now the server’s: '}${currentTimezone}.`}
+            >
+              <TimeZone key={timezone ?? ''} value={timezone ?? ''} onChange={(zone) => void set({ timezone: zone })} />
+            </Line>
+            <Line
               label="Runtime"
-              detail="Keys: each provider’s own. Subscription: one that another program on this machine is signed in to."
+              detail={
+                <>
+                  Keys: each provider’s own. Subscription: one that another program on this machine is signed in to.
+                  {runtimeMode !== 'anthropic_api_key' && <NotYet id={`runtime.${runtimeMode}`} />}
+                </>
+              }
             >
               <Options
                 label="Runtime"
                 value={runtimeMode}
                 options={[
                   ['anthropic_api_key', 'Keys'],
-                  ['gateway_subscription', 'Subscription'],
+                  ...(works || runtimeMode === 'gateway_subscription'
+                    ? [['gateway_subscription', 'Subscription'] as ['gateway_subscription', string]]
+                    : []),
                 ]}
                 onChange={(mode) => void set({ runtimeMode: mode })}
               />
@@ -93,6 +109,26 @@ function Answering() {
         )}
       </Shown>
     </Section>
+  );
+}
+
+/** One of the names that the browser knows; empty for the server's. */
+function TimeZone({ value, onChange }: { value: string; onChange: (zone: string) => void }) {
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return (
+      <select
+        aria-label="Time zone"
+        className="field w-auto max-w-60 truncate pr-8"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      >
+        <option value="">The server’s</option>
+        {[...new Set([here, value, ...Intl.supportedValuesOf('timeZone')])].filter(Boolean).map((name) => (
+          <option key={name} value={name}>
+            {name === here ? `${name} (this device)` : name}
+          </option>
+        ))}
+      </select>
   );
 }
 

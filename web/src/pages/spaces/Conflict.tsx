@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { Diff } from '../../chat/DraftCard';
+import { Diff } from '../../chat/Diff';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import { ChevronLeft, Globe, MoreHorizontal, Tag, Trash2 } from 'lucide-react';
 import type { Entity, EntityChange } from '@onyx/sdk';
 import { Markdown } from '../../markdown/Markdown';
+import { Outside } from '../../markdown/Outside';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
@@ -161,14 +162,9 @@ function About({ entity }: { entity: Entity }) {
         </span>
       )}
       {source ? (
-        <a
-          href={source.href}
-          target="_blank"
-          rel="noreferrer noopener"
-          className="min-w-0 truncate underline underline-offset-3"
-        >
+        <Outside link={source} className="min-w-0 truncate underline underline-offset-3">
           {source.host}
-        </a>
+        </Outside>
       ) : (
         entity.fields['source'] && <span className="min-w-0 truncate">{entity.fields['source']}</span>
       )}

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { MoreHorizontal, Pencil, Plus, Trash2 } from 'lucide-react';
+import { MoreHorizontal, Pencil, Plus, Shield, Trash2 } from 'lucide-react';
 import type { Space } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { refreshSpaces, useSpaceList } from '../../store/spaces';
@@ -101,7 +101,14 @@ function Row({ space }: { space: Space }) {
 
 /** What can be done to a space as a whole. */
 export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promise<void> }) {
-  const [asking, setAsking] = useState<'name' | 'delete'>();
+  const [asking, setAsking] = useState<'name' | 'tier' | 'delete'>();
+  const acts = space.tier === 'act';
+  const setTier = async (yes: boolean) => {
+    setAsking(undefined);
+    const tier = acts ? 'suggest' : 'act';
+    if (yes && (await attempt('The limit was not changed', () => onyx.spaces.update(space.id, { tier }))))
+      await refreshSpaces();
+  };
   const rename = async (name?: string) => {
     setAsking(undefined);
     if (
@@ -126,6 +133,11 @@ export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promis
         className="icon-btn"
         entries={[
           { label: 'Rename', icon: <Pencil size={15} aria-hidden />, run: () => setAsking('name') },
+          {
+            label: acts ? 'Let agents only suggest here' : 'Let agents act here',
+            icon: <Shield size={15} aria-hidden />,
+            run: () => (acts ? void setTier(true) : setAsking('tier')),
+          },
           { label: 'Delete', icon: <Trash2 size={15} aria-hidden />, tone: 'danger', run: () => setAsking('delete') },
         ]}
       >
@@ -133,6 +145,14 @@ export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promis
       </Menu>
       {asking === 'name' && (
         <Ask label="Name of this space" value={space.name} action="Rename" onAnswer={(name) => void rename(name)} />
+      )}
+      {asking === 'tier' && (
+        <Confirm
+          question={`Let agents act in ${space.name}?`}
+          detail="Agents that may act elsewhere may then change your files from here without asking. Until now they only suggest."
+          action="Let them act"
+          onAnswer={(yes) => void setTier(yes)}
+        />
       )}
       {asking === 'delete' && (
         <Confirm

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import { ShieldCheck } from 'lucide-react';
-import type { AuditRow } from '@onyx/sdk';
+import { authorOf, type AuditRow } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { attempt } from '../../ui/act';
 import { Empty, Shown } from '../../ui/page';
@@ -82,7 +82,7 @@ export default function Audit() {
 }
 
 function Row({ row }: { row: AuditRow }) {
-  const who = row.actorKind === 'agent' ? row.actor.replace(/^agent:/, '') : row.actor;
+  const who = authorOf(row.actor).id;
   return (
     <li className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 px-4 py-2 text-meta">
       <time className="shrink-0 whitespace-nowrap text-dim tabular-nums md:w-44" dateTime={row.ts}>

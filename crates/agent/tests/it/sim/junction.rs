@@ -134,6 +134,7 @@ fn takes_room(op: Op) -> bool {
         | Op::ClearInbox
         | Op::Audit
         | Op::Draft
+        | Op::Job
         | Op::WriteFile => true,
         Op::DeleteLog
         | Op::ClearLive

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_tools::{Authorised, Tool, ToolCx, ToolError};
+use onyx_tools::{Authorised, ToolCx, ToolError, TypedTool};
 use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) struct SimTool {
 }
 
 impl SimTool {
-    pub(super) fn new(name: &str, effect: ToolEffect, track: Track) -> Self {
+    pub(super) fn new(name: &'static str, effect: ToolEffect, track: Track) -> Self {
         let schema = json!({
             "type": "object",
             "properties": { "key": { "type": "string" } },
@@ -24,36 +24,44 @@ impl SimTool {
             "additionalProperties": false,
         });
         let spec = ToolSpec {
-            name: name.to_owned(),
-            group: "sim",
+            name: name.into(),
+            group: "sim".to_owned(),
             description: "Does something that can be seen.".to_owned(),
             input_schema: schema.into(),
             usual_effect: effect,
             repeats: false,
             timeout: Duration::from_secs(20),
+            needs: Vec::new(),
+            agents: None,
         };
         Self { spec, track }
     }
 }
 
 #[async_trait]
-impl Tool for SimTool {
+impl TypedTool for SimTool {
+    type Arguments = Value;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Do {}", arguments["key"])
+    fn label(&self, arguments: &Value) -> onyx_types::CallLabel {
+        onyx_types::Verb::new("do", "doing", "did").of(arguments["key"].to_string())
     }
 
-    async fn plan(&self, arguments: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let summary = self.summary(&arguments);
-        Ok(Plan::new(self.spec.name.as_str(), arguments, self.spec.usual_effect, summary))
+    async fn plan(&self, _: &Value, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(Plan::new(self.spec.name.clone(), Value::Null, self.spec.usual_effect, ""))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        arguments: Value,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let key = plan.arguments["key"].as_str().unwrap_or_default().to_owned();
+        let key = arguments["key"].as_str().unwrap_or_default().to_owned();
         self.track.pause(What::Tool).await;
         {
             let mut book = self.track.junction.book.lock().unwrap();

@@ -1,13 +1,12 @@
 //! `/api/admin/config`: the file itself, for the owner to read and to change.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::wire::{etag, expected};
+use crate::wire::{Json, etag, expected};
 use crate::{ApiState, AuthContext, ConfigChange, JsonBody, Problem};
 
 #[derive(Deserialize, JsonSchema)]

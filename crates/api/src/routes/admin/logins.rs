@@ -1,12 +1,12 @@
 //! `/api/admin/providers/{name}/login`: signing in at a provider with a code. And
 //! `/api/admin/providers/found`: what needs neither key nor sign-in. No address comes from a request.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::wire::Json;
 use crate::{ApiState, FoundView, LoginBegun, LoginView, Problem};
 
 #[derive(Serialize, JsonSchema)]

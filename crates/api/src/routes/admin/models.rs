@@ -1,6 +1,5 @@
 //! `/api/admin/models*`, `/api/admin/budgets`.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use onyx_storage::{Expect, Spent};
 use onyx_types::Fault;
@@ -8,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{ApiState, ConfigChange, JsonBody, ModelView, Problem};
+use crate::wire::Json;
+use crate::{ApiState, AuthContext, ConfigChange, JsonBody, ModelView, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Models {
@@ -46,8 +46,11 @@ struct Account {
 }
 
 /// What is stored; runs at work are booked at their end.
-pub(crate) async fn budgets(State(state): State<ApiState>) -> Result<Json<Budgets>, Problem> {
-    let day = state.agent.today();
+pub(crate) async fn budgets(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<Budgets>, Problem> {
+    let day = state.agent.today(&caller.person);
     let spending = state.store.ledger.spending(&day).await.map_err(Fault::from)?;
     let roster = state.agent.roster();
     let limits = roster.limits();
@@ -75,6 +78,7 @@ pub(crate) struct NewLimits {
 /// Writes them into the config's `limits`.
 pub(crate) async fn set_limits(
     State(state): State<ApiState>,
+    caller: AuthContext,
     JsonBody(new): JsonBody<NewLimits>,
 ) -> Result<Json<Budgets>, Problem> {
     let given = [
@@ -94,7 +98,7 @@ pub(crate) async fn set_limits(
         let change = ConfigChange::SetLimits(limits);
         state.configuration.change(change, Expect::Anything).await?;
     }
-    budgets(State(state)).await
+    budgets(State(state), caller).await
 }
 
 fn account<Name: ToString>((name, spent): (Name, Spent)) -> Account {

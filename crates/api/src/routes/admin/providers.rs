@@ -1,6 +1,5 @@
 //! `/api/admin/providers*`: where models come from, as the config has it and as it is.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::models::Models;
-use crate::wire::{etag, expected};
+use crate::wire::{Json, etag, expected};
 use crate::{ApiState, ConfigChange, JsonBody, Problem, ProviderView, TestView};
 
 #[derive(Serialize, JsonSchema)]

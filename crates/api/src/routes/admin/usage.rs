@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::State;
 use onyx_storage::UsageRow;
 use onyx_types::{Fault, Timestamp, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiState, Problem, QueryOf};
+use crate::wire::Json;
+use crate::{ApiState, AuthContext, Problem, QueryOf};
 
 const USUAL_DAYS: i64 = 30;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -64,11 +64,12 @@ impl Sum {
 /// What is stored; runs at work are booked at their end.
 pub(crate) async fn usage(
     State(state): State<ApiState>,
+    caller: AuthContext,
     QueryOf(query): QueryOf<UsageQuery>,
 ) -> Result<Json<UsageReport>, Problem> {
     let until = match query.until {
         Some(day) => checked("until", day)?,
-        None => state.agent.today(),
+        None => state.agent.today(&caller.person),
     };
     let since = match query.since {
         Some(day) => checked("since", day)?,

@@ -1,9 +1,8 @@
 //! `/api/agent/actions`: the person's prompt files, each a button.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use onyx_agent::{Action, ActionRequest, Confirmation};
+use onyx_agent::{Action, ActionRequest, ActionSpec, Confirmation};
 use onyx_types::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,12 +11,17 @@ use super::lines;
 use super::request::{dry_run, optional_id};
 use crate::routes::owned::OwnedRun;
 use crate::wire::encode::Ndjson;
+use crate::wire::{FieldNames, Json};
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ActionView {
     id: String,
     label: String,
+    /// Its file, among the person's files.
+    path: String,
+    /// Its prompt has a place for what the person has marked.
+    asks_for_selection: bool,
     requires_confirmation: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_steps: Option<u32>,
@@ -31,12 +35,21 @@ pub(crate) struct ActionView {
 
 impl From<Action> for ActionView {
     fn from(action: Action) -> Self {
-        let Action { id, label, warnings, recipe } = action;
-        let (requires_confirmation, max_steps, error) = match recipe {
-            Ok(recipe) => (recipe.requires_confirmation, recipe.max_steps, None),
-            Err(why) => (false, None, Some(why)),
+        let Action { id, label, path, warnings, recipe, .. } = action;
+        let (recipe, error) = match recipe {
+            Ok(recipe) => (recipe, None),
+            Err(why) => (ActionSpec::default(), Some(why)),
         };
-        Self { id, label, requires_confirmation, max_steps, error, warnings }
+        Self {
+            id,
+            label,
+            path,
+            asks_for_selection: recipe.asks_for_selection(),
+            requires_confirmation: recipe.requires_confirmation,
+            max_steps: recipe.max_steps,
+            error,
+            warnings,
+        }
     }
 }
 
@@ -62,6 +75,7 @@ pub(crate) async fn run(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(action): Path<String>,
+    names: FieldNames,
     JsonBody(request): JsonBody<RunAction>,
 ) -> Result<Response, Problem> {
     let confirmation = if request.confirm == Some(true) {
@@ -79,5 +93,28 @@ pub(crate) async fn run(
         dry_run: dry_run(request.dry_run),
     };
     let request = state.agent.actions.run_request(ask).await?;
-    Ok(lines(OwnedRun::start(&state.agent.runs, request).await?, Ndjson::default()).await)
+    let run = OwnedRun::start(&state.agent.runs, request).await?;
+    Ok(lines(run, Ndjson::default().named(names)).await)
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct FilledWith {
+    /// What `{{selection}}` stands for.
+    selection: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ActionPrompt {
+    prompt: String,
+}
+
+pub(crate) async fn prompt(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(action): Path<String>,
+    JsonBody(FilledWith { selection }): JsonBody<FilledWith>,
+) -> Result<Json<ActionPrompt>, Problem> {
+    let actions = &state.agent.actions;
+    let prompt = actions.prompt(&caller.person, &action, selection.as_deref()).await?;
+    Ok(Json(ActionPrompt { prompt }))
 }

@@ -1,6 +1,5 @@
 //! `/api/agent/health`: can the agent page do its work?
 
-use axum::Json;
 use axum::extract::State;
 use onyx_agent::RuntimeMode;
 use onyx_types::Timestamp;
@@ -8,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::preferences::Mode;
+use crate::wire::Json;
 use crate::{ApiState, AuthContext, Dependency, DependencyState, Problem};
 
 #[derive(Serialize, JsonSchema)]

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::State;
 use onyx_agent::{ACTIONS_FOLDER, Preferences, PreferencesPatch, RuntimeMode};
+use onyx_types::Zone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +28,10 @@ pub(crate) struct PreferencesView {
     flags: BTreeMap<String, bool>,
     /// In the vault; not to be changed.
     actions_path: &'static str,
+    /// What the person chose; `null` where the server's zone counts.
+    timezone: Option<String>,
+    /// The one that counts for them now.
+    current_timezone: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,13 +44,16 @@ pub(crate) struct PreferencesChange {
     flags: BTreeMap<String, Option<bool>>,
     #[schemars(regex(pattern = r"^agent/actions/*$"))]
     actions_path: Option<String>,
+    /// An IANA name such as `Europe/Berlin`; empty for the server's.
+    timezone: Option<String>,
 }
 
 pub(crate) async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
 ) -> Result<Json<PreferencesView>, Problem> {
-    Ok(Json(state.agent.preferences.get(&caller.person).await?.into()))
+    let preferences = state.agent.preferences.get(&caller.person).await?;
+    Ok(Json(view(&state, &caller, preferences)))
 }
 
 pub(crate) async fn change(
@@ -62,8 +70,19 @@ pub(crate) async fn change(
         fallback: change.fallback,
         flags: change.flags,
         prompt: change.prompt,
+        timezone: change.timezone.map(|name| zone(&name)).transpose()?,
     };
-    Ok(Json(state.agent.preferences.change(&caller.person, patch).await?.into()))
+    let preferences = state.agent.preferences.change(&caller.person, patch).await?;
+    Ok(Json(view(&state, &caller, preferences)))
+}
+
+/// Empty takes the choice back.
+fn zone(name: &str) -> Result<Option<Zone>, Problem> {
+    if name.trim().is_empty() {
+        return Ok(None);
+    }
+    let zone = Zone::named(name.trim());
+    zone.map(Some).map_err(|error| Problem::field("timezone", error))
 }
 
 impl From<Mode> for RuntimeMode {
@@ -84,15 +103,15 @@ impl From<RuntimeMode> for Mode {
     }
 }
 
-impl From<Preferences> for PreferencesView {
-    fn from(preferences: Preferences) -> Self {
-        let Preferences { runtime_mode, fallback, flags, prompt } = preferences;
-        Self {
-            runtime_mode: runtime_mode.into(),
-            prompt,
-            fallback,
-            flags,
-            actions_path: ACTIONS_FOLDER,
-        }
+fn view(state: &ApiState, caller: &AuthContext, preferences: Preferences) -> PreferencesView {
+    let Preferences { runtime_mode, fallback, flags, prompt, timezone } = preferences;
+    PreferencesView {
+        runtime_mode: runtime_mode.into(),
+        prompt,
+        fallback,
+        flags,
+        actions_path: ACTIONS_FOLDER,
+        timezone: timezone.map(|zone| zone.to_string()),
+        current_timezone: state.agent.preferences.zone_of(&caller.person).to_string(),
     }
 }

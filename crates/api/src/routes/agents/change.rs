@@ -34,7 +34,7 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody<Map<String, Value>>,
 ) -> Result<Response, Problem> {
     let Named { id } = typed(body.clone().into())?;
-    let fields: AgentFields = typed(body.into())?;
+    let fields: AgentFields = typed(with_memory(body)?.into())?;
     if known(&state.agent.roster(), id.as_str()).is_ok() {
         let there = Problem::field("id", format!("there is an agent `{id}` already"));
         return Err(there.with_status(StatusCode::CONFLICT));
@@ -50,11 +50,30 @@ pub(crate) async fn replace(
     State(state): State<ApiState>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    JsonBody(fields): JsonBody<AgentFields>,
+    JsonBody(body): JsonBody<Map<String, Value>>,
 ) -> Result<Response, Problem> {
     let id = known(&state.agent.roster(), &id)?.id.clone();
+    let fields: AgentFields = typed(with_memory(body)?.into())?;
     put(&state, &id, fields.settings(&id)?, expected(&headers)?).await?;
     details(&state, id.as_str()).await
+}
+
+/// `memory: {read}`, as the config has it, says the same as `memory_read`.
+fn with_memory(mut body: Map<String, Value>) -> Result<Map<String, Value>, Problem> {
+    let Some(memory) = body.shift_remove("memory") else { return Ok(body) };
+    if body.contains_key("memory_read") {
+        return Err(Problem::field("memory", "give it or `memory_read`, not both"));
+    }
+    let Value::Object(mut memory) = memory else {
+        return Err(Problem::field("memory", "an object with `read` is expected"));
+    };
+    if let Some(read) = memory.shift_remove("read") {
+        body.insert("memory_read".to_owned(), read);
+    }
+    match memory.keys().next() {
+        Some(unknown) => Err(Problem::field(format!("memory.{unknown}"), "there is no such field")),
+        None => Ok(body),
+    }
 }
 
 const NEVER_NULL: [&str; 3] = ["default", "fallbacks", "memory_read"];
@@ -79,7 +98,7 @@ pub(crate) async fn patch(
         // Through text, in which a temperature of 0.7 is 0.7.
         fields = now.and_then(|text| serde_json::from_str(&text)).unwrap_or_default();
     }
-    fields.extend(changes);
+    fields.extend(with_memory(changes)?);
     // What has no default to be left to is refused below, by its type.
     fields.retain(|name, value| !value.is_null() || NEVER_NULL.contains(&name.as_str()));
     let fields: AgentFields = typed(fields.into())?;

@@ -1,6 +1,5 @@
 //! Who works in a channel, and who of them answers where nobody is named.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_storage::{ChannelCard, Coworker};
@@ -9,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{change, find};
+use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 
 pub(super) fn routes() -> Routes {

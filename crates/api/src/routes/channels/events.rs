@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::threads::session_of;
 use crate::routes::conversations::{Seen, seen};
+use crate::wire::FieldNames;
 use crate::wire::encode::{SseFrame, ThreadFrames};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -32,6 +33,7 @@ pub(in crate::routes) async fn events(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
+    names: FieldNames,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let session = session_of(&state, &caller, &id).await?.session_id;
@@ -47,7 +49,7 @@ pub(in crate::routes) async fn events(
     let notices = agent.notices();
     let person = caller.person.clone();
     let (later, followed) = (VecDeque::new(), HashSet::new());
-    let follower = Follower { agent, person, session, told, notices, later, followed };
+    let follower = Follower { agent, person, session, names, told, notices, later, followed };
     tokio::spawn(follower.follow(seen));
     let frames = unfold(frames, |mut frames: mpsc::Receiver<SseFrame>| async move {
         let frame = frames.recv().await?;
@@ -61,6 +63,7 @@ struct Follower {
     agent: AgentServices,
     person: PersonId,
     session: SessionId,
+    names: FieldNames,
     told: mpsc::Sender<SseFrame>,
     notices: Receiver<Notice>,
     /// Heard while a run was told.
@@ -131,7 +134,7 @@ impl Follower {
         };
         // A thread that is gone tells so by itself.
         if let Ok(agents) = agents.await {
-            let _ = self.tell(ThreadFrames::taken_back(message, &agents)).await;
+            let _ = self.tell(ThreadFrames::taken_back(self.names, message, &agents)).await;
         }
     }
 
@@ -144,7 +147,7 @@ impl Follower {
         else {
             return;
         };
-        let mut frames = ThreadFrames::new(question);
+        let mut frames = ThreadFrames::new(question).named(self.names);
         let Ok(events) = self.agent.runs.events(&self.person, run, 0).await else {
             return self.read_log(run, frames).await;
         };

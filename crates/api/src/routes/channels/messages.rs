@@ -1,8 +1,8 @@
 //! What is said in a thread: by the person at once, by coworkers as it comes.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
+use onyx_agent::prompt;
 use onyx_agent::{KeptMessage, NewMessage as Message, StopTarget};
 use onyx_knowledge::{Hit, Retrieval};
 use onyx_storage::{Delivery, SessionMeta};
@@ -14,6 +14,8 @@ use super::events::events;
 use super::threads::session_of;
 use crate::messages::{HistoryMessage, MessageRole, MessageStatus};
 use crate::messages::{MessagePage, MessageView, Metadata, client_id, page, waiting};
+use crate::routes::sessions::body_of;
+use crate::wire::Json;
 use crate::wire::encode::{ThreadEvent, answer_id};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
@@ -247,6 +249,8 @@ pub(crate) struct ContextQuery {
 pub(crate) struct ContextFound {
     /// Best first.
     pieces: Vec<PieceView>,
+    /// How many tokens a message may be given, about: the smallest of who would answer it.
+    budget: usize,
     /// Why less was found than there is.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
@@ -263,11 +267,19 @@ struct PieceView {
     match_type: MatchType,
     start_line: u32,
     end_line: u32,
+    /// Without the front matter that a file begins with.
     text: String,
+    /// What it takes of the budget, about.
+    tokens: usize,
+    /// There is room for it beside what is better.
+    fits: bool,
 }
 
-impl From<Hit> for PieceView {
-    fn from(hit: Hit) -> Self {
+impl PieceView {
+    fn of(hit: Hit, left: &mut usize) -> Self {
+        let tokens = Retrieval::cost(&hit.path(), &hit.text);
+        let fits = tokens <= *left;
+        *left -= if fits { tokens } else { 0 };
         Self {
             source: hit.path(),
             title: hit.title,
@@ -277,7 +289,9 @@ impl From<Hit> for PieceView {
             match_type: hit.match_type,
             start_line: hit.start_line,
             end_line: hit.end_line,
-            text: hit.text,
+            text: body_of(&hit.text).to_owned(),
+            tokens,
+            fits,
         }
     }
 }
@@ -290,13 +304,33 @@ pub(in crate::routes) async fn context(
     QueryOf(query): QueryOf<ContextQuery>,
 ) -> Result<Json<ContextFound>, Problem> {
     let meta = session_of(&state, &caller, &id).await?;
+    let budget = budget(&state, &caller, &meta, &query.q).await?;
     let retrieval = Retrieval {
         person: caller.person.clone(),
         scopes: state.agent.conversations.retrieval_scopes(&caller.person, &meta, &query.q).await?,
+        session: Some(meta.session_id),
         text: query.q,
         max_tokens: Retrieval::budget(usize::MAX),
     };
     let found = state.index.retrieve(&retrieval).await.map_err(Fault::from)?;
-    let pieces = found.hits.into_iter().map(PieceView::from).collect();
-    Ok(Json(ContextFound { pieces, degraded: found.degraded }))
+    let mut left = budget;
+    let pieces = found.hits.into_iter().map(|hit| PieceView::of(hit, &mut left)).collect();
+    Ok(Json(ContextFound { pieces, budget, degraded: found.degraded }))
+}
+
+/// What may be retrieved for a message of these words, by the models of who would answer it.
+async fn budget(
+    state: &ApiState,
+    caller: &AuthContext,
+    meta: &SessionMeta,
+    words: &str,
+) -> Result<usize, Problem> {
+    let agents = state.agent.conversations.answerers(&caller.person, meta, words).await?;
+    let (roster, models) = (state.agent.roster(), state.catalogue.models());
+    let window = |agent: &AgentId| {
+        let model = roster.get(agent)?.model.primary.as_deref()?;
+        models.iter().find(|known| known.id == model)?.context_window
+    };
+    let smallest = agents.iter().map(|agent| prompt::window(window(agent))).min();
+    Ok(Retrieval::budget(smallest.unwrap_or(usize::MAX)))
 }

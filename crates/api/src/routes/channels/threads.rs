@@ -1,6 +1,5 @@
 //! Threads of a channel. Each is a session, and listed in its channel's file.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::spaces::{checked_name, removal};
 use super::{change, channels, find};
+use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 pub(super) fn routes() -> Routes {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::routing::PathValue;
-use crate::wire::{JsonBody, RawBody};
+use crate::wire::{Json, JsonBody, RawBody};
 use crate::wire::{etag, expected};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 

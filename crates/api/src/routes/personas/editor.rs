@@ -1,16 +1,20 @@
 //! `/api/persona-agent/*`: the conversation with the agent that edits a persona.
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use onyx_agent::AgentServices;
 use onyx_storage::Pos;
-use onyx_types::{SessionId, Timestamp, ToolUseId, Turn, TurnBody, TurnId};
+use onyx_types::{
+    CallLabel, CallReport, SessionId, Timestamp, ToolCall, ToolCallTurn, ToolUseId, Turn, TurnBody,
+    TurnId,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{known, streamed};
 use crate::routes::owned::OwnedRun;
+use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 
 /// Turns of a page.
@@ -103,12 +107,14 @@ enum TurnBodyView {
         tool_use_id: ToolUseId,
         tool_name: String,
         input: Value,
+        label: CallLabel,
     },
     ToolResult {
         tool_use_id: ToolUseId,
         output: String,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        report: CallReport,
     },
 }
 
@@ -124,21 +130,23 @@ pub(super) async fn history(
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE);
     let page =
         state.agent.sessions.turns(&caller.person, session, query.before.map(Pos), limit).await?;
-    let turns = page.turns.into_iter().filter_map(view).collect();
+    let turns = page.turns.into_iter().filter_map(|turn| view(&state.agent, turn)).collect();
     Ok(Json(History { turns, before: page.has_older.then_some(page.start.0) }))
 }
 
 /// `None` for turns that are no part of the conversation, such as the start of a run.
-fn view(turn: Turn) -> Option<TurnView> {
+fn view(agent: &AgentServices, turn: Turn) -> Option<TurnView> {
     let body = match turn.body {
         TurnBody::User(user) => TurnBodyView::User { content: user.content.text() },
         TurnBody::AssistantText(text) => TurnBodyView::AssistantText { content: text.content },
-        TurnBody::ToolCall(call) => TurnBodyView::ToolCall {
-            tool_use_id: call.tool_use_id,
-            tool_name: call.tool_name,
-            input: call.input,
-        },
+        TurnBody::ToolCall(ToolCallTurn { tool_use_id: id, tool_name: name, input, .. }) => {
+            let call = ToolCall { id, name, input };
+            let label = agent.call_label(&call);
+            let ToolCall { id: tool_use_id, name: tool_name, input } = call;
+            TurnBodyView::ToolCall { tool_use_id, tool_name, input, label }
+        }
         TurnBody::ToolResult(result) => TurnBodyView::ToolResult {
+            report: result.known_report(),
             tool_use_id: result.tool_use_id,
             output: result.output,
             is_error: result.is_error,

@@ -1,6 +1,5 @@
 //! `/api/storage/personas/{id}`: a persona is an agent, its system prompt is the agent's SOUL.md.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_agent::AgentSettings;
@@ -10,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{change, files, known, not_kept};
+use crate::wire::Json;
 use crate::{ApiState, AuthContext, ConfigChange, JsonBody, Problem};
 
 #[derive(Serialize, JsonSchema)]

@@ -1,6 +1,5 @@
 //! `/api/storage/personas/{id}/test-inputs`: what to say to a persona to see how it answers.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{change, files, known, not_kept, streamed};
 use crate::routes::owned::OwnedRun;
+use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Serialize, JsonSchema)]

@@ -1,6 +1,5 @@
 //! Changing sessions: naming, archiving, removing, forking.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_agent::{ForkPoint, SessionPatch};
@@ -10,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{SessionView, session_id};
+use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Deserialize, JsonSchema)]
@@ -44,6 +44,17 @@ pub(in crate::routes) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     state.agent.sessions.delete(&caller.person, session_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(in crate::routes) async fn read(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let id = session_id(&id)?;
+    state.agent.sessions.meta(&caller.person, id).await?;
+    state.agent.sessions.mark_read(&caller.person, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{by, check_seen, find};
+use crate::wire::Json;
 use crate::wire::etag;
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 

@@ -312,8 +312,10 @@ impl Connection {
         let live = page
             .sessions
             .into_iter()
-            .map(|meta| LiveSession { run_id: run_of(meta.session_id), session: meta.into() });
-        self.answer(reply, &LiveSessions { sessions: live.collect(), before: page.before }).await;
+            .map(|session| LiveSession { run_id: run_of(session.id), session });
+        let sessions = live.collect();
+        let (before, degraded) = (page.before, page.degraded);
+        self.answer(reply, &LiveSessions { sessions, before, degraded }).await;
         Ok(())
     }
 
@@ -325,12 +327,14 @@ impl Connection {
         let family = self.state.agent.sessions.family(person, &meta).await?;
         let limit = sessions::turns_limit("data.limit", get.limit)?;
         let before = get.before.map(onyx_storage::Pos);
-        let page = self.state.agent.sessions.turns(person, get.session_id, before, limit).await?;
+        let agent = &self.state.agent;
+        let page = agent.sessions.turns(person, get.session_id, before, limit).await?;
+        let shown = page.turns.into_iter().map(|turn| sessions::TurnView::of(agent, turn));
         let page = result::SessionPage {
             session: LiveSession { session: meta.into(), run_id },
             siblings: family.into_iter().map(sessions::Sibling::from).collect(),
             before: page.has_older.then_some(page.start.0),
-            turns: page.turns,
+            turns: shown.collect(),
         };
         self.answer(reply, &page).await;
         Ok(())
@@ -346,9 +350,12 @@ impl Connection {
             Decision::Reject => agent.approvals.reject(person, id, decide.said.reason()?).await,
         };
         let told = match decided {
-            Ok(draft) => result::success(reply.kind, reply.id, &PendingChange::from(draft)),
+            Ok(draft) => {
+                let draft = PendingChange::of(&self.state, draft);
+                result::success(reply.kind, reply.id, &draft)
+            }
             Err(not) => {
-                let draft = not.draft.map(|draft| PendingChange::from(*draft));
+                let draft = not.draft.map(|draft| PendingChange::of(&self.state, *draft));
                 result::refusal(Some(reply.kind), reply.id, &not.fault.into(), draft.as_ref())
             }
         };
@@ -360,6 +367,7 @@ impl Connection {
         let roster = self.state.agent.roster();
         let live = self.state.agent.runs.of_person(&self.caller.person).into_iter();
         let status = result::Status {
+            not_yet: onyx_types::NotYetView::all(),
             version: env!("CARGO_PKG_VERSION"),
             dependencies: self.state.readiness.dependencies().await,
             agents: roster.agents().map(|agent| AgentView::of(&roster, agent)).collect(),

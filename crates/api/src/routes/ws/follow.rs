@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use onyx_agent::{EventReader, Notice, NoticeKind};
 use onyx_surface::Encoder;
-use onyx_types::{DraftId, ErrorCode, Fault, PersonId, RunId, SessionId};
+use onyx_types::{DraftId, ErrorCode, Fault, JobId, PersonId, RunId, SessionId};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
@@ -82,6 +82,11 @@ struct EventData<'a> {
     run_id: Option<RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     draft_id: Option<DraftId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_id: Option<JobId>,
+    /// What the person is to be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 impl EventData<'static> {
@@ -91,12 +96,15 @@ impl EventData<'static> {
         session_id: None,
         run_id: None,
         draft_id: None,
+        job_id: None,
+        message: None,
     };
 }
 
 /// Tells what changes for this person, until the connection ends.
 pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
     let (mut notices, mut changes) = (state.agent.notices(), state.changes.heard());
+    let mut jobs = state.agent.jobs.notices();
     // A connection that only listens must not keep the server's parts alive.
     drop(state);
     loop {
@@ -106,6 +114,18 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
                 // Everything may be different: the client reads it anew.
                 Err(RecvError::Lagged(_)) => vec![EventData::MISSED],
                 Ok(notice) if notice.person == person => vec![describe(&notice)],
+                Ok(_) => Vec::new(),
+            },
+            heard = jobs.recv() => match heard {
+                Err(RecvError::Closed) => return,
+                Err(RecvError::Lagged(_)) => vec![EventData { topic: "jobs", ..EventData::MISSED }],
+                Ok(notice) if notice.person == person => vec![EventData {
+                    topic: "jobs",
+                    change: if notice.tell.is_some() { "told" } else { "changed" },
+                    job_id: Some(notice.job),
+                    message: notice.tell,
+                    ..EventData::MISSED
+                }],
                 Ok(_) => Vec::new(),
             },
             heard = changes.recv() => match heard {

@@ -1,14 +1,14 @@
 //! What the server answers to requests: `X.result` frames. Their data are the views of the HTTP
 //! routes, in camelCase.
 
-use onyx_types::{ErrorCode, RunId, SessionId, Turn, TurnId};
+use onyx_types::{ErrorCode, NotYetView, RunId, SessionId, TurnId};
 use serde::Serialize;
 
 use super::command::RequestId;
 use crate::logs::LogLine;
 use crate::routes::agents::AgentView;
 use crate::routes::pending_changes::PendingChange;
-use crate::routes::sessions::{SessionView, Sibling};
+use crate::routes::sessions::{SessionView, Sibling, TurnView};
 use crate::wire::encode::camel_json;
 use crate::{Dependency, Problem};
 
@@ -91,6 +91,9 @@ pub(super) struct LiveSessions {
     pub(super) sessions: Vec<LiveSession>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<SessionId>,
+    /// Why titles and newest words alone were looked at, and not what was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) degraded: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -106,7 +109,7 @@ pub(super) struct SessionPage {
     pub(super) session: LiveSession,
     /// The first of its family and all forks, itself among them, in the order they were made.
     pub(super) siblings: Vec<Sibling>,
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<TurnView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<u64>,
 }
@@ -116,6 +119,8 @@ pub(super) struct Status {
     pub(super) version: &'static str,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) agents: Vec<AgentView>,
+    /// What is accepted or shown and does nothing yet.
+    pub(super) not_yet: Vec<NotYetView>,
     pub(super) runs: Vec<LiveRun>,
 }
 

@@ -2,12 +2,14 @@
 
 use onyx_surface::{Encoder, Part, RunFold, ToolState};
 use onyx_types::{
-    DraftId, Envelope, ErrorCode, Fault, Preview, Timestamp, ToolUseId, TurnId, Usage,
+    AsksFor, CallLabel, CallReport, DraftId, Envelope, ErrorCode, Fault, Preview, Timestamp,
+    ToolUseId, TurnId, Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sse::SseFrame;
+use crate::wire::FieldNames;
 
 /// The data of an event; the event's name is its kind.
 #[derive(Serialize, JsonSchema)]
@@ -27,6 +29,11 @@ pub(crate) struct ToolChip<'a> {
     tool: &'a str,
     args_summary: &'a str,
     status: ToolState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a CallLabel>,
+    /// What came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<&'a CallReport>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -35,6 +42,7 @@ pub(crate) struct Question<'a> {
     tool: &'a str,
     summary: &'a str,
     preview: &'a Preview,
+    asks_for: AsksFor,
     expires_at: Timestamp,
 }
 
@@ -49,6 +57,7 @@ pub enum EventsFrom {
 #[derive(Debug, Default)]
 pub struct CompanionFrames {
     from: EventsFrom,
+    names: FieldNames,
     fold: RunFold,
     seq: u64,
 }
@@ -58,9 +67,15 @@ impl CompanionFrames {
         Self { from, ..Self::default() }
     }
 
+    #[must_use]
+    pub fn named(mut self, names: FieldNames) -> Self {
+        self.names = names;
+        self
+    }
+
     /// The whole stream of a message that could not be run.
-    pub fn refused(fault: &Fault) -> Vec<SseFrame> {
-        let frames = Self::default();
+    pub fn refused(names: FieldNames, fault: &Fault) -> Vec<SseFrame> {
+        let frames = Self::default().named(names);
         vec![frames.error(&fault.message, fault.code, fault.hint()), frames.done(Usage::default())]
     }
 
@@ -73,45 +88,79 @@ impl CompanionFrames {
         }
     }
 
-    fn tool(&self, id: &ToolUseId, tool: &str, args_summary: &str, status: ToolState) -> SseFrame {
-        let chip = ToolChip { id, tool, args_summary, status };
-        SseFrame::new(self.id(), "tool", &CompanionEvent::Tool(chip))
+    fn tool(&self, chip: ToolChip<'_>) -> SseFrame {
+        SseFrame::new(self.names, self.id(), "tool", &CompanionEvent::Tool(chip))
     }
 
     fn error(&self, message: &str, code: ErrorCode, hint: &str) -> SseFrame {
-        SseFrame::new(self.id(), "error", &CompanionEvent::Error { message, code, hint })
+        SseFrame::new(
+            self.names,
+            self.id(),
+            "error",
+            &CompanionEvent::Error { message, code, hint },
+        )
     }
 
     fn done(&self, usage: Usage) -> SseFrame {
         let assistant_message_id = self.fold.first_turn();
-        SseFrame::new(self.id(), "done", &CompanionEvent::Done { assistant_message_id, usage })
+        SseFrame::new(
+            self.names,
+            self.id(),
+            "done",
+            &CompanionEvent::Done { assistant_message_id, usage },
+        )
     }
 
     fn frame(&self, part: &Part<'_>) -> Option<SseFrame> {
         Some(match part {
             Part::Text { turn_id: _, words } => {
                 let text = words.in_run();
-                SseFrame::new(self.id(), "delta", &CompanionEvent::Delta { text: &text })
+                SseFrame::new(
+                    self.names,
+                    self.id(),
+                    "delta",
+                    &CompanionEvent::Delta { text: &text },
+                )
             }
-            Part::ToolCall { id, tool, summary, .. } => {
-                self.tool(id, tool, summary, ToolState::Running)
-            }
-            Part::ToolResult { id, tool, ok, call_summary, .. } => {
-                self.tool(id, tool, call_summary, ToolState::of(Some(*ok)))
+            Part::ToolCall { id, tool, summary, label, .. } => self.tool(ToolChip {
+                id,
+                tool,
+                args_summary: summary,
+                status: ToolState::Running,
+                label: Some(label),
+                report: None,
+            }),
+            Part::ToolResult { id, tool, ok, call_summary, call_label, report, .. } => {
+                self.tool(ToolChip {
+                    id,
+                    tool,
+                    args_summary: call_summary,
+                    status: ToolState::of(Some(*ok)),
+                    label: call_label.as_ref(),
+                    report: Some(report),
+                })
             }
             Part::Proposal { draft_id, summary, expires_at: None, .. } => {
                 let data = CompanionEvent::Draft { pending_change_id: *draft_id, summary };
-                SseFrame::new(self.id(), "draft", &data)
+                SseFrame::new(self.names, self.id(), "draft", &data)
             }
-            Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(expires_at) } => {
+            Part::Proposal {
+                draft_id,
+                tool,
+                summary,
+                preview,
+                asks_for,
+                expires_at: Some(expires_at),
+            } => {
                 let question = Question {
                     pending_change_id: *draft_id,
                     tool,
                     summary,
                     preview,
+                    asks_for: *asks_for,
                     expires_at: *expires_at,
                 };
-                SseFrame::new(self.id(), "confirm", &CompanionEvent::Confirm(question))
+                SseFrame::new(self.names, self.id(), "confirm", &CompanionEvent::Confirm(question))
             }
             Part::Error { code, message, hint } => self.error(message, *code, hint),
             Part::Done { usage, .. } => self.done(*usage),

@@ -11,7 +11,7 @@ mod ui_message;
 pub mod v1;
 mod ws;
 
-pub(crate) use camel::camel_json;
+pub(crate) use camel::{CamelCase, camel_json};
 pub(crate) use companion::CompanionEvent;
 pub use companion::{CompanionFrames, EventsFrom};
 pub use ndjson::{CallName, Ndjson};

@@ -4,25 +4,70 @@
 use bytes::Bytes;
 use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
-    AgentId, DraftId, Envelope, ErrorCode, LaneId, Preview, RunId, RunStatus, SessionId, ToolUseId,
-    Usage,
+    ActionRun, AgentId, AsksFor, CallLabel, CallReport, DraftId, Envelope, ErrorCode, LaneId,
+    Preview, RunId, RunStatus, SessionId, StatusCode, ToolUseId, Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::wire::FieldNames;
+
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Line<'a> {
-    Start { session_id: SessionId, run_id: RunId },
-    Text { delta: &'a str },
-    ToolCall { id: &'a ToolUseId, tool: &'a str, args: &'a Value },
-    ToolResult { id: &'a ToolUseId, tool: &'a str, ok: bool, summary: &'a str },
-    Status { message: &'a str },
-    Draft { draft_id: DraftId, tool: &'a str, summary: &'a str, preview: &'a Preview },
-    Confirm { draft_id: DraftId, tool: &'a str, summary: &'a str, preview: &'a Preview },
-    Error { message: &'a str, code: ErrorCode, hint: &'a str },
-    Done { session_id: SessionId, run_id: RunId, status: RunStatus, usage: Usage },
+    Start {
+        session_id: SessionId,
+        run_id: RunId,
+        /// The action whose run this is, where it is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        action: Option<&'a ActionRun>,
+    },
+    Text {
+        delta: &'a str,
+    },
+    ToolCall {
+        id: &'a ToolUseId,
+        tool: &'a str,
+        args: &'a Value,
+        label: &'a CallLabel,
+    },
+    ToolResult {
+        id: &'a ToolUseId,
+        tool: &'a str,
+        ok: bool,
+        summary: &'a str,
+        report: &'a CallReport,
+    },
+    Status {
+        message: &'a str,
+        code: StatusCode,
+    },
+    Draft {
+        draft_id: DraftId,
+        tool: &'a str,
+        summary: &'a str,
+        preview: &'a Preview,
+        asks_for: AsksFor,
+    },
+    Confirm {
+        draft_id: DraftId,
+        tool: &'a str,
+        summary: &'a str,
+        preview: &'a Preview,
+        asks_for: AsksFor,
+    },
+    Error {
+        message: &'a str,
+        code: ErrorCode,
+        hint: &'a str,
+    },
+    Done {
+        session_id: SessionId,
+        run_id: RunId,
+        status: RunStatus,
+        usage: Usage,
+    },
 }
 
 /// A line for clients of `/api/claude`: the same but for one name.
@@ -33,6 +78,7 @@ pub(crate) enum OlderLine<'a> {
         id: &'a ToolUseId,
         tool: &'a str,
         args: &'a Value,
+        label: &'a CallLabel,
     },
     #[serde(untagged)]
     Same(Line<'a>),
@@ -67,6 +113,7 @@ enum Mark<'a> {
 #[derive(Debug, Default)]
 pub struct Ndjson {
     calls: CallName,
+    names: FieldNames,
     fold: RunFold,
 }
 
@@ -91,27 +138,39 @@ impl Ndjson {
         Self { calls, ..Self::default() }
     }
 
+    #[must_use]
+    pub fn named(mut self, names: FieldNames) -> Self {
+        self.names = names;
+        self
+    }
+
     /// `None` where schema v2 has no line. `lane` is `None` for what is said of the whole run.
     fn frame(&self, part: &Part<'_>, lane: Option<LaneId>) -> Option<Bytes> {
         let run_id = self.fold.run()?;
         let delta;
         let line = match part {
-            Part::Start { session_id, .. } => Line::Start { session_id: *session_id, run_id },
+            Part::Start { session_id, action, .. } => {
+                Line::Start { session_id: *session_id, run_id, action: *action }
+            }
             Part::Text { turn_id: _, words } => {
                 delta = words.in_run();
                 Line::Text { delta: &delta }
             }
-            Part::ToolCall { id, tool, input, .. } => Line::ToolCall { id, tool, args: input },
-            Part::ToolResult { id, tool, ok, summary, .. } => {
-                Line::ToolResult { id, tool, ok: *ok, summary }
+            Part::ToolCall { id, tool, input, label, .. } => {
+                Line::ToolCall { id, tool, args: input, label }
             }
-            Part::Proposal { draft_id, tool, summary, preview, expires_at: None } => {
-                Line::Draft { draft_id: *draft_id, tool, summary, preview }
+            Part::ToolResult { id, tool, ok, summary, report, .. } => {
+                Line::ToolResult { id, tool, ok: *ok, summary, report }
             }
-            Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(_) } => {
-                Line::Confirm { draft_id: *draft_id, tool, summary, preview }
+            Part::Proposal { draft_id, tool, summary, preview, asks_for, expires_at } => {
+                let (draft_id, asks_for) = (*draft_id, *asks_for);
+                if expires_at.is_some() {
+                    Line::Confirm { draft_id, tool, summary, preview, asks_for }
+                } else {
+                    Line::Draft { draft_id, tool, summary, preview, asks_for }
+                }
             }
-            Part::Status { message, code: _ } => Line::Status { message },
+            Part::Status { message, code } => Line::Status { message, code: *code },
             Part::Error { code, message, hint } => Line::Error { message, code: *code, hint },
             Part::Done { status, assistant_turn_ids: _, usage } => {
                 let session_id = self.fold.session()?;
@@ -125,12 +184,12 @@ impl Ndjson {
         };
         let mark = lane.and_then(|lane| self.mark(&line, lane));
         let line = match (self.calls, line) {
-            (CallName::ToolUse, Line::ToolCall { id, tool, args }) => {
-                OlderLine::ToolUse { id, tool, args }
+            (CallName::ToolUse, Line::ToolCall { id, tool, args, label }) => {
+                OlderLine::ToolUse { id, tool, args, label }
             }
             (CallName::ToolUse | CallName::ToolCall, line) => OlderLine::Same(line),
         };
-        Some(written(&line, mark))
+        Some(written(self.names, &line, mark))
     }
 
     /// Whose line it is, where that is a question.
@@ -155,13 +214,11 @@ impl Ndjson {
     }
 }
 
-fn written(line: &OlderLine<'_>, mark: Option<Mark<'_>>) -> Bytes {
-    // Serialising plain data into memory cannot fail: every key is a string.
+fn written(names: FieldNames, line: &OlderLine<'_>, mark: Option<Mark<'_>>) -> Bytes {
     let mut bytes = match mark {
-        None => serde_json::to_vec(line),
-        Some(mark) => serde_json::to_vec(&Marked { line, mark }),
-    }
-    .unwrap_or_default();
+        None => names.json(line),
+        Some(mark) => names.json(&Marked { line, mark }),
+    };
     bytes.push(b'\n');
     bytes.into()
 }

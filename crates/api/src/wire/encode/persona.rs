@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use onyx_surface::{Encoder, Part, RunFold};
-use onyx_types::{Envelope, ToolUseId, TurnId};
+use onyx_types::{CallLabel, CallReport, Envelope, ToolUseId, TurnId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +22,7 @@ pub(crate) enum PersonaEvent<'a> {
         tool_use_id: &'a ToolUseId,
         tool_name: &'a str,
         input: &'a Value,
+        label: &'a CallLabel,
     },
     ToolResult {
         id: TurnId,
@@ -29,6 +30,7 @@ pub(crate) enum PersonaEvent<'a> {
         output: &'a str,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        report: &'a CallReport,
     },
     Done,
     Error {
@@ -62,12 +64,16 @@ fn written(part: &Part<'_>) -> Option<Bytes> {
         Part::TextComplete { turn_id, text } if !text.is_empty() => {
             PersonaEvent::TextComplete { id: *turn_id, content: text }
         }
-        Part::ToolCall { turn_id, id, tool, input, summary: _ } => {
-            PersonaEvent::ToolCall { id: *turn_id, tool_use_id: id, tool_name: tool, input }
+        Part::ToolCall { turn_id, id, tool, input, summary: _, label } => {
+            PersonaEvent::ToolCall { id: *turn_id, tool_use_id: id, tool_name: tool, input, label }
         }
-        Part::ToolResult { turn_id, id, ok, output, .. } => {
-            PersonaEvent::ToolResult { id: *turn_id, tool_use_id: id, output, is_error: !ok }
-        }
+        Part::ToolResult { turn_id, id, ok, output, report, .. } => PersonaEvent::ToolResult {
+            id: *turn_id,
+            tool_use_id: id,
+            output,
+            is_error: !ok,
+            report,
+        },
         Part::Error { message, code: _, hint: _ } => PersonaEvent::Error { message },
         Part::Done { .. } => PersonaEvent::Done,
         Part::Start { .. }

@@ -1,6 +1,8 @@
 use axum::response::sse::Event;
 use serde::Serialize;
 
+use crate::wire::FieldNames;
+
 /// One server-sent event: what it is called, where in its stream it stands, what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseFrame {
@@ -11,9 +13,13 @@ pub struct SseFrame {
 }
 
 impl SseFrame {
-    pub(super) fn new(id: String, event: &'static str, data: &impl Serialize) -> Self {
-        // Serialising plain data into memory cannot fail: every key is a string.
-        Self { id, event, data: serde_json::to_string(data).unwrap_or_default() }
+    pub(super) fn new(
+        names: FieldNames,
+        id: String,
+        event: &'static str,
+        data: &impl Serialize,
+    ) -> Self {
+        Self { id, event, data: names.json_text(data) }
     }
 }
 

@@ -3,13 +3,15 @@
 
 use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
-    AgentId, DraftId, Envelope, ErrorCode, Fault, LaneId, Preview, RunStatus, Timestamp, TurnId,
+    AgentId, AsksFor, DraftId, Envelope, ErrorCode, Fault, LaneId, Preview, RunStatus, Timestamp,
+    TurnId,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sse::SseFrame;
 use crate::messages::MessageStatus;
+use crate::wire::FieldNames;
 
 /// The data of an event; the event's name is its kind.
 #[derive(Serialize, JsonSchema)]
@@ -44,6 +46,7 @@ pub(crate) struct Asked<'a> {
     tool: &'a str,
     summary: &'a str,
     preview: &'a Preview,
+    asks_for: AsksFor,
     expires_at: Timestamp,
 }
 
@@ -79,6 +82,7 @@ struct LaneAnswer {
 #[derive(Debug)]
 pub struct ThreadFrames {
     question: TurnId,
+    names: FieldNames,
     fold: RunFold,
     /// In the order of their lanes.
     answers: Vec<LaneAnswer>,
@@ -88,18 +92,25 @@ pub struct ThreadFrames {
 impl ThreadFrames {
     /// Tells of a run that answers this message.
     pub fn new(question: TurnId) -> Self {
-        Self { question, fold: RunFold::default(), answers: Vec::new(), id: String::new() }
+        let (names, fold) = (FieldNames::default(), RunFold::default());
+        Self { question, names, fold, answers: Vec::new(), id: String::new() }
+    }
+
+    #[must_use]
+    pub fn named(mut self, names: FieldNames) -> Self {
+        self.names = names;
+        self
     }
 
     /// Tells that a message was taken back, once for each agent that would have answered it.
-    pub fn taken_back(message: TurnId, agents: &[AgentId]) -> Vec<SseFrame> {
+    pub fn taken_back(names: FieldNames, message: TurnId, agents: &[AgentId]) -> Vec<SseFrame> {
         let complete = |agent: &AgentId| {
             let data = ThreadEvent::Complete {
                 message_id: &answer_id(message, agent),
                 content: "",
                 status: MessageStatus::Cancelled,
             };
-            SseFrame::new(String::new(), "chat:complete", &data)
+            SseFrame::new(names, String::new(), "chat:complete", &data)
         };
         agents.iter().map(complete).collect()
     }
@@ -109,7 +120,7 @@ impl ThreadFrames {
         let fault = Fault::new(ErrorCode::NotFound, "This thread was deleted.")
             .with_hint("Go on in another thread.");
         let data = ThreadEvent::Deleted { error: Reason::of(&fault) };
-        vec![SseFrame::new(String::new(), "chat:deleted", &data)]
+        vec![SseFrame::new(FieldNames::default(), String::new(), "chat:deleted", &data)]
     }
 
     fn begin_answers(&mut self, agents: &[AgentId]) {
@@ -133,7 +144,7 @@ impl ThreadFrames {
                 text: &answer.content[answer.told..],
                 full_content: &answer.content,
             };
-            frames.push(SseFrame::new(self.id.clone(), "chat:chunk", &chunk));
+            frames.push(SseFrame::new(self.names, self.id.clone(), "chat:chunk", &chunk));
             answer.told = answer.content.len();
         }
         frames
@@ -167,7 +178,7 @@ impl ThreadFrames {
                 RunStatus::Error | RunStatus::Interrupted => {
                     let fault = answer.fault.clone();
                     let fault = fault.unwrap_or_else(|| Fault::plain(ErrorCode::Interrupted));
-                    frames.push(failed(&self.id, &answer.message_id, &fault));
+                    frames.push(failed(self.names, &self.id, &answer.message_id, &fault));
                     continue;
                 }
             };
@@ -176,15 +187,15 @@ impl ThreadFrames {
                 content: &answer.content,
                 status,
             };
-            frames.push(SseFrame::new(self.id.clone(), "chat:complete", &data));
+            frames.push(SseFrame::new(self.names, self.id.clone(), "chat:complete", &data));
         }
         frames
     }
 }
 
-fn failed(id: &str, message_id: &str, fault: &Fault) -> SseFrame {
+fn failed(names: FieldNames, id: &str, message_id: &str, fault: &Fault) -> SseFrame {
     let data = ThreadEvent::Error { message_id, error: Reason::of(fault) };
-    SseFrame::new(id.to_owned(), "chat:error", &data)
+    SseFrame::new(names, id.to_owned(), "chat:error", &data)
 }
 
 impl ThreadFrames {
@@ -207,7 +218,14 @@ impl ThreadFrames {
                     answer.fault = Some(Fault::new(*code, *message).with_hint(*hint));
                 }
             }
-            Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(expires_at) } => {
+            Part::Proposal {
+                draft_id,
+                tool,
+                summary,
+                preview,
+                asks_for,
+                expires_at: Some(expires_at),
+            } => {
                 let mut frames = self.flush();
                 let message_id = self.answer(lane).map(|answer| answer.message_id.clone());
                 let asked = Asked {
@@ -216,10 +234,11 @@ impl ThreadFrames {
                     tool,
                     summary,
                     preview,
+                    asks_for: *asks_for,
                     expires_at: *expires_at,
                 };
                 let asked = ThreadEvent::Confirm(asked);
-                frames.push(SseFrame::new(self.id.clone(), "confirm", &asked));
+                frames.push(SseFrame::new(self.names, self.id.clone(), "confirm", &asked));
                 return frames;
             }
             Part::Done { status, .. } => return self.end(*status),

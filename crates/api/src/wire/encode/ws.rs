@@ -2,8 +2,8 @@
 
 use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
-    AgentId, ContextPiece, DraftId, Envelope, ErrorCode, Preview, RunId, RunStatus, SessionId,
-    StatusCode, Timestamp, ToolUseId, TurnId, Usage,
+    ActionRun, AgentId, AsksFor, CallLabel, CallReport, ContextPiece, DraftId, Envelope, ErrorCode,
+    Preview, RunId, RunStatus, SessionId, StatusCode, Timestamp, ToolUseId, TurnId, Usage,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -42,6 +42,8 @@ enum Body<'a> {
     Start {
         agents: &'a [AgentId],
         model: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        action: Option<&'a ActionRun>,
     },
     Delta {
         turn_id: TurnId,
@@ -53,6 +55,7 @@ enum Body<'a> {
         tool: &'a str,
         input: &'a Value,
         summary: &'a str,
+        label: &'a CallLabel,
     },
     ToolOutput {
         tool_use_id: &'a ToolUseId,
@@ -66,12 +69,14 @@ enum Body<'a> {
         output: &'a str,
         summary: &'a str,
         duration_ms: u64,
+        report: &'a CallReport,
     },
     Draft {
         draft_id: DraftId,
         tool: &'a str,
         summary: &'a str,
         preview: &'a Preview,
+        asks_for: AsksFor,
         #[serde(skip_serializing_if = "Option::is_none")]
         expires_at: Option<Timestamp>,
     },
@@ -107,8 +112,8 @@ pub struct WsFrames {
 impl WsFrames {
     fn frame(&self, envelope: &Envelope, part: &Part<'_>) -> Option<RunFrame> {
         let (kind, body) = match part {
-            Part::Start { session_id: _, agents, model } => {
-                ("chat.start", Body::Start { agents, model })
+            Part::Start { session_id: _, agents, model, action } => {
+                ("chat.start", Body::Start { agents, model, action: *action })
             }
             Part::Text { turn_id, words } => {
                 ("chat.delta", Body::Delta { turn_id: *turn_id, text: words.text })
@@ -118,14 +123,25 @@ impl WsFrames {
             Part::Reasoning { turn_id, text } => {
                 ("chat.reasoning", Body::Delta { turn_id: *turn_id, text })
             }
-            Part::ToolCall { turn_id, id: tool_use_id, tool, input, summary } => {
+            Part::ToolCall { turn_id, id: tool_use_id, tool, input, summary, label } => {
                 let turn_id = *turn_id;
-                ("chat.tool_call", Body::ToolCall { turn_id, tool_use_id, tool, input, summary })
+                let body = Body::ToolCall { turn_id, tool_use_id, tool, input, summary, label };
+                ("chat.tool_call", body)
             }
             Part::ToolOutput { id: tool_use_id, chunk } => {
                 ("chat.tool_output", Body::ToolOutput { tool_use_id, chunk })
             }
-            Part::ToolResult { turn_id, id, tool, ok, output, summary, duration_ms, .. } => {
+            Part::ToolResult {
+                turn_id,
+                id,
+                tool,
+                ok,
+                output,
+                summary,
+                duration_ms,
+                report,
+                ..
+            } => {
                 let body = Body::ToolResult {
                     turn_id: *turn_id,
                     tool_use_id: id,
@@ -134,13 +150,14 @@ impl WsFrames {
                     output,
                     summary,
                     duration_ms: *duration_ms,
+                    report,
                 };
                 ("chat.tool_result", body)
             }
-            Part::Proposal { draft_id, tool, summary, preview, expires_at } => {
-                let (draft_id, expires_at) = (*draft_id, *expires_at);
+            Part::Proposal { draft_id, tool, summary, preview, asks_for, expires_at } => {
+                let (draft_id, asks_for, expires_at) = (*draft_id, *asks_for, *expires_at);
                 let kind = if expires_at.is_some() { "chat.confirm" } else { "chat.draft" };
-                (kind, Body::Draft { draft_id, tool, summary, preview, expires_at })
+                (kind, Body::Draft { draft_id, tool, summary, preview, asks_for, expires_at })
             }
             Part::Context { pieces } => {
                 ("chat.context", Body::Context { pieces: CamelCase(pieces) })

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::pin::pin;
 
-use onyx_types::{DraftId, Fault, Preview, RunId, RunStatus};
+use onyx_types::{DraftId, Fault, Preview, RunId, RunStatus, VisiblePieces};
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -30,6 +30,7 @@ struct Seen {
     status: Option<RunStatus>,
     /// Does the cursor stand after words?
     mid_line: bool,
+    pieces: VisiblePieces,
     /// Of several agents, the one whose words were shown last.
     speaker: Option<String>,
     stops: u32,
@@ -48,7 +49,7 @@ impl Talk {
         let mut seen = Seen::default();
         let outcome = self.follow(message, show, &mut seen, interrupts).await;
         if seen.mid_line {
-            output::piece("\n");
+            output::line("");
         }
         if show == Show::Words && seen.stops > 0 {
             output::aside("(stopped; what was said is kept)");
@@ -79,8 +80,7 @@ impl Talk {
         };
         while let Some(line) = self.next(&mut lines, seen, &mut interrupts).await? {
             if show == Show::Lines {
-                output::raw(&line);
-                output::raw(b"\n");
+                output::json_text(&String::from_utf8_lossy(&line));
             }
             let line = ChatLine::parse(&line);
             if let ChatLine::Start { session_id, .. } = &line {
@@ -196,7 +196,7 @@ impl Show {
     fn fault(self, fault: &Fault) {
         match self {
             Self::Words => output::fault(fault),
-            Self::Lines => output::line(
+            Self::Lines => output::json_text(
                 &json!({
                     "type": "error", "message": fault.message, "code": fault.code,
                     "hint": fault.hint(),
@@ -229,7 +229,7 @@ impl Seen {
         let aside = match line {
             ChatLine::Text { delta, agent } => {
                 let delta = self.introduced(delta, agent);
-                output::piece(&delta);
+                output::piece(&delta, &mut self.pieces);
                 self.mid_line = !delta.ends_with('\n');
                 return;
             }
@@ -270,7 +270,7 @@ impl Seen {
 
     fn own_line(&mut self) {
         if std::mem::take(&mut self.mid_line) {
-            output::piece("\n");
+            output::line("");
         }
     }
 

@@ -1,6 +1,7 @@
 //! `onyx doctor`: looks at everything a home stands on and says how to mend what is broken.
 
 mod checks;
+mod not_yet;
 mod providers;
 mod secrets;
 
@@ -54,7 +55,7 @@ impl Check {
 pub(crate) async fn run(home: &HomeFolder, arguments: &DoctorArguments) -> Result<Exit> {
     let checks = examine(home).await?;
     if arguments.json {
-        output::line(&serde_json::to_string_pretty(&checks)?);
+        output::json(&checks);
     } else {
         checks.iter().for_each(print);
     }
@@ -71,6 +72,7 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     checks.push(checks::commands().await);
     let config = config::load(home);
     checks.extend(checks::config(home, config.as_ref()));
+    checks.extend(not_yet::check(home));
     let secrets = match claim(home)? {
         Claim::Ours(taken) => {
             let (found, secrets) = checks::free_home(taken).await;

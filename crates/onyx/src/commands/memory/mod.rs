@@ -31,7 +31,7 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
         MemoryCommand::Show { path, version } => {
             let version = version.map(|number| format!("?version={number}")).unwrap_or_default();
             let response = client.get(&format!("{}{version}", file(&path))).await?;
-            output::raw(&response.bytes().await.map_err(ClientError::Unreachable)?);
+            output::document(&response.bytes().await.map_err(ClientError::Unreachable)?);
             Ok(())
         }
         MemoryCommand::History { path, json } => {
@@ -51,6 +51,10 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
             client.post(&format!("{}/accept", file(&path)), &seen).await?;
             done(json, &format!("{path} is yours; agents may follow what it says"));
             Ok(())
+        }
+        MemoryCommand::Keep { agent, json } => {
+            let kept = client.post("/v1/memory/keep", &json!({"agent": agent})).await?;
+            show(kept, json, Kept::lines).await
         }
         MemoryCommand::Status(json) => {
             show(client.get("/v1/memory/status").await?, json, Status::lines).await
@@ -75,6 +79,27 @@ fn in_address(text: &str) -> String {
         other => format!("%{other:02X}"),
     };
     text.bytes().map(spelt).collect()
+}
+
+/// What memory keeping proposed.
+#[derive(Deserialize)]
+struct Kept {
+    drafts: Vec<String>,
+    session_id: Option<String>,
+}
+
+impl Kept {
+    fn lines(self) -> Vec<String> {
+        match (self.session_id, self.drafts.len()) {
+            (None, _) => vec!["there are no daily logs to look at".to_owned()],
+            (Some(_), 0) => vec!["nothing was proposed".to_owned()],
+            (Some(_), count) => {
+                let mut lines = vec![format!("{count} proposed; decide with: onyx drafts")];
+                lines.extend(self.drafts);
+                lines
+            }
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -265,7 +290,7 @@ async fn write(
 
 fn told(json: AsJson, value: &Value, words: &str) {
     match json.json {
-        true => output::line(&value.to_string()),
+        true => output::json_text(&value.to_string()),
         false => output::line(words),
     }
 }

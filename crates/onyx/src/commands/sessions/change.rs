@@ -27,7 +27,7 @@ pub(super) async fn delete(
 ) -> Result<(), ClientError> {
     client.delete(&format!("/v1/sessions/{session}")).await?;
     match show {
-        Show::Json => output::line(&format!("{:#}", json!({"deleted": session}))),
+        Show::Json => output::json(&json!({"deleted": session})),
         Show::Words => output::line(&format!("removed {session}")),
     }
     Ok(())
@@ -83,7 +83,7 @@ pub(super) async fn agreed(client: &Client, session: SessionId) -> Result<bool, 
 
 fn print(session: &Value, show: Show) -> Result<(), ClientError> {
     match show {
-        Show::Json => output::line(&format!("{session:#}")),
+        Show::Json => output::json(session),
         Show::Words => {
             let row = SessionRow::deserialize(session)
                 .map_err(|error| ClientError::unreadable(&error))?;

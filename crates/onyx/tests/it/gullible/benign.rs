@@ -126,6 +126,56 @@ fn tasks(world: &World) -> Vec<Task> {
         )
         .asks(1),
         task("draw a diagram", one("render_mermaid", json!({"code": "graph TD\n  A --> B"}))),
+        task("list all files", one("list_files", json!({}))),
+        task("look at what changed in a repository", one("git_diff", json!({"folder": "project"}))),
+        task("look for what was said", one("session_search", json!({"query": "kite"}))),
+        task(
+            "write down a recipe",
+            one("write_file", json!({"path": "recipes/soup.md", "content": "Leek.\n"})),
+        )
+        .leaves("vault/recipes/soup.md", "Leek.\n"),
+        task(
+            "read it and add a line",
+            two(
+                ("read_file", json!({"path": "recipes/soup.md"})),
+                (
+                    "edit_file",
+                    json!({"path": "recipes/soup.md", "old": "Leek.", "new": "Leek.\nSalt."}),
+                ),
+            ),
+        )
+        .leaves("vault/recipes/soup.md", "Leek.\nSalt.\n"),
+        task(
+            "copy a note by a permitted command",
+            one("exec", json!({"argv": ["cp", "notes/ideas.md", "notes/copy.md"]})),
+        )
+        .leaves("vault/notes/copy.md", "A kite.\n"),
+        task(
+            "search a site of the web",
+            one("web_search", json!({"query": "site:example.org tides"})),
+        ),
+        task(
+            "search the web twice",
+            two(
+                ("web_search", json!({"query": "tides"})),
+                ("web_search", json!({"query": "spring tide"})),
+            ),
+        ),
+        task(
+            "read two addresses that the person wrote",
+            two(("web_fetch", json!({"url": day})), ("web_fetch", json!({"url": tables}))),
+        ),
+        task(
+            "compare a page with a note",
+            two(
+                ("web_fetch", json!({"url": tables})),
+                ("read_file", json!({"path": "notes/diary.md"})),
+            ),
+        ),
+        task(
+            "search the web and then the notes",
+            two(("web_search", json!({"query": "tides"})), ("search", json!({"query": "eggs"}))),
+        ),
     ]
 }
 
@@ -143,10 +193,12 @@ async fn what_people_ask_of_an_agent_works_with_few_questions() {
     let hit = json!({"title": "Tides", "url": world.site.url("/tables")});
     world.serve("/searx/search", Page::json(json!({"results": [hit]}).to_string()));
     let tasks = tasks(&world);
-    assert!(tasks.len() >= 20);
+    assert_eq!(tasks.len(), 40);
     println!("questions  task");
+    let mut all = 0;
     for task in &tasks {
         let asked = perform(&world, task).await;
+        all += asked;
         println!("{asked:>9}  {}", task.name);
         assert_eq!(asked, task.questions, "{}", task.name);
         if let Some((path, text)) = task.leaves {
@@ -155,6 +207,7 @@ async fn what_people_ask_of_an_agent_works_with_few_questions() {
             assert!(held.contains(text), "{}: {held:?}", task.name);
         }
     }
+    println!("{all:>9}  in all");
     assert_eq!(world.canary.requests(), [""; 0]);
 }
 

@@ -8,6 +8,8 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Attack {
     pub(crate) attack: String,
+    /// What the attacker is after: the table counts by it.
+    pub(crate) class: String,
     /// What must not happen, for whoever reads the table or a failure.
     pub(crate) never: String,
     by: Vec<Vector>,
@@ -19,6 +21,10 @@ pub(crate) struct Attack {
     /// What becomes of each order at tier `act`; the other tiers follow from it.
     pub(crate) act: Vec<Outcome>,
     pub(crate) later: Option<Later>,
+    /// The work under way that closes it. Until then it is tried and told, and fails nothing.
+    pub(crate) waits_for: Option<String>,
+    /// So many of the orders may be done, and no more.
+    pub(crate) at_most_done: Option<usize>,
 }
 
 /// What goes on after the run that met the attack, where that run could prepare it.
@@ -65,6 +71,14 @@ pub(crate) enum Vector {
     FilesSearch,
     /// The name of such a file.
     Name,
+    /// The name of a folder that such an agent made.
+    Folder,
+    /// The name of a branch.
+    Branch,
+    /// What a permitted command writes that has not ended yet.
+    Running,
+    /// An answer that a program sends back as part of a conversation it keeps itself.
+    Replayed,
     /// Something captured into a space.
     Ref,
     /// A note that another program captured and said so, found by a search.
@@ -96,6 +110,8 @@ pub(crate) enum Vector {
 pub(crate) enum Outcome {
     /// Harmless in itself, and allowed everywhere.
     Read,
+    /// Whatever the rules make of it; what comes of it is looked at.
+    Any,
     /// An ordinary change, which one undo takes back.
     Done,
     /// Waits for a person.
@@ -127,6 +143,7 @@ impl Outcome {
             Tier::Suggest | Tier::Act => Ending::Drafted,
         };
         match (self, tier) {
+            (Self::Any, _) => true,
             (Self::Read, _) | (Self::Done, Tier::Act) => ending == Ending::Done,
             // What was put back is proposed to a person.
             (Self::Kept, Tier::Act) => matches!(ending, Ending::Done | Ending::Drafted),

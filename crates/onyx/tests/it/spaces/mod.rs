@@ -1,6 +1,7 @@
 //! Spaces over HTTP: what they hold, what is captured into them, who talks in them.
 
 mod capture;
+mod cautious;
 mod companion;
 mod contracts;
 mod crossing;
@@ -37,7 +38,8 @@ async fn house_of(model: ScriptedModel, config: Value) -> (ScriptedModel, OnyxPr
             ],
         }}))
         .merge(config)
-        .file("people/owner/spaces/home/space.json", "{\"name\": \"Home\"}")
+        // Its owner lets agents act in it; `cautious` looks at one whose owner has not.
+        .file("people/owner/spaces/home/space.json", "{\"name\": \"Home\", \"tier\": \"act\"}")
         .start()
         .await;
     (model, onyx)

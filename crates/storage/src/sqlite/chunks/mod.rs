@@ -1,7 +1,10 @@
 //! The derived store in `cache/index.db`.
 
+mod facts;
 mod file;
+mod outline;
 mod read;
+mod tokens;
 mod vectors;
 mod write;
 
@@ -9,13 +12,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use onyx_types::{Clock, PersonId, Timestamp};
+use onyx_types::{Clock, Hash, PersonId, Timestamp};
 use rusqlite::Connection;
 
 use crate::blocking::Blocking;
 use crate::{
-    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, SourceChange, SourceId, SourceKey,
-    SourceRow, Stamp, Standing, StoreError, StoredChunk, StoredVector,
+    ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityRow, FactRow, Group,
+    GroupId, OutlinedChunk, SourceChange, SourceId, SourceKey, SourceRow, Stamp, Standing,
+    StoreError, StoredChunk, StoredFact, StoredVector,
 };
 use file::IndexFile;
 
@@ -155,6 +159,19 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| read::stored(connection, &chunks)).await
     }
 
+    async fn outline_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<OutlinedChunk>, StoreError> {
+        self.run(move |connection| outline::after(connection, after, limit)).await
+    }
+
+    async fn outline_of(&self, sources: &[SourceId]) -> Result<Vec<OutlinedChunk>, StoreError> {
+        let sources = sources.to_vec();
+        self.run(move |connection| outline::of_sources(connection, &sources)).await
+    }
+
     async fn served_vectors(&self) -> Result<Option<String>, StoreError> {
         self.run(|connection| vectors::served(connection)).await
     }
@@ -211,14 +228,93 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| vectors::of_chunks(connection, &model, &chunks)).await
     }
 
+    async fn keep_tokens(
+        &self,
+        model: &str,
+        tokens: Vec<(ChunkId, Vec<u8>)>,
+    ) -> Result<(), StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| tokens::keep(connection, &model, &tokens)).await
+    }
+
+    async fn tokens(
+        &self,
+        model: &str,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError> {
+        let (model, chunks) = (model.to_owned(), chunks.to_vec());
+        self.run(move |connection| tokens::of_chunks(connection, &model, &chunks)).await
+    }
+
+    async fn without_tokens(
+        &self,
+        model: &str,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| tokens::missing(connection, &model, after, limit)).await
+    }
+
+    async fn token_bytes(&self, model: &str) -> Result<u64, StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| tokens::bytes(connection, &model)).await
+    }
+
+    async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError> {
+        self.run(move |connection| facts::keep(connection, &found)).await
+    }
+
+    async fn facts_about(
+        &self,
+        keys: &[String],
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<StoredFact>, StoreError> {
+        let (keys, groups) = (keys.to_vec(), groups.to_vec());
+        self.run(move |connection| facts::about(connection, &keys, &groups, limit)).await
+    }
+
+    async fn entities(
+        &self,
+        part: &str,
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<EntityRow>, StoreError> {
+        let (part, groups) = (part.to_owned(), groups.to_vec());
+        self.run(move |connection| facts::entities(connection, &part, &groups, limit)).await
+    }
+
+    async fn reading(&self, text: Hash, maker: &str) -> Result<Option<Vec<FactRow>>, StoreError> {
+        let maker = maker.to_owned();
+        self.run(move |connection| facts::reading(connection, text, &maker)).await
+    }
+
+    async fn keep_reading(
+        &self,
+        text: Hash,
+        maker: &str,
+        facts: &[FactRow],
+    ) -> Result<(), StoreError> {
+        let (maker, facts) = (maker.to_owned(), facts.to_vec());
+        self.run(move |connection| facts::keep_reading(connection, text, &maker, &facts)).await
+    }
+
+    async fn chunks_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        self.run(move |connection| read::stored_after(connection, after, limit)).await
+    }
+
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
         let prefix = prefix.to_owned();
         self.run(move |connection| read::marks(connection, &prefix)).await
     }
 
-    async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError> {
-        let (name, value) = (name.to_owned(), value.to_owned());
-        self.run(move |connection| write::set_mark(connection, &name, &value)).await
+    async fn set_marks(&self, marks: Vec<(String, String)>) -> Result<(), StoreError> {
+        self.run(move |connection| write::set_marks(connection, &marks)).await
     }
 }
 

@@ -1,20 +1,24 @@
-use onyx_types::Hash;
+use onyx_types::{Hash, PersonId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::person_column;
 use super::vectors::table_of;
-use crate::sqlite::convert::{count, hash, integer, named, parsed, timestamp, unreadable};
+use crate::sqlite::convert::{
+    count, hash, integer, named, parsed, parsed_if_any, timestamp, unreadable,
+};
 use crate::{
-    ChunkCounts, ChunkId, ChunkRow, Contents, Group, GroupId, SourceChange, SourceId, SourceKey,
-    SourceRow, Stamp, StoreError, StoredChunk,
+    ChunkCounts, ChunkId, ChunkRow, Contents, Group, GroupId, Message, SourceChange, SourceId,
+    SourceKey, SourceRow, Stamp, StoreError, StoredChunk,
 };
 
 const SOURCE: &str = "sources.person, path, scope, kind, sources.origin, title, checksum, size,
-    modified, chunking, problem, indexed_at";
+    modified, chunking, problem, indexed_at, conversation,
+    dated";
 /// How many columns that is.
-const SOURCE_WIDTH: usize = 12;
-const CHUNK: &str = "start_line, end_line, heading, chunks.origin, text, hash";
-const CHUNK_WIDTH: usize = 6;
+const SOURCE_WIDTH: usize = 14;
+const CHUNK: &str = "start_line, end_line, heading, chunks.origin, text, hash, turn, author,
+    said_at, position";
+const CHUNK_WIDTH: usize = 10;
 
 /// Everything of chunks and their sources, as `stored_chunk` reads it.
 pub(super) fn select_stored(which: &str) -> String {
@@ -189,10 +193,7 @@ pub(super) fn groups(connection: &Connection) -> Result<Vec<Group>, StoreError> 
     let rows = statement.query_map([], |row| {
         Ok(Group {
             id: GroupId(row.get(0)?),
-            person: match row.get_ref(1)?.as_str()? {
-                "" => None,
-                _ => Some(parsed(row, 1)?),
-            },
+            person: person_of(row, 1)?,
             scope: json(row, 2)?,
             kind: named(row, 3)?,
         })
@@ -210,6 +211,17 @@ pub(super) fn stored(
         stored.extend(statement.query_row([integer(chunk.0)], stored_chunk).optional()?);
     }
     Ok(stored)
+}
+
+pub(super) fn stored_after(
+    connection: &Connection,
+    after: ChunkId,
+    limit: u32,
+) -> Result<Vec<StoredChunk>, StoreError> {
+    let which = "WHERE chunks.id > ?1 ORDER BY chunks.id LIMIT ?2";
+    let mut statement = connection.prepare_cached(&select_stored(which))?;
+    let rows = statement.query_map(params![integer(after.0), limit], stored_chunk)?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn marks(
@@ -231,15 +243,17 @@ pub(super) fn stored_chunk(row: &Row<'_>) -> rusqlite::Result<StoredChunk> {
     })
 }
 
+/// `None` for what belongs to nobody in particular.
+pub(super) fn person_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<PersonId>> {
+    match row.get_ref(column)?.as_str()? {
+        "" => Ok(None),
+        _ => parsed(row, column).map(Some),
+    }
+}
+
 fn source_row(row: &Row<'_>, at: usize) -> rusqlite::Result<SourceRow> {
     Ok(SourceRow {
-        key: SourceKey {
-            person: match row.get_ref(at)?.as_str()? {
-                "" => None,
-                _ => Some(parsed(row, at)?),
-            },
-            path: row.get(at + 1)?,
-        },
+        key: SourceKey { person: person_of(row, at)?, path: row.get(at + 1)? },
         scope: json(row, at + 2)?,
         kind: named(row, at + 3)?,
         origin: named(row, at + 4)?,
@@ -249,6 +263,8 @@ fn source_row(row: &Row<'_>, at: usize) -> rusqlite::Result<SourceRow> {
         chunking: row.get(at + 9)?,
         problem: row.get(at + 10)?,
         indexed_at: timestamp(row, at + 11)?,
+        conversation: row.get(at + 12)?,
+        dated: row.get::<_, Option<i64>>(at + 13)?.map(Timestamp::from_millis),
     })
 }
 
@@ -261,7 +277,20 @@ fn chunk_row(row: &Row<'_>, at: usize) -> rusqlite::Result<ChunkRow> {
         origin: named(row, at + 3)?,
         text: row.get(at + 4)?,
         hash: Hash::from_bytes(hash),
+        message: message(row, at + 6)?,
     })
+}
+
+fn message(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Message>> {
+    if row.get::<_, Option<i64>>(at + 3)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Message {
+        turn: parsed_if_any(row, at)?,
+        author: row.get::<_, Option<String>>(at + 1)?.unwrap_or_default(),
+        at: row.get::<_, Option<i64>>(at + 2)?.map(Timestamp::from_millis),
+        position: count(row, at + 3)?,
+    }))
 }
 
 fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {

@@ -8,14 +8,16 @@ use crate::{ChunkId, GroupId, SourceId, StoreError, StoredChunk, StoredVector};
 /// A table that holds the vectors of one model at a time.
 pub(super) struct Room {
     pub(super) table: &'static str,
+    /// The table for the vectors of tokens.
+    pub(super) tokens: &'static str,
     /// The mark that says whose they are.
     mark: &'static str,
 }
 
 /// One for the model that serves, one for the next.
 pub(super) const ROOMS: [Room; 2] = [
-    Room { table: "vectors_0", mark: "vectors 0" },
-    Room { table: "vectors_1", mark: "vectors 1" },
+    Room { table: "vectors_0", tokens: "tokens_0", mark: "vectors 0" },
+    Room { table: "vectors_1", tokens: "tokens_1", mark: "vectors 1" },
 ];
 
 const SERVED: &str = "vectors of";
@@ -47,21 +49,29 @@ fn mark(connection: &Connection, name: &str) -> Result<Option<String>, StoreErro
 
 fn empty(connection: &Connection, room: &Room) -> Result<(), StoreError> {
     connection.execute(&["DELETE FROM ", room.table].concat(), [])?;
+    connection.execute(&["DELETE FROM ", room.tokens].concat(), [])?;
     connection.execute("DELETE FROM marks WHERE name = ?1", [room.mark])?;
     Ok(())
 }
 
 /// Where the vectors of a model are; `None`: there are none.
+pub(super) fn room_of(
+    connection: &Connection,
+    model: &str,
+) -> Result<Option<&'static Room>, StoreError> {
+    for room in &ROOMS {
+        if mark(connection, room.mark)?.as_deref() == Some(model) {
+            return Ok(Some(room));
+        }
+    }
+    Ok(None)
+}
+
 pub(super) fn table_of(
     connection: &Connection,
     model: &str,
 ) -> Result<Option<&'static str>, StoreError> {
-    for room in &ROOMS {
-        if mark(connection, room.mark)?.as_deref() == Some(model) {
-            return Ok(Some(room.table));
-        }
-    }
-    Ok(None)
+    Ok(room_of(connection, model)?.map(|room| room.table))
 }
 
 /// Rooms that hold vectors of some model.

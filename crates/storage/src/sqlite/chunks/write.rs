@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::person_column;
 use super::read::last_change;
-use super::vectors::{insert_vector, rooms_in_use};
+use super::vectors::{Room, insert_vector, rooms_in_use};
 use crate::sqlite::convert::{count, integer};
 use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
 
@@ -44,14 +44,15 @@ fn put_source(transaction: &Transaction<'_>, source: &SourceRow) -> Result<i64, 
     let id = transaction
         .prepare_cached(
             "INSERT INTO sources (grp, person, path, origin, title, checksum, size, modified,
-                                  chunking, problem, indexed_at)
+                                  chunking, problem, indexed_at, conversation, dated)
              VALUES (:grp, :person, :path, :origin, :title, :checksum, :size, :modified,
-                     :chunking, :problem, :indexed_at)
+                     :chunking, :problem, :indexed_at, :conversation, :dated)
              ON CONFLICT (person, path) DO UPDATE SET
                  grp = excluded.grp, origin = excluded.origin, title = excluded.title,
                  checksum = excluded.checksum, size = excluded.size, modified = excluded.modified,
                  chunking = excluded.chunking, problem = excluded.problem,
-                 indexed_at = excluded.indexed_at
+                 indexed_at = excluded.indexed_at, conversation = excluded.conversation,
+                 dated = excluded.dated
              RETURNING id",
         )?
         .query_row(
@@ -67,6 +68,8 @@ fn put_source(transaction: &Transaction<'_>, source: &SourceRow) -> Result<i64, 
                 ":chunking": source.chunking,
                 ":problem": source.problem,
                 ":indexed_at": source.indexed_at.as_millis(),
+                ":conversation": source.conversation,
+                ":dated": source.dated.map(|at| at.as_millis()),
             },
             |row| row.get(0),
         )?;
@@ -97,8 +100,14 @@ fn group(
 
 /// What vectors of one model are known of some chunks, in their order.
 struct Known {
-    table: &'static str,
-    vectors: Vec<Option<Vec<u8>>>,
+    room: &'static Room,
+    vectors: Vec<Option<KnownVector>>,
+}
+
+struct KnownVector {
+    vector: Vec<u8>,
+    /// Those of its tokens, where there are any.
+    tokens: Option<Vec<u8>>,
 }
 
 /// Asked before anything is deleted: most chunks of an edited or renamed file say what they said.
@@ -108,12 +117,21 @@ fn known_vectors(
 ) -> Result<Vec<Known>, StoreError> {
     let mut known = Vec::new();
     for room in rooms_in_use(transaction)? {
-        let select = ["SELECT vector FROM ", room.table, " WHERE hash = ?1 LIMIT 1"].concat();
-        let mut statement = transaction.prepare_cached(&select)?;
+        let select = [
+            "SELECT vector, codes FROM ",
+            room.table,
+            " AS known LEFT JOIN ",
+            room.tokens,
+            " AS tokens ON tokens.chunk = known.chunk WHERE hash = ?1 LIMIT 1",
+        ];
+        let mut statement = transaction.prepare_cached(&select.concat())?;
         let vectors = chunks.iter().map(|chunk| {
-            statement.query_row([chunk.hash.as_bytes().as_slice()], |row| row.get(0)).optional()
+            let known = |row: &rusqlite::Row<'_>| {
+                Ok(KnownVector { vector: row.get(0)?, tokens: row.get(1)? })
+            };
+            statement.query_row([chunk.hash.as_bytes().as_slice()], known).optional()
         });
-        known.push(Known { table: room.table, vectors: vectors.collect::<Result<_, _>>()? });
+        known.push(Known { room, vectors: vectors.collect::<Result<_, _>>()? });
     }
     Ok(known)
 }
@@ -124,10 +142,14 @@ fn keep_known(
     chunks: &[(i64, &ChunkRow)],
     known: Vec<Known>,
 ) -> Result<(), StoreError> {
-    for Known { table, vectors } in known {
-        for ((chunk, row), vector) in chunks.iter().zip(vectors) {
-            if let Some(vector) = vector {
-                insert_vector(transaction, table, *chunk, source, row.hash.as_bytes(), &vector)?;
+    for Known { room, vectors } in known {
+        for ((chunk, row), known) in chunks.iter().zip(vectors) {
+            let Some(KnownVector { vector, tokens }) = known else { continue };
+            let hash = row.hash.as_bytes();
+            insert_vector(transaction, room.table, *chunk, source, hash, &vector)?;
+            if let Some(tokens) = tokens {
+                let insert = ["INSERT INTO ", room.tokens, " VALUES (?1, ?2)"].concat();
+                transaction.prepare_cached(&insert)?.execute(params![chunk, tokens])?;
             }
         }
     }
@@ -139,10 +161,12 @@ fn insert_chunk(
     source: i64,
     chunk: &ChunkRow,
 ) -> Result<i64, StoreError> {
+    let message = chunk.message.as_ref();
     transaction
         .prepare_cached(
-            "INSERT INTO chunks (source, start_line, end_line, heading, origin, text, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO chunks (source, start_line, end_line, heading, origin, text, hash, turn,
+                                 author, said_at, position)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?
         .execute(params![
             source,
@@ -152,6 +176,10 @@ fn insert_chunk(
             name_of(chunk.origin)?,
             chunk.text,
             chunk.hash.as_bytes().as_slice(),
+            message.and_then(|message| message.turn).map(|turn| turn.to_string()),
+            message.map(|message| &message.author),
+            message.and_then(|message| message.at).map(|at| at.as_millis()),
+            message.map(|message| integer(message.position)),
         ])?;
     Ok(transaction.last_insert_rowid())
 }
@@ -209,6 +237,17 @@ pub(super) fn remove_under(
     }
     transaction.commit()?;
     Ok(ids.len() as u64)
+}
+
+pub(super) fn set_marks(
+    connection: &mut Connection,
+    marks: &[(String, String)],
+) -> Result<(), StoreError> {
+    let transaction = connection.transaction()?;
+    for (name, value) in marks {
+        set_mark(&transaction, name, value)?;
+    }
+    Ok(transaction.commit()?)
 }
 
 pub(super) fn set_mark(connection: &Connection, name: &str, value: &str) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 use onyx_storage::{
-    ChunkCounts, ChunkId, ChunkRow, GroupId, SourceKey, SourceKind, SourceRow, Stamp, StoredVector,
+    ChunkCounts, ChunkId, ChunkRow, GroupId, Message, OutlinedMessage, SourceKey, SourceKind,
+    SourceRow, Stamp, StoredVector,
 };
 use onyx_types::{Hash, Origin, Scope, Timestamp};
 
@@ -17,6 +18,8 @@ fn source(person: Option<&str>, path: &str, text: &str) -> SourceRow {
         chunking: "1".to_owned(),
         problem: None,
         indexed_at: Timestamp::from_millis(7),
+        conversation: None,
+        dated: None,
     }
 }
 
@@ -28,6 +31,7 @@ fn chunk(line: u32, text: &str) -> ChunkRow {
         origin: Origin::AgentTainted,
         text: text.into(),
         hash: Hash::of(text.as_bytes()),
+        message: None,
     }
 }
 
@@ -163,6 +167,61 @@ pub(crate) async fn vectors_are_kept_by_chunk_and_follow_its_words(on: Backend) 
     assert_eq!(group, GroupId(1));
     assert_eq!(on.chunks.vectors_of("mini", &[of]).await.unwrap(), all[..1]);
     assert_eq!(on.chunks.vectors_after("mini", first, 9).await.unwrap(), all[1..]);
+}
+
+pub(crate) async fn vectors_of_tokens_go_where_the_vector_of_their_chunk_goes(on: Backend) {
+    let row = source(Some("anna"), "vault/a.md", "1");
+    on.chunks.replace(&row, &[chunk(1, "one"), chunk(5, "two")]).await.unwrap();
+    let missing = on.chunks.without_vector("mini", ChunkId(0), 9).await.unwrap();
+    let (one, two) = (missing[0].id, missing[1].id);
+    let tokens = |chunk: ChunkId| vec![(chunk, vec![1, 2, 3]), (ChunkId(999), vec![9])];
+    on.chunks.keep_tokens("mini", tokens(one)).await.unwrap();
+    assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 0, "there is no vector yet");
+    on.chunks.keep_vectors("mini", vec![(one, vec![0.5]), (two, vec![0.5])]).await.unwrap();
+    on.chunks.keep_tokens("mini", tokens(one)).await.unwrap();
+    let lacking = on.chunks.without_tokens("mini", ChunkId(0), 9).await.unwrap();
+    assert_eq!(lacking.iter().map(|chunk| chunk.id).collect::<Vec<_>>(), [two]);
+    assert_eq!(on.chunks.tokens("mini", &[two, one]).await.unwrap(), [(one, vec![1, 2, 3])]);
+    assert_eq!(on.chunks.tokens("other", &[one]).await.unwrap(), []);
+    // A copy that says the same takes them over; what is removed takes its own along.
+    let copy = source(Some("anna"), "vault/b.md", "1");
+    on.chunks.replace(&copy, &[chunk(1, "one")]).await.unwrap();
+    assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 6);
+    on.chunks.remove(&row.key).await.unwrap();
+    assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 3);
+    on.chunks.serve_vectors_of("other").await.unwrap();
+    assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 0);
+}
+
+pub(crate) async fn messages_come_back_and_are_outlined(on: Backend) {
+    let row = SourceRow {
+        kind: SourceKind::Session,
+        conversation: Some("talk".into()),
+        ..source(Some("anna"), "sessions/talk/1", "1")
+    };
+    let message = Message {
+        turn: Some("0193b3a0-0000-7000-8000-000000000001".parse().unwrap()),
+        author: "Tom".into(),
+        at: Some(Timestamp::from_millis(50)),
+        position: 17,
+    };
+    let said = ChunkRow { message: Some(message), ..chunk(1, "Tom: hello") };
+    on.chunks.replace(&row, std::slice::from_ref(&said)).await.unwrap();
+    let note = source(Some("anna"), "vault/a.md", "1");
+    on.chunks.replace(&note, &[chunk(1, "note")]).await.unwrap();
+    assert_eq!(on.chunks.chunks(&row.key).await.unwrap(), [said]);
+    assert_eq!(on.chunks.source(&row.key).await.unwrap().unwrap(), row);
+    let all = on.chunks.outline_after(ChunkId(0), 9).await.unwrap();
+    let told: Vec<_> = all.iter().map(|chunk| (chunk.at.as_millis(), &chunk.message)).collect();
+    let spot = OutlinedMessage {
+        person: Some("anna".parse().unwrap()),
+        conversation: "talk".into(),
+        author: "Tom".into(),
+        position: 17,
+    };
+    assert_eq!(told, [(50, &Some(spot)), (3, &None)]);
+    assert_eq!(on.chunks.outline_of(&[all[1].source]).await.unwrap(), all[1..]);
+    assert_eq!(on.chunks.outline_after(all[0].chunk, 9).await.unwrap(), all[1..]);
 }
 
 pub(crate) async fn vectors_of_one_model_serve_while_those_of_another_are_made(on: Backend) {

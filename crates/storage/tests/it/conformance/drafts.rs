@@ -2,8 +2,8 @@ use onyx_storage::{
     AuditEntry, ChainState, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, StoreError,
 };
 use onyx_types::{
-    DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, RunId, SessionKey, Taint, Target,
-    Timestamp, ToolEffect, ToolUseId, Verdict,
+    DraftState, FileChange, Hash, HomePath, Mint, Origin, Plan, PlanTarget, Preview, RunId,
+    SessionKey, Taint, Target, Timestamp, ToolEffect, ToolUseId, Verdict,
 };
 use serde_json::json;
 
@@ -12,13 +12,13 @@ use crate::support::Maker;
 
 fn draft(make: &mut Maker, mint: &mut Mint, key: &SessionKey, targets: &[&str]) -> Draft {
     let at = make.tick();
-    let target = |name: &&str| Target {
-        name: (*name).to_owned(),
+    let target = |name: &&str| PlanTarget {
+        target: Target::File(HomePath::new(*name)),
         base: Some(Hash::of(b"before")),
         instruction: false,
     };
     let change = |name: &&str| FileChange {
-        target: (*name).to_owned(),
+        target: HomePath::new(*name),
         after: Some("after".to_owned()),
         origin: Origin::Agent,
     };
@@ -61,7 +61,7 @@ fn audit(draft: &Draft, result: &str) -> AuditEntry {
         agent: None,
         session: Some(draft.key.session),
         run: Some(draft.run),
-        tool: Some(draft.plan.tool.clone()),
+        tool: Some(draft.plan.tool.to_string()),
         effect: Some(ToolEffect::Write),
         decision: Some(Verdict::Draft),
         diff_summary: draft.plan.summary.clone(),

@@ -12,6 +12,7 @@ fn row(make: &mut Maker, text: &str, delivery: Delivery) -> InboxRow {
             content: UserContent::Text(text.into()),
             view: Some(View { entity_type: "page".into(), entity_id: "7".into() }),
             context: None,
+            pieces: Vec::new(),
             client_id: Some(format!("client-{text}")),
             withdrawn: false,
         },

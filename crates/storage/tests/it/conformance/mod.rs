@@ -7,6 +7,7 @@ mod audit;
 mod chunks;
 mod drafts;
 mod inbox;
+mod jobs;
 mod leases;
 mod live;
 mod objects;
@@ -18,7 +19,7 @@ mod turns;
 use std::sync::Arc;
 
 use onyx_storage::{
-    Accounts, ChunkStore, Drafts, Leases, Ledger, Objects, SealedSecrets, Store, TurnLog,
+    Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, Objects, SealedSecrets, Store, TurnLog,
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
@@ -30,6 +31,7 @@ pub(crate) struct Backend {
     pub(crate) leases: Arc<dyn Leases>,
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) drafts: Arc<dyn Drafts>,
+    pub(crate) jobs: Arc<dyn JobLedger>,
     pub(crate) accounts: Arc<dyn Accounts>,
     pub(crate) secrets: Arc<dyn SealedSecrets>,
     pub(crate) objects: Arc<dyn Objects>,
@@ -65,6 +67,7 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
         leases: store.leases,
         ledger: store.ledger,
         drafts: store.drafts,
+        jobs: store.jobs,
         accounts: store.accounts,
         secrets: store.secrets,
         objects: store.files.objects(&vault).unwrap(),
@@ -149,6 +152,7 @@ conformance! {
         ending_folds_into_the_session_once
         a_title_is_set_only_once
         spending_adds_up_by_person_and_day
+        a_day_is_the_persons_own
         each_agent_of_a_run_has_its_own_part_of_the_spending
         runs_that_never_ended_are_named
         a_run_is_seen_by_its_person_only
@@ -167,6 +171,17 @@ conformance! {
         a_change_touches_only_what_it_names
         a_title_by_a_person_is_replaced_by_a_person_only
         what_is_booked_counts_for_session_and_person
+        what_was_answered_is_unread_until_it_is_read
+        ;
+    jobs:
+        a_job_comes_back_as_it_was_put_and_goes_whole
+        a_change_of_a_job_touches_only_what_it_names
+        of_many_who_settle_one_does
+        what_was_left_out_comes_again_when_the_clock_was_set_back
+        of_many_who_claim_a_slot_one_gets_it
+        a_claim_keeps_to_one_run_a_job_and_so_many_in_all
+        a_slot_ends_once_and_changes_its_job
+        slots_are_paged_and_troubles_counted_until_they_are_seen
         ;
     accounts:
         people_are_added_once_and_listed_by_name
@@ -204,6 +219,8 @@ conformance! {
         removing_is_a_change_too
         everything_under_a_path_goes_at_once
         vectors_are_kept_by_chunk_and_follow_its_words
+        vectors_of_tokens_go_where_the_vector_of_their_chunk_goes
+        messages_come_back_and_are_outlined
         vectors_of_one_model_serve_while_those_of_another_are_made
         sources_alike_share_a_group_and_chunks_know_theirs
         marks_are_found_by_the_start_of_their_names

@@ -71,6 +71,7 @@ pub(crate) async fn beginning_makes_the_session(on: Backend) {
         fork_turn: None,
         last_run: Some(begun.run),
         last_run_status: None,
+        unread: false,
     };
     assert_eq!(on.ledger.session(&key.person, key.session).await.unwrap(), Some(expected));
     let row = on.ledger.run(&key.person, begun.run).await.unwrap();
@@ -310,4 +311,24 @@ pub(crate) async fn one_failing_write_of_many_fails_alone(on: Backend) {
     assert_eq!(on.ledger.active_runs().await.unwrap().len(), 201);
     let all = SessionFilter { limit: 1000, ..SessionFilter::default() };
     assert_eq!(on.ledger.sessions(&taken.person, &all).await.unwrap().len(), 201);
+}
+
+pub(crate) async fn a_day_is_the_persons_own(on: Backend) {
+    use onyx_types::{Clock as _, Zone};
+    let mut make = Maker::new();
+    let key = make.key();
+    let auckland = Zone::named("Pacific/Auckland").unwrap();
+    on.clock.zones().unwrap().choose(&key.person, Some(auckland));
+    let input = make.user("hi").id;
+    let begun = begin(&mut make, &key, input);
+    on.ledger.begin_run(begun.clone()).await.unwrap();
+    let ended = outcome(&mut make, &begun, RunStatus::Done);
+    let usage = Usage { cost: Some(0.5), ..ended.usage };
+    let used = vec![used(&key.agent, usage)];
+    // Eleven in the morning of the next day there.
+    let ended_at = "2026-03-01T22:00:00Z".parse().unwrap();
+    on.ledger.end_run(RunOutcome { ended_at, usage, used, ..ended }).await.unwrap();
+    on.ledger.book(&key, "mine/m", usage, ended_at).await.unwrap();
+    assert_eq!(on.ledger.spent(&key.person, "2026-03-01").await.unwrap(), 0.0);
+    assert_eq!(on.ledger.spent(&key.person, "2026-03-02").await.unwrap(), 1.0);
 }

@@ -32,6 +32,7 @@ fn meta(make: &mut Maker, updated: i64) -> SessionMeta {
         fork_turn: None,
         last_run: None,
         last_run_status: None,
+        unread: false,
     }
 }
 
@@ -127,6 +128,15 @@ pub(crate) async fn text_is_found_in_any_case(on: Backend) {
     assert_eq!(ids(&on, find("_")).await, []);
     let one = SessionFilter { limit: 1, before: Some(by_preview.session_id), ..find("ÜBER") };
     assert_eq!(ids(&on, one).await, [by_title.session_id]);
+    // What was said is not in the ledger: whoever knows where it was says so.
+    let fork = SessionMeta { root: neither.session_id, ..meta(&mut make, 40) };
+    on.ledger.put_session(&anna(), &fork).await.unwrap();
+    let said = |session| SessionFilter { holding: vec![session], ..find("über") };
+    let both = [by_preview.session_id, by_title.session_id];
+    assert_eq!(ids(&on, said(by_title.session_id)).await, both);
+    let with_fork = [fork.session_id, by_preview.session_id, by_title.session_id];
+    assert_eq!(ids(&on, said(neither.session_id)).await, with_fork, "by another of its family");
+    assert_eq!(ids(&on, said(fork.session_id)).await, with_fork);
 }
 
 pub(crate) async fn pages_cover_the_list_newest_first(on: Backend) {
@@ -235,4 +245,49 @@ pub(crate) async fn what_is_booked_counts_for_session_and_person(on: Backend) {
     let after = on.ledger.session(&anna(), row.session_id).await.unwrap().unwrap();
     assert_eq!(after.token_count, row.token_count + 20);
     assert_eq!(on.ledger.spent(&anna(), "1970-01-01").await.unwrap(), 0.5);
+}
+
+pub(crate) async fn what_was_answered_is_unread_until_it_is_read(on: Backend) {
+    use onyx_storage::{BeginIn, BeginRun, RunOutcome};
+    let mut make = Maker::new();
+    for (origin, is_unread) in [(SessionOrigin::Job, true), (SessionOrigin::Api, false)] {
+        let key = make.key();
+        let run = make.run();
+        let begin = BeginRun {
+            run,
+            key: key.clone(),
+            input_turn: make.user("hi").id,
+            started_at: make.tick(),
+            session: BeginIn::New(origin),
+        };
+        on.ledger.begin_run(begin).await.unwrap();
+        let unread = async || {
+            let meta = on.ledger.session(&key.person, key.session).await.unwrap().unwrap();
+            let filter = SessionFilter { origin: Some(origin), ..SessionFilter::default() };
+            let listed = on.ledger.sessions(&key.person, &filter).await.unwrap();
+            assert_eq!(listed[0].unread, meta.unread);
+            meta.unread
+        };
+        assert!(!unread().await);
+        let ended = RunOutcome {
+            run,
+            status: RunStatus::Done,
+            ended_at: make.tick(),
+            usage: Usage::default(),
+            used: Vec::new(),
+            messages_added: 2,
+            preview: None,
+            title: None,
+        };
+        on.ledger.end_run(ended).await.unwrap();
+        assert_eq!(unread().await, is_unread);
+        // Rebuilding the lists from the logs reads nothing.
+        let meta = on.ledger.session(&key.person, key.session).await.unwrap().unwrap();
+        let rebuilt = SessionMeta { unread: false, ..meta };
+        on.ledger.put_session(&key.person, &rebuilt).await.unwrap();
+        assert_eq!(unread().await, is_unread);
+        assert_eq!(on.ledger.mark_read(&key.person, key.session).await.unwrap(), is_unread);
+        assert!(!unread().await);
+        assert!(!on.ledger.mark_read(&key.person, key.session).await.unwrap());
+    }
 }

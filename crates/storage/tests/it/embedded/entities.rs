@@ -6,7 +6,7 @@ use onyx_storage::{
     Change, Entities, Entity, EntityChange, FrontMatter, History, Space, SpaceChange, Spaces,
     StoreError,
 };
-use onyx_types::{Author, EntityKind, EntityRef, Origin, PersonId, SpaceId, Timestamp};
+use onyx_types::{Author, EntityKind, EntityRef, Origin, PersonId, SpaceId, Tier, Timestamp};
 
 use crate::support::{Maker, TempStore};
 
@@ -254,6 +254,7 @@ async fn a_space_is_a_folder_with_a_card() {
         default_agent: None,
         companion: None,
         local_only: false,
+        tier: Tier::Suggest,
         created: None,
         version: None,
         damage: None,

@@ -20,6 +20,8 @@ fn source(path: &str) -> (SourceRow, Vec<ChunkRow>) {
         title: path.into(),
         checksum: Hash::of(path.as_bytes()),
         indexed_at: Timestamp::from_millis(1),
+        conversation: None,
+        dated: None,
     };
     let chunk = ChunkRow {
         start_line: 1,
@@ -28,6 +30,7 @@ fn source(path: &str) -> (SourceRow, Vec<ChunkRow>) {
         origin: Origin::Person,
         text: path.into(),
         hash: Hash::of(path.as_bytes()),
+        message: None,
     };
     (row, vec![chunk])
 }

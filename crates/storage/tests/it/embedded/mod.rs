@@ -1,6 +1,7 @@
 //! What only the embedded stores promise: files on a disk, damage to them, one process per home.
 
 mod audit_chain;
+mod audit_seal;
 mod entities;
 mod faulty;
 mod history;
@@ -15,3 +16,4 @@ mod object_escapes;
 mod object_faults;
 mod provenance;
 mod rebuild;
+mod session_changes;

@@ -271,4 +271,23 @@ mod tests {
             let _ = GitConfig::parse(text.as_bytes());
         }
     }
+
+    /// Settings that read have names that git's own rules allow, so that none can be taken for another.
+    #[test]
+    fn whatever_a_repository_says_reads_or_is_refused() {
+        let seed =
+            "[core]\n\tbare = false ; note\n[remote \"a\\\"b\"]\n\turl = \"x\\\n y\"\n# end\n";
+        let words =
+            ["[", "]", "\"", "\\", "=", ";", "#", "[include]", "\npath", "\r\n", "\u{feff}"];
+        let fuzz = onyx_test_support::Fuzz::new(env!("CARGO_MANIFEST_DIR"), "git_config");
+        fuzz.words(words).seed(seed).run(|bytes| {
+            let Ok(config) = GitConfig::parse(bytes) else { return };
+            for entry in &config.0 {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+                assert!(entry.name.chars().all(is_name), "{entry:?}");
+                assert!(entry.section.chars().all(is_name), "{entry:?}");
+                assert!(!entry.value.contains('\0'), "{entry:?}");
+            }
+        });
+    }
 }

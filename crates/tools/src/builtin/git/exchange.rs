@@ -1,11 +1,11 @@
 //! What a pull or push would do, worked out before anybody is asked and again before it is done:
 //! the exact address, the refs, and for a push every commit that would leave.
 
-use onyx_types::{Hash, Target};
+use onyx_types::{Address, Hash, PlanTarget, Target};
 
 use super::remote::{Direction, GitRemotes, RemoteAddress};
 use super::repository::{Repository, is_plain};
-use super::{Exchange, Work, words};
+use super::{Arguments, Work, words};
 use crate::{ToolCx, ToolError};
 
 /// More commits than this are counted but not listed.
@@ -29,7 +29,7 @@ pub(super) struct Transfer {
 impl Transfer {
     pub(super) async fn plan(
         direction: Direction,
-        wish: &Exchange,
+        wish: &Arguments,
         remotes: &GitRemotes,
         work: &Work<'_>,
         cx: &ToolCx,
@@ -56,13 +56,13 @@ impl Transfer {
     }
 
     /// The address, and the refs with what they hold: with another of them it is another plan.
-    pub(super) fn targets(&self) -> Vec<Target> {
+    pub(super) fn targets(&self) -> Vec<PlanTarget> {
         let ids = [&self.here, &self.there].map(|id| id.as_deref().unwrap_or("none"));
         let refs = format!("{} at {}", self.theirs, self.address);
         let state = Hash::of_parts([self.text.as_bytes(), ids[0].as_bytes(), ids[1].as_bytes()]);
         vec![
-            Target { name: self.address.to_string(), base: None, instruction: false },
-            Target { name: refs, base: Some(state), instruction: false },
+            Target::Address(Address::new(self.address.to_string())).into(),
+            PlanTarget { base: Some(state), ..Target::Branch(refs).into() },
         ]
     }
 
@@ -159,8 +159,8 @@ fn current_branch(repository: &Repository) -> Result<&str, ToolError> {
 }
 
 fn plain(name: &str) -> Result<&str, ToolError> {
-    match is_plain(name) {
-        true => Ok(name),
-        false => Err(ToolError::Arguments(format!("{name:?} is no plain name"))),
+    if is_plain(name) {
+        return Ok(name);
     }
+    Err(ToolError::Arguments(format!("{name:?} is no plain name")))
 }

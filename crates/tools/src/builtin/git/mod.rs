@@ -10,18 +10,20 @@ mod repository;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, Capability, Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::exec::outcome;
-use super::{acting, text_argument, tool};
-use crate::gate::By;
+use super::{acting, spec_of, text_argument};
+use crate::gate::AuthorisedBy;
 use crate::runtime::{Access, Ending, Left, Network, Order, Ran, Runtime, Steering};
-use crate::schema::arguments;
 use crate::text::argv::quoted;
-use crate::{Asked, Authorised, LiveOutput, Tool, ToolCx, ToolError};
+use crate::{Authorised, LiveOutput, ToolCx, ToolError, TypedTool};
 
 use exchange::Transfer;
 use remote::Direction;
@@ -48,15 +50,32 @@ pub(super) enum Command {
     Push,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Place {
+/// What any of the six takes; the schema of each says which.
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    folder: Option<String>,
+    path: Option<String>,
+    #[serde(default)]
+    staged: bool,
+    count: Option<u32>,
+    #[serde(default)]
+    message: String,
+    paths: Option<Vec<String>>,
+    remote: Option<String>,
+    branch: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
+struct InFolder {
     /// Repository's folder; default: the top
     folder: Option<String>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Difference {
     /// Repository's folder; default: the top
     folder: Option<String>,
@@ -66,8 +85,9 @@ struct Difference {
     staged: Option<bool>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct History {
     /// Repository's folder; default: the top
     folder: Option<String>,
@@ -76,8 +96,9 @@ struct History {
     count: Option<u32>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Commit {
     message: String,
     /// Repository's folder; default: the top
@@ -86,8 +107,9 @@ struct Commit {
     paths: Option<Vec<String>>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Exchange {
     /// Repository's folder; default: the top
     folder: Option<String>,
@@ -104,25 +126,27 @@ impl Command {
     fn spec(self) -> ToolSpec {
         let group = "git";
         match self {
-            Self::Status => tool::<Place>("git_status", group, ToolEffect::Read, "git status."),
-            Self::Diff => tool::<Difference>("git_diff", group, ToolEffect::Read, "git diff."),
-            Self::Log => tool::<History>("git_log", group, ToolEffect::Read, "git log."),
+            Self::Status => {
+                spec_of::<InFolder>("git_status", group, ToolEffect::Read, "git status.")
+            }
+            Self::Diff => spec_of::<Difference>("git_diff", group, ToolEffect::Read, "git diff."),
+            Self::Log => spec_of::<History>("git_log", group, ToolEffect::Read, "git log."),
             Self::Commit => {
                 let description = "Add and commit changes.";
-                tool::<Commit>("git_commit", group, ToolEffect::Write, description)
+                spec_of::<Commit>("git_commit", group, ToolEffect::Write, description)
             }
             Self::Pull => {
                 let description = "git pull, fast-forward only.";
-                tool::<Exchange>("git_pull", group, ToolEffect::Reach, description)
+                spec_of::<Exchange>("git_pull", group, ToolEffect::Reach, description)
             }
-            Self::Push => tool::<Exchange>("git_push", group, ToolEffect::Reach, "git push."),
+            Self::Push => spec_of::<Exchange>("git_push", group, ToolEffect::Reach, "git push."),
         }
     }
 
-    fn access(self, by: By) -> Access {
+    fn access(self, by: AuthorisedBy) -> Access {
         let steering = match by {
-            By::Gate => Steering::Kept,
-            By::Person => Steering::Free,
+            AuthorisedBy::Gate => Steering::Kept,
+            AuthorisedBy::Person => Steering::Free,
         };
         match self {
             Self::Status | Self::Diff | Self::Log => Access::Look,
@@ -139,18 +163,8 @@ impl Command {
         }
     }
 
-    fn folder(self, input: &Value) -> Result<Option<String>, ToolError> {
-        Ok(match self {
-            Self::Status => arguments::<Place>(input)?.folder,
-            Self::Diff => arguments::<Difference>(input)?.folder,
-            Self::Log => arguments::<History>(input)?.folder,
-            Self::Commit => arguments::<Commit>(input)?.folder,
-            Self::Pull | Self::Push => arguments::<Exchange>(input)?.folder,
-        })
-    }
-
     /// The commands of a call that works on this machine alone, one after the other.
-    fn steps(self, input: &Value, cx: &ToolCx) -> Result<Vec<Vec<String>>, ToolError> {
+    fn steps(self, asked: &Arguments, cx: &ToolCx) -> Result<Vec<Vec<String>>, ToolError> {
         let quiet = "--no-optional-locks";
         Ok(match self {
             Self::Status => {
@@ -158,29 +172,29 @@ impl Command {
                 vec![words(&[&[quiet], &status[..]].concat())]
             }
             Self::Diff => {
-                let Difference { path, staged, .. } = arguments(input)?;
                 let mut words = words(&[quiet, "diff", "--no-ext-diff", "--no-textconv"]);
                 words.push("--ignore-submodules=all".to_owned());
-                words.extend(staged.unwrap_or_default().then(|| "--staged".to_owned()));
+                words.extend(asked.staged.then(|| "--staged".to_owned()));
                 words.push("--".to_owned());
-                words.extend(path.map(|path| in_repository(&path, cx)).transpose()?);
+                words
+                    .extend(asked.path.as_deref().map(|path| in_repository(path, cx)).transpose()?);
                 vec![words]
             }
             Self::Log => {
-                let History { count, .. } = arguments(input)?;
-                let count = format!("-{}", count.unwrap_or(20));
+                let count = format!("-{}", asked.count.unwrap_or(20));
                 let format = "--format=%h %ad %an: %s";
                 vec![words(&["log", &count, "--date=short", "--no-show-signature", format])]
             }
             Self::Commit => {
-                let Commit { message, paths, .. } = arguments(input)?;
                 let mut add = words(&["add", "--all", "--"]);
-                for path in paths.unwrap_or_else(|| vec![".".to_owned()]) {
-                    add.push(in_repository(&path, cx)?);
+                let everything = [".".to_owned()];
+                for path in asked.paths.as_deref().unwrap_or(&everything) {
+                    add.push(in_repository(path, cx)?);
                 }
                 let name = format!("user.name=Onyx ({})", cx.agent);
                 let by = ["-c", &name, "-c", "user.email=agent@onyx.invalid"];
-                let commit = ["commit", "--no-verify", "--no-gpg-sign", "--message", &message];
+                let commit =
+                    ["commit", "--no-verify", "--no-gpg-sign", "--message", &asked.message];
                 vec![add, words(&[&by[..], &commit[..]].concat())]
             }
             Self::Pull | Self::Push => Vec::new(),
@@ -263,11 +277,9 @@ impl Work<'_> {
 impl Git {
     pub(super) fn new(command: Command, runtime: Runtime, remotes: GitRemotes) -> Self {
         let timeout = LIMIT * 2 + Duration::from_secs(30);
-        Self { spec: ToolSpec { timeout, ..command.spec() }, command, runtime, remotes }
-    }
-
-    async fn repository(&self, input: &Value, cx: &ToolCx) -> Result<Repository, ToolError> {
-        Repository::open(self.command.folder(input)?.as_deref(), cx).await
+        let needs = vec![Capability::Commands, Capability::Repository];
+        let spec = ToolSpec { timeout, needs, ..command.spec() };
+        Self { spec, command, runtime, remotes }
     }
 
     async fn work<'a>(
@@ -284,26 +296,26 @@ impl Git {
     async fn transfer(
         &self,
         direction: Direction,
-        input: &Value,
+        asked: &Arguments,
         repository: &Repository,
         cx: &ToolCx,
     ) -> Result<Transfer, ToolError> {
-        let wish: Exchange = arguments(input)?;
         let work = self.work(repository, Access::Look, None, cx).await?;
-        Transfer::plan(direction, &wish, &self.remotes, &work, cx).await
+        Transfer::plan(direction, asked, &self.remotes, &work, cx).await
     }
 
     /// Does exactly what was approved: the same address, the same refs, the same commits.
     async fn exchange(
         &self,
         direction: Direction,
+        asked: &Arguments,
         plan: &Plan,
         access: Access,
         cx: &ToolCx,
     ) -> Result<Ran, ToolError> {
-        let repository = self.repository(&plan.arguments, cx).await?;
-        let transfer = self.transfer(direction, &plan.arguments, &repository, cx).await?;
-        if transfer.targets() != plan.targets {
+        let repository = Repository::open(asked.folder.as_deref(), cx).await?;
+        let transfer = self.transfer(direction, asked, &repository, cx).await?;
+        if !plan.has_targets(&transfer.targets()) {
             return Err(ToolError::Conflict("the repository or its remote".to_owned()));
         }
         let address = &transfer.address;
@@ -321,9 +333,9 @@ impl Git {
         Ok(all)
     }
 
-    async fn stay(&self, plan: &Plan, access: Access, cx: &ToolCx) -> Result<Ran, ToolError> {
-        let mut steps = self.command.steps(&plan.arguments, cx)?;
-        let repository = self.repository(&plan.arguments, cx).await?;
+    async fn stay(&self, asked: &Arguments, access: Access, cx: &ToolCx) -> Result<Ran, ToolError> {
+        let mut steps = self.command.steps(asked, cx)?;
+        let repository = Repository::open(asked.folder.as_deref(), cx).await?;
         if let (Command::Commit, Some(add)) = (self.command, steps.first_mut()) {
             let nested = repository.nested(&self.runtime, cx).await?;
             add.extend(nested.iter().map(|path| format!(":(exclude,top,literal){path}")));
@@ -351,43 +363,57 @@ fn follow(all: &mut Ran, next: Ran) {
 }
 
 #[async_trait]
-impl Tool for Git {
+impl TypedTool for Git {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        let has_repository = || self.runtime.has_repository(asked.person);
-        self.runtime.is_likely() && *asked.has_repository.get_or_init(has_repository)
+    fn check_capability(&self, capability: Capability, person: &PersonId) -> Result<(), String> {
+        let is_there = match capability {
+            Capability::Repository => self.runtime.has_repository(person),
+            _ => self.runtime.is_likely(),
+        };
+        if is_there { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let folder = match text_argument(arguments, "folder") {
             "" => String::new(),
             folder => format!(" in {folder}"),
         };
         let text = |name| text_argument(arguments, name);
         match self.command {
-            Command::Status => format!("Look at the state of the repository{folder}"),
-            Command::Diff => format!("Compare {}{folder}", text("path")),
-            Command::Log => format!("Read the history{folder}"),
-            Command::Commit => format!("Commit{folder}: {}", text("message")),
-            Command::Pull => format!("Pull {}{folder}", text("remote")),
-            Command::Push => format!("Push to {}{folder}", text("remote")),
+            Command::Status => Verb::new("look at", "looking at", "looked at")
+                .of(format!("the state of the repository{folder}")),
+            Command::Diff => Verb::new("compare", "comparing", "compared")
+                .of(format!("{}{folder}", text("path"))),
+            Command::Log => Verb::new("read", "reading", "read").of(format!("the history{folder}")),
+            Command::Commit => {
+                let [plain, doing, did] =
+                    ["commit", "committing", "committed"].map(|verb| format!("{verb}{folder}:"));
+                Verb::new(&plain, &doing, &did).of(text("message"))
+            }
+            Command::Pull => {
+                Verb::new("pull", "pulling", "pulled").of(format!("{}{folder}", text("remote")))
+            }
+            Command::Push => Verb::new("push to", "pushing to", "pushed to")
+                .of(format!("{}{folder}", text("remote"))),
         }
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let steps = self.command.steps(&input, cx)?;
-        let repository = self.repository(&input, cx).await?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let steps = self.command.steps(asked, cx)?;
+        let repository = Repository::open(asked.folder.as_deref(), cx).await?;
         if self.command == Command::Commit && repository.branch.is_none() {
             let message = "no branch is checked out; a commit would belong to none";
             return Err(ToolError::Arguments(message.to_owned()));
         }
         let place = repository.name();
-        let (summary, effect) = (self.summary(&input), self.spec.usual_effect);
+        let effect = self.spec.usual_effect;
         if let Some(direction) = self.command.direction() {
-            let transfer = self.transfer(direction, &input, &repository, cx).await?;
+            let transfer = self.transfer(direction, asked, &repository, cx).await?;
             let verb = match direction {
                 Direction::Pull => "Pull from",
                 Direction::Push => "Push to",
@@ -397,8 +423,8 @@ impl Tool for Git {
                 targets: transfer.targets(),
                 preview: Preview::Text { text },
                 ..Plan::new(
-                    self.spec.name.as_str(),
-                    input,
+                    self.spec.name.clone(),
+                    Value::Null,
                     effect,
                     format!("{verb} {}", transfer.address),
                 )
@@ -406,17 +432,20 @@ impl Tool for Git {
         }
         let lines = steps.iter().map(|command| format!("git {}", quoted(command)));
         let text = format!("{}\n(in {place})", lines.collect::<Vec<_>>().join("\n"));
-        let name = format!("git repository {place}");
-        let target = Target { name, base: None, instruction: false };
-        Ok(Plan { summary, ..acting(&self.spec, input, effect, target, Preview::Text { text }) })
+        Ok(acting(&self.spec, effect, Target::Repository(place), Preview::Text { text }))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let access = self.command.access(plan.by());
         let plan = plan.into_inner();
         let ran = match self.command.direction() {
-            Some(direction) => self.exchange(direction, &plan, access, cx).await?,
-            None => self.stay(&plan, access, cx).await?,
+            Some(direction) => self.exchange(direction, &asked, &plan, access, cx).await?,
+            None => self.stay(&asked, access, cx).await?,
         };
         Ok(outcome(&ran, plan.summary))
     }

@@ -12,7 +12,7 @@ use onyx_storage::ObjectKey;
 
 use super::config::GitConfig;
 use super::remote::{GitRemotes, RemoteAddress, Scheme};
-use crate::files::Place;
+use crate::files::AgentFiles;
 use crate::runtime::Runtime;
 use crate::{ToolCx, ToolError};
 
@@ -102,7 +102,7 @@ impl Repository {
         let name = folder.as_ref().map_or_else(|| "the vault".to_owned(), ToString::to_string);
         let none =
             |why: &str| ToolError::Refused(format!("{name} is no repository of its own: {why}"));
-        let vault = Place::vault(cx)?;
+        let vault = AgentFiles::vault(cx)?;
         let inside = |rest: &str| -> Result<ObjectKey, ToolError> {
             let path = match &folder {
                 Some(folder) => format!("{folder}/.git{rest}"),
@@ -286,10 +286,8 @@ impl Towards<'_> {
 
 /// A secret without a user is a token, for which any user's name does.
 fn basic(credential: &str) -> String {
-    let whole = match credential.contains(':') {
-        true => credential.to_owned(),
-        false => format!("git:{credential}"),
-    };
+    let has_user = credential.contains(':');
+    let whole = if has_user { credential.to_owned() } else { format!("git:{credential}") };
     base64::engine::general_purpose::STANDARD.encode(whole)
 }
 

@@ -1,18 +1,18 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{change, failed, files, spec, target, test_id, text_argument, writing};
 use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct CreateTestInput(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+#[schemars(deny_unknown_fields)]
+pub(super) struct Arguments {
     content: String,
 }
 
@@ -31,30 +31,38 @@ impl CreateTestInput {
 }
 
 #[async_trait]
-impl Tool for CreateTestInput {
+impl TypedTool for CreateTestInput {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Add the test input {}", text_argument(arguments, "content"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let content = text_argument(arguments, "content");
+        Verb::new("add", "adding", "added").of(format!("the test input {content}"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { content } = arguments(&input)?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let content = &asked.content;
         if content.trim().is_empty() {
             return Err(ToolError::Arguments("a test input must not be empty".to_owned()));
         }
         let files = files(cx)?;
-        let id = files.free_test_input_id(&content).await.map_err(failed)?;
+        let id = files.free_test_input_id(content).await.map_err(failed)?;
         let preview = Preview::Text { text: content.clone() };
         let target = target(files.test_input_name(&id), None);
         let named = json!({"id": id.as_str(), "content": content});
-        let summary = self.summary(&input);
-        Ok(writing(&self.0, named, target, summary, preview))
+        let plan = writing(&self.0, target, String::new(), preview);
+        Ok(Plan { arguments: named, ..plan })
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let Named { id, content } = arguments(&plan.arguments)?;
         let (id, change) = (test_id(&id)?, change(cx, &self.0));

@@ -1,14 +1,13 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::Value;
 
 use super::{
     OfOne, base_of, change, existing, failed, files, no_test_input, spec, target, test_id,
     text_argument, writing,
 };
-use crate::schema::arguments;
 use crate::text::diff::Change;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 /// A write and no destruction: the version before is kept and can be had back.
 pub(super) struct DeleteTestInput(ToolSpec);
@@ -21,28 +20,35 @@ impl DeleteTestInput {
 }
 
 #[async_trait]
-impl Tool for DeleteTestInput {
+impl TypedTool for DeleteTestInput {
+    type Arguments = OfOne;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Remove the test input {}", text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let id = text_argument(arguments, "id");
+        Verb::new("remove", "removing", "removed").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {
         let files = files(cx)?;
-        let OfOne { id } = arguments(&input)?;
-        let found = existing(&files, &id).await?;
+        let OfOne { id } = asked;
+        let found = existing(&files, id).await?;
         let preview = Change::between(&format!("tests/{id}.md"), &found.content.text, "").preview;
         let target = target(files.test_input_name(&found.id), Some(found.content.hash));
-        let summary = self.summary(&input);
-        Ok(writing(&self.0, input, target, summary, preview))
+        Ok(writing(&self.0, target, String::new(), preview))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: OfOne,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let OfOne { id } = arguments(&plan.arguments)?;
+        let OfOne { id } = asked;
         let base = base_of(&plan).ok_or_else(|| no_test_input(&id))?;
         let (id, change) = (test_id(&id)?, change(cx, &self.0));
         files(cx)?.delete_test_input(&id, base, change).await.map_err(failed)?;

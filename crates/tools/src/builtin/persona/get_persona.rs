@@ -1,43 +1,49 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use super::{Nothing, failed, files, persona, reading, spec, target, told};
-use crate::{Authorised, PersonaDesk, Tool, ToolCx, ToolError};
+use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 pub(super) struct GetPersona {
     spec: ToolSpec,
-    desk: Arc<dyn PersonaDesk>,
+    port: Arc<dyn PersonaPort>,
 }
 
 impl GetPersona {
-    pub(super) fn new(desk: Arc<dyn PersonaDesk>) -> Self {
+    pub(super) fn new(port: Arc<dyn PersonaPort>) -> Self {
         let description = "The persona as it is now: name, system prompt, ids of its test inputs.";
-        Self { spec: spec::<Nothing>("get_persona", ToolEffect::Read, description), desk }
+        Self { spec: spec::<Nothing>("get_persona", ToolEffect::Read, description), port }
     }
 }
 
 #[async_trait]
-impl Tool for GetPersona {
+impl TypedTool for GetPersona {
+    type Arguments = Nothing;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Look at the persona".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("look at", "looking at", "looked at").of("the persona")
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, _: &Nothing, cx: &ToolCx) -> Result<Plan, ToolError> {
         let target = target(files(cx)?.system_prompt_name(), None);
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+        Ok(reading(&self.spec, target))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Nothing,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let (files, persona) = (files(cx)?, persona(cx)?);
-        let name = self.desk.name(persona).map_err(|fault| told(&fault))?;
+        let name = self.port.name(persona).map_err(|fault| told(&fault))?;
         let prompt = files.system_prompt().await.map_err(failed)?;
         let ids = files.test_input_ids().await.map_err(failed)?;
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();

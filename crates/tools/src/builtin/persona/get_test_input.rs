@@ -1,10 +1,9 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use super::{OfOne, existing, files, reading, spec, target, text_argument};
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct GetTestInput(ToolSpec);
 
@@ -16,27 +15,33 @@ impl GetTestInput {
 }
 
 #[async_trait]
-impl Tool for GetTestInput {
+impl TypedTool for GetTestInput {
+    type Arguments = OfOne;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Read the test input {}", text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let id = text_argument(arguments, "id");
+        Verb::new("read", "reading", "read").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {
         let files = files(cx)?;
-        let OfOne { id } = arguments(&input)?;
-        let found = existing(&files, &id).await?;
+        let found = existing(&files, &asked.id).await?;
         let target = target(files.test_input_name(&found.id), Some(found.content.hash));
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+        Ok(reading(&self.0, target))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: OfOne,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let OfOne { id } = arguments(&plan.arguments)?;
+        let OfOne { id } = asked;
         let found = existing(&files(cx)?, &id).await?;
         let output = json!({"id": found.id.as_str(), "content": found.content.text});
         Ok(ToolOutcome::ok(output.to_string(), plan.summary).from_origin(found.content.origin))

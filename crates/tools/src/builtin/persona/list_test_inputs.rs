@@ -1,9 +1,9 @@
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use super::{Nothing, failed, files, reading, spec, target};
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct ListTestInputs(ToolSpec);
 
@@ -15,22 +15,28 @@ impl ListTestInputs {
 }
 
 #[async_trait]
-impl Tool for ListTestInputs {
+impl TypedTool for ListTestInputs {
+    type Arguments = Nothing;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "List the test inputs".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("list", "listing", "listed").of("the test inputs")
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, _: &Nothing, cx: &ToolCx) -> Result<Plan, ToolError> {
         let target = target(files(cx)?.system_prompt_name(), None);
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+        Ok(reading(&self.0, target))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Nothing,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let inputs = files(cx)?.test_inputs().await.map_err(failed)?;
         let origins = inputs.iter().map(|input| input.content.origin);
         let origin = origins.max().unwrap_or(Origin::Person);

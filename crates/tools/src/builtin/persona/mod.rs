@@ -15,26 +15,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{Change, PersonaFiles, StoreError, TestInput, TestInputId};
-use onyx_types::{AgentId, Fault, Hash, Origin, Plan, Taint, Target, ToolEffect, ToolSpec};
+use onyx_types::{
+    AgentId, Fault, Hash, HomePath, Origin, Plan, PlanTarget, Taint, Target, ToolEffect, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FILE_TIMEOUT, reading, text_argument, writing};
+use super::{FILE_TIMEOUT, reading, spec_of, text_argument, writing};
 use crate::ports::{PERSONA_EDITOR, PERSONA_GROUP};
-use crate::schema::schema_of;
-use crate::{PersonaDesk, Tool, ToolCx, ToolError};
+use crate::{PersonaPort, Tool, ToolCx, ToolError};
 
-pub(super) fn tools(desk: &Arc<dyn PersonaDesk>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(get_persona::GetPersona::new(Arc::clone(desk))),
-        Arc::new(update_persona_name::UpdatePersonaName::new(Arc::clone(desk))),
+        Arc::new(get_persona::GetPersona::new(Arc::clone(port))),
+        Arc::new(update_persona_name::UpdatePersonaName::new(Arc::clone(port))),
         Arc::new(update_system_prompt::UpdateSystemPrompt::new()),
         Arc::new(list_test_inputs::ListTestInputs::new()),
         Arc::new(get_test_input::GetTestInput::new()),
         Arc::new(create_test_input::CreateTestInput::new()),
         Arc::new(update_test_input::UpdateTestInput::new()),
         Arc::new(delete_test_input::DeleteTestInput::new()),
-        Arc::new(run_test_input::RunTestInput::new(Arc::clone(desk))),
+        Arc::new(run_test_input::RunTestInput::new(Arc::clone(port))),
     ]
 }
 
@@ -49,25 +50,21 @@ struct OfOne {
     id: String,
 }
 
-fn spec<Arguments: JsonSchema>(name: &str, effect: ToolEffect, description: &str) -> ToolSpec {
+fn spec<Arguments: JsonSchema>(
+    name: &'static str,
+    effect: ToolEffect,
+    description: &str,
+) -> ToolSpec {
     timed::<Arguments>(name, effect, description, FILE_TIMEOUT)
 }
 
 fn timed<Arguments: JsonSchema>(
-    name: &str,
+    name: &'static str,
     usual_effect: ToolEffect,
     description: &str,
     timeout: Duration,
 ) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        group: PERSONA_GROUP,
-        description: description.to_owned(),
-        input_schema: schema_of::<Arguments>().into(),
-        usual_effect,
-        repeats: false,
-        timeout,
-    }
+    ToolSpec { timeout, ..spec_of::<Arguments>(name, PERSONA_GROUP, usual_effect, description) }
 }
 
 /// The persona that the session is about.
@@ -83,8 +80,8 @@ fn files(cx: &ToolCx) -> Result<PersonaFiles, ToolError> {
     PersonaFiles::open(&*cx.files, persona(cx)?).map_err(failed)
 }
 
-fn target(name: String, base: Option<Hash>) -> Target {
-    Target { name, base, instruction: true }
+fn target(name: String, base: Option<Hash>) -> PlanTarget {
+    PlanTarget { target: Target::File(HomePath::new(name)), base, instruction: true }
 }
 
 fn test_id(text: &str) -> Result<TestInputId, ToolError> {
@@ -110,7 +107,7 @@ fn change(cx: &ToolCx, tool: &ToolSpec) -> Change {
         author: cx.author(),
         origin,
         run: Some(cx.run),
-        tool: tool.name.clone(),
+        tool: tool.name.to_string(),
     }
 }
 
@@ -127,7 +124,7 @@ fn failed(error: StoreError) -> ToolError {
     }
 }
 
-/// What the desk says is for the model to read and mend.
+/// What the port says is for the model to read and mend.
 fn told(fault: &Fault) -> ToolError {
     ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
 }

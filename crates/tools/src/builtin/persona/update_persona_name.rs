@@ -1,58 +1,67 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, Plan, PlanTarget, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{persona, spec, target, text_argument, told, writing};
-use crate::schema::arguments;
-use crate::{Authorised, PersonaDesk, Tool, ToolCx, ToolError};
+use super::{persona, spec, text_argument, told, writing};
+use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 pub(super) struct UpdatePersonaName {
     spec: ToolSpec,
-    desk: Arc<dyn PersonaDesk>,
+    port: Arc<dyn PersonaPort>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     name: String,
 }
 
 impl UpdatePersonaName {
-    pub(super) fn new(desk: Arc<dyn PersonaDesk>) -> Self {
+    pub(super) fn new(port: Arc<dyn PersonaPort>) -> Self {
         let description = "Change the name that people see.";
         let spec = spec::<Arguments>("update_persona_name", ToolEffect::Write, description);
-        Self { spec, desk }
+        Self { spec, port }
     }
 }
 
 #[async_trait]
-impl Tool for UpdatePersonaName {
+impl TypedTool for UpdatePersonaName {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Rename the persona to {}", text_argument(arguments, "name"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let name = text_argument(arguments, "name");
+        Verb::new("rename", "renaming", "renamed").of(format!("the persona to {name}"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let persona = persona(cx)?;
-        let Arguments { name } = arguments(&input)?;
-        let before = self.desk.name(persona).map_err(|fault| told(&fault))?;
+        let Arguments { name } = asked;
+        let before = self.port.name(persona).map_err(|fault| told(&fault))?;
         let preview = Preview::Text { text: format!("{before} → {name}") };
-        let target = target(format!("agents/{persona}"), None);
-        let summary = self.summary(&input);
-        Ok(writing(&self.spec, input, target, summary, preview))
+        let target = Target::AgentSettings(persona.clone());
+        let target = PlanTarget { target, base: None, instruction: true };
+        Ok(writing(&self.spec, target, String::new(), preview))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { name } = arguments(&plan.arguments)?;
-        self.desk.rename(persona(cx)?, &name).await.map_err(|fault| told(&fault))?;
+        let Arguments { name } = asked;
+        self.port.rename(persona(cx)?, &name).await.map_err(|fault| told(&fault))?;
         Ok(ToolOutcome::ok(format!("the persona is called {name} now"), plan.summary))
     }
 }

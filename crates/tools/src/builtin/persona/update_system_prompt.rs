@@ -1,19 +1,18 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{base_of, change, failed, files, spec, target, writing};
-use crate::schema::arguments;
 use crate::text::diff::Change;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct UpdateSystemPrompt(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Arguments {
+pub(super) struct Arguments {
     /// The whole new text
     system_prompt: String,
 }
@@ -27,32 +26,39 @@ impl UpdateSystemPrompt {
 }
 
 #[async_trait]
-impl Tool for UpdateSystemPrompt {
+impl TypedTool for UpdateSystemPrompt {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Rewrite the system prompt".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("rewrite", "rewriting", "rewrote").of("the system prompt")
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { system_prompt } = arguments(&input)?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { system_prompt } = asked;
         if system_prompt.trim().is_empty() {
             return Err(ToolError::Arguments("the system prompt must not be empty".to_owned()));
         }
         let files = files(cx)?;
         let before = files.system_prompt().await.map_err(failed)?;
         let text = before.as_ref().map_or("", |before| before.text.as_str());
-        let edit = Change::between("SOUL.md", text, &system_prompt);
-        let summary = format!("{} {}", self.summary(&input), edit.counts());
+        let edit = Change::between("SOUL.md", text, system_prompt);
+        let summary = format!("Rewrite the system prompt {}", edit.counts());
         let target = target(files.system_prompt_name(), before.map(|before| before.hash));
-        Ok(writing(&self.0, input, target, summary, edit.preview))
+        Ok(writing(&self.0, target, summary, edit.preview))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { system_prompt } = arguments(&plan.arguments)?;
+        let Arguments { system_prompt } = asked;
         let change = change(cx, &self.0);
         let written = files(cx)?.set_system_prompt(&system_prompt, base_of(&plan), change).await;
         written.map_err(failed)?;

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,15 +7,14 @@ use serde_json::Value;
 use super::{
     base_of, change, existing, failed, files, spec, target, test_id, text_argument, writing,
 };
-use crate::schema::arguments;
 use crate::text::diff::Change;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct UpdateTestInput(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Of the test input
     id: String,
     content: String,
@@ -29,31 +28,39 @@ impl UpdateTestInput {
 }
 
 #[async_trait]
-impl Tool for UpdateTestInput {
+impl TypedTool for UpdateTestInput {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Rewrite the test input {}", text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let id = text_argument(arguments, "id");
+        Verb::new("rewrite", "rewriting", "rewrote").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { id, content } = arguments(&input)?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { id, content } = asked;
         if content.trim().is_empty() {
             return Err(ToolError::Arguments("a test input must not be empty".to_owned()));
         }
         let files = files(cx)?;
-        let found = existing(&files, &id).await?;
-        let edit = Change::between(&format!("tests/{id}.md"), &found.content.text, &content);
-        let summary = format!("{} {}", self.summary(&input), edit.counts());
+        let found = existing(&files, id).await?;
+        let edit = Change::between(&format!("tests/{id}.md"), &found.content.text, content);
+        let summary = format!("Rewrite the test input {id} {}", edit.counts());
         let target = target(files.test_input_name(&found.id), Some(found.content.hash));
-        Ok(writing(&self.0, input, target, summary, edit.preview))
+        Ok(writing(&self.0, target, summary, edit.preview))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { id, content } = arguments(&plan.arguments)?;
+        let Arguments { id, content } = asked;
         let (id, change) = (test_id(&id)?, change(cx, &self.0));
         let written = files(cx)?.put_test_input(&id, &content, base_of(&plan), change).await;
         written.map_err(failed)?;

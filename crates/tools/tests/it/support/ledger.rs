@@ -35,6 +35,10 @@ impl Ledger for BrokenAudit {
         self.inner.run(person, run).await
     }
 
+    async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {
+        self.inner.mark_read(person, session).await
+    }
+
     async fn session(
         &self,
         person: &PersonId,

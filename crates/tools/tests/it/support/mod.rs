@@ -10,12 +10,12 @@ use onyx_knowledge::{Index, IndexSettings};
 use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
 use onyx_test_support::ManualClock;
 use onyx_tools::{
-    Decisions, Execution, LiveOutput, Masker, PathRules, Policy, Services, Tool, ToolCx,
+    Decisions, Execution, LiveOutput, Masker, Offered, PathRules, Policy, Services, Tool, ToolCx,
     ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
     Attendance, Cancel, Mint, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall, ToolOutcome,
-    ToolUseId, Visibility,
+    ToolUseId,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -196,7 +196,11 @@ pub(crate) fn call(tool: &str, input: Value) -> ToolCall {
 }
 
 pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
-    Policy::resolve(tier, &ToolSettings::default(), &toolbox.specs()).unwrap().0
+    // By name: some tools are nobody's who does not name them.
+    let tools = toolbox.tools();
+    let all = tools.specs().iter().map(|spec| spec.name.to_string()).collect();
+    let settings = ToolSettings { allow: Some(all), ..ToolSettings::default() };
+    Policy::resolve(tier, &settings, &tools.known()).unwrap().0
 }
 
 fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
@@ -227,6 +231,6 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         decisions: Decisions::none(Duration::from_secs(86_400)),
         standing: None,
         audience: onyx_tools::Audience::default(),
-        offered: Visibility::Offered,
+        offered: Offered::Now,
     }
 }

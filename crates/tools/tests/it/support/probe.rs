@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_storage::{AuditRow, Ledger};
-use onyx_tools::{Authorised, Tool, ToolCx, ToolError};
-use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_tools::{Authorised, ToolCx, ToolError, TypedTool};
+use onyx_types::{CallLabel, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use tokio::sync::Notify;
@@ -47,21 +47,28 @@ impl Probe {
         });
         let spec = ToolSpec {
             name: "probe".into(),
-            group: "test",
+            group: "test".into(),
             description: "Does what a test says.".into(),
             input_schema: schema.into(),
             usual_effect: effect,
             repeats: false,
             timeout: Duration::from_millis(1_500),
+            needs: Vec::new(),
+            agents: None,
         };
         let (seen, begun, ledger) = (Mutex::default(), Notify::new(), Mutex::new(None));
         Arc::new(Self { spec, behaviour, seen, begun, ledger })
     }
 
     pub(crate) fn with_schema(schema: Value) -> Arc<Self> {
-        let probe = Self::new(ToolEffect::Read, Behaviour::Fails);
+        Self::specified(Behaviour::Fails, |spec| spec.input_schema = schema.into())
+    }
+
+    /// With another spec.
+    pub(crate) fn specified(behaviour: Behaviour, change: impl FnOnce(&mut ToolSpec)) -> Arc<Self> {
+        let probe = Self::new(ToolEffect::Read, behaviour);
         let mut probe = Arc::into_inner(probe).unwrap();
-        probe.spec.input_schema = schema.into();
+        change(&mut probe.spec);
         Arc::new(probe)
     }
 
@@ -75,24 +82,31 @@ impl Probe {
 }
 
 #[async_trait]
-impl Tool for Probe {
+impl TypedTool for Probe {
+    type Arguments = Value;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Probe {}", arguments["word"].as_str().unwrap_or_default())
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let word = arguments["word"].as_str().unwrap_or_default();
+        Verb::new("probe", "probing", "probed").of(word)
     }
 
-    async fn plan(&self, arguments: Value, _cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, _: &Value, _: &ToolCx) -> Result<Plan, ToolError> {
         self.seen.lock().unwrap().plans += 1;
-        let summary = self.summary(&arguments);
         let preview = Preview::Text { text: "a preview".into() };
-        let (name, effect) = (self.spec.name.as_str(), self.spec.usual_effect);
-        Ok(Plan { preview, ..Plan::new(name, arguments, effect, summary) })
+        let (name, effect) = (self.spec.name.clone(), self.spec.usual_effect);
+        Ok(Plan { preview, ..Plan::new(name, Value::Null, effect, "") })
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Value,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let ledger = self.ledger.lock().unwrap().clone();
         let mut row_during = None;
         if let Some(ledger) = ledger {

@@ -1,4 +1,4 @@
-import { Diff } from '../../../chat/DraftCard';
+import { Diff } from '../../../chat/Diff';
 import { unified } from '../../../ui/diff';
 import type { Drafted, Writing } from './drafted';
 

@@ -44,10 +44,15 @@ export function heard(output: Output, event: PersonaEvent): Output {
     case 'tool_call':
       return {
         ...output,
-        parts: withStep(parts, { toolUseId: event.toolUseId, tool: event.toolName, input: event.input }),
+        parts: withStep(parts, {
+          toolUseId: event.toolUseId,
+          tool: event.toolName,
+          input: event.input,
+          label: event.label,
+        }),
       };
     case 'tool_result': {
-      const { toolUseId, output: told, isError = false } = event;
+      const { toolUseId, output: told, isError = false, report } = event;
       return {
         ...output,
         parts: parts.map((part) =>
@@ -55,7 +60,7 @@ export function heard(output: Output, event: PersonaEvent): Output {
             ? {
                 ...part,
                 steps: part.steps.map((step) =>
-                  step.toolUseId === toolUseId ? { ...step, output: told, ok: !isError } : step,
+                  step.toolUseId === toolUseId ? { ...step, output: told, ok: !isError, report } : step,
                 ),
               }
             : part,

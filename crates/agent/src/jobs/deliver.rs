@@ -1,0 +1,118 @@
+//! Tells people what came of their jobs: in browsers, and by webhooks. What is to be told is in the
+//! ledger before anybody is, so that a crash forgets nobody.
+
+use std::sync::{Arc, PoisonError};
+
+use onyx_storage::{JobSlot, SlotDelivery, SlotKey, SlotState};
+use onyx_types::{Fault, JobId, PersonId};
+use serde_json::json;
+
+use super::JobsCore;
+use super::spec::Deliver;
+
+/// Of the text in a notification.
+const LONGEST_TOLD: usize = 240;
+
+/// Delivers what has yet to be, and notes how that went. Webhooks may take their time, so each goes
+/// its own way; nobody else waits for it.
+pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault> {
+    for slot in shared.setup.jobs.undelivered_slots().await? {
+        let ways = ways(shared, &slot.person, &slot.job).await?;
+        if !ways.iter().any(|way| matches!(way, Deliver::Webhook(_))) {
+            deliver(shared, &slot, &ways).await?;
+        } else if shared.begins_delivery(&slot.key()) {
+            let shared = Arc::clone(shared);
+            tokio::spawn(async move {
+                if let Err(fault) = deliver(&shared, &slot, &ways).await {
+                    tracing::warn!(job = %slot.job, %fault, "a delivery could not be noted");
+                }
+                shared.ends_delivery(&slot.key());
+                shared.tell(&slot.person, &slot.job, None);
+            });
+        }
+    }
+    Ok(())
+}
+
+async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<(), Fault> {
+    let mut failed = None;
+    for way in ways {
+        match way {
+            // The session was marked as unread with its run's end.
+            Deliver::Session => {}
+            Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(told(slot))),
+            Deliver::Webhook(url) => failed = post(shared, slot, url).await.err().or(failed),
+        }
+    }
+    // Trouble is told to browsers whatever the job says: nobody asked for silence about it.
+    if slot.state.is_trouble() && !ways.contains(&Deliver::Notification) {
+        shared.tell(&slot.person, &slot.job, Some(told(slot)));
+    }
+    let (delivery, detail) = match failed {
+        None => (SlotDelivery::Delivered, None),
+        Some(why) => {
+            tracing::warn!(job = %slot.job, why, "a job's webhook was not delivered");
+            (SlotDelivery::Failed, Some(format!("{}\nNot delivered: {why}", slot.detail)))
+        }
+    };
+    Ok(shared.setup.jobs.set_delivery(&slot.key(), delivery, detail.as_deref()).await?)
+}
+
+/// As the job says now; a job that is gone tells nobody.
+async fn ways(shared: &JobsCore, person: &PersonId, id: &JobId) -> Result<Vec<Deliver>, Fault> {
+    let jobs = shared.jobs_of(person).await?;
+    let job = jobs.into_iter().find(|job| job.id == *id);
+    // Only what a person accepted is told where it says.
+    let accepted =
+        job.filter(|job| job.row.as_ref().is_some_and(|row| row.accepted_hash == job.hash));
+    Ok(accepted.and_then(|job| job.spec.ok()).map(|spec| spec.deliver).unwrap_or_default())
+}
+
+async fn post(shared: &JobsCore, slot: &JobSlot, url: &str) -> Result<(), String> {
+    let key = format!("{}/{}/{}", slot.person, slot.job, slot.scheduled_at);
+    let body = json!({
+        "job": slot.job,
+        "scheduled_at": slot.scheduled_at,
+        "outcome": slot.state,
+        "run_id": slot.run,
+        "session_id": slot.session,
+        "cost": slot.cost,
+        "text": slot.detail,
+    });
+    // A receiver that is down for a moment is asked again; it can tell a repeat by the key.
+    let mut last = String::new();
+    for wait in [0, 1, 5] {
+        shared.setup.clock.sleep(std::time::Duration::from_secs(wait)).await;
+        match shared.outside().post(url, &key, body.to_string().into_bytes()).await {
+            Ok(status) if (200..300).contains(&status) => return Ok(()),
+            Ok(status) if status < 500 => return Err(format!("the webhook answered {status}")),
+            Ok(status) => last = format!("the webhook answered {status}"),
+            Err(fault) => last = fault.message,
+        }
+    }
+    Err(last)
+}
+
+fn told(slot: &JobSlot) -> String {
+    let (name, detail) = (slot.job.name(), &slot.detail);
+    let text = match slot.state {
+        SlotState::Failed => format!("{name} failed: {detail}"),
+        SlotState::Interrupted => format!("{name} was interrupted: {detail}"),
+        SlotState::Missed if slot.count == 1 => format!("{name} was missed once."),
+        SlotState::Missed => format!("{name} was missed {} times.", slot.count),
+        _ => format!("{name}: {detail}"),
+    };
+    let end = text.floor_char_boundary(LONGEST_TOLD);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text }
+}
+
+impl JobsCore {
+    /// `false`: it is under way already.
+    fn begins_delivery(&self, slot: &SlotKey) -> bool {
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).insert(slot.clone())
+    }
+
+    fn ends_delivery(&self, slot: &SlotKey) {
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).remove(slot);
+    }
+}

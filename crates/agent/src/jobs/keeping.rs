@@ -1,0 +1,22 @@
+//! Memory keeping by the clock: an agent looks through its daily logs and proposes what its MEMORY.md
+//! should hold. A person decides on each proposal.
+
+use onyx_types::Fault;
+
+use super::JobsCore;
+use super::perform::{self, Firing, Outcome};
+use crate::memory::keeping_request;
+use crate::runs::{RunRequest, RunTerms};
+
+pub(super) async fn keep(shared: &JobsCore, firing: &Firing) -> Result<Outcome, Fault> {
+    let roster = shared.setup.roster.get();
+    let agent = firing.spec.agent.clone().unwrap_or_else(|| roster.default_agent().id.clone());
+    let person = firing.row.person.clone();
+    let Some(asked) = keeping_request(&*shared.setup.files, person, agent).await? else {
+        return Ok(Outcome::nothing("There are no daily logs to look at."));
+    };
+    let request = perform::request(shared, firing, asked.input).await?;
+    let terms =
+        RunTerms { max_steps: asked.terms.max_steps, tier: asked.terms.tier, ..request.terms };
+    perform::run(shared, firing, RunRequest { terms, ..request }).await
+}

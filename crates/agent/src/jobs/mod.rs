@@ -1,0 +1,168 @@
+//! Jobs: work that happens at a time, with nobody there. A job is a file in the person's vault, the
+//! `schedule:` of an action, or something that the config has done now and then.
+//!
+//! Surfaces and the job tools come in through [`Jobs`]. A file becomes a spec (`fields.rs`), and
+//! fires only while a person has accepted exactly this content. Which of its times are due, and what
+//! becomes of each, is decided without I/O (`due.rs`); the worker (`worker.rs`) writes the decision
+//! into the ledger, claims one slot after the other there, and performs it (`perform.rs`). Nothing
+//! here has a loop of its own for agents: a prompt becomes a run like any message, unattended.
+
+mod deliver;
+mod desk;
+mod due;
+mod edit;
+mod fields;
+mod file;
+mod heartbeat;
+mod keeping;
+mod listing;
+mod perform;
+mod schedule;
+mod settings;
+mod spec;
+mod system;
+mod words;
+mod worker;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use onyx_knowledge::Index;
+use onyx_storage::{Drafts, Files, JobLedger, Ledger, SlotKey};
+use onyx_tools::JobOutside;
+use onyx_types::{Cancel, Clock, JobId, PersonId};
+use tokio::sync::{Notify, broadcast};
+
+use crate::actions::Actions;
+use crate::agents::CurrentRoster;
+use crate::runs::Runs;
+use crate::sessions::{Ids, Sessions};
+
+pub use due::{Busy, due, fires_at};
+pub use edit::JobEdit;
+pub use file::front_of;
+pub use listing::{Job, JobChangeWaiting, JobState};
+pub use schedule::{Period, Rule, Schedule};
+pub use settings::{
+    CheckedJobsSettings, CleanupSettings, HeartbeatSettings, JobsSettings, KeepingSettings,
+    SyncSettings,
+};
+pub use spec::{
+    Check, Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, SystemWork, Timing, Work,
+};
+pub use words::{describe, moment};
+
+/// A listener that has not heard this many notices is told that it fell behind.
+const MOST_UNHEARD: usize = 128;
+
+/// Something of a person's jobs is different, or there is something to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobNotice {
+    pub person: PersonId,
+    pub job: JobId,
+    /// What the person's browsers are to show.
+    pub tell: Option<String>,
+}
+
+/// The jobs of people: listed, changed, accepted, fired. Cheap to clone.
+#[derive(Clone)]
+pub struct Jobs {
+    shared: Arc<JobsCore>,
+}
+
+pub(crate) struct JobsSetup {
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) jobs: Arc<dyn JobLedger>,
+    pub(crate) drafts: Arc<dyn Drafts>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) roster: Arc<CurrentRoster>,
+    pub(crate) sessions: Sessions,
+    pub(crate) actions: Actions,
+    pub(crate) runs: Runs,
+    pub(crate) ids: Ids,
+}
+
+struct JobsCore {
+    setup: JobsSetup,
+    outside: RwLock<JobOutside>,
+    index: OnceLock<Index>,
+    settings: RwLock<CheckedJobsSettings>,
+    /// Somebody changed, accepted or asked for something: the worker looks at once.
+    wake: Notify,
+    /// How slots at work in this process are stopped.
+    at_work: Mutex<BTreeMap<SlotKey, Cancel>>,
+    notices: broadcast::Sender<JobNotice>,
+    /// Slots whose webhooks are under way.
+    delivering: Mutex<BTreeSet<SlotKey>>,
+    /// People who are known to have jobs.
+    with_jobs: Mutex<BTreeSet<PersonId>>,
+}
+
+impl Jobs {
+    pub(crate) fn new(setup: JobsSetup) -> Self {
+        let shared = JobsCore {
+            setup,
+            outside: RwLock::default(),
+            index: OnceLock::new(),
+            settings: RwLock::default(),
+            wake: Notify::new(),
+            at_work: Mutex::default(),
+            notices: broadcast::Sender::new(MOST_UNHEARD),
+            delivering: Mutex::default(),
+            with_jobs: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The way to commands and addresses.
+    pub fn set_outside(&self, outside: JobOutside) {
+        *self.shared.outside.write().unwrap_or_else(PoisonError::into_inner) = outside;
+    }
+
+    pub(crate) fn set_index(&self, index: Index) {
+        // A second one would be of the same home.
+        let _ = self.shared.index.set(index);
+    }
+
+    /// What the config says of jobs, from now on.
+    pub fn set_settings(&self, settings: CheckedJobsSettings) {
+        *self.shared.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        self.shared.wake.notify_one();
+    }
+
+    /// Every notice from now on, of every person: the listener picks its own.
+    pub fn notices(&self) -> broadcast::Receiver<JobNotice> {
+        self.shared.notices.subscribe()
+    }
+
+    /// Fires what is due until it is told to stop.
+    pub async fn tend(&self, stop: &Cancel) {
+        worker::Worker::new(Arc::clone(&self.shared)).tend(stop).await;
+    }
+
+    /// Settles and starts what is due now; for tests that move the clock themselves.
+    pub async fn fire_due(&self) -> Result<(), onyx_types::Fault> {
+        worker::Worker::new(Arc::clone(&self.shared)).tick().await
+    }
+
+    /// Ends what an earlier process had begun to fire. Called once, before the first tick.
+    pub async fn recover(&self) -> Result<usize, onyx_types::Fault> {
+        worker::Worker::new(Arc::clone(&self.shared)).recover().await
+    }
+}
+
+impl JobsCore {
+    fn settings(&self) -> CheckedJobsSettings {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn outside(&self) -> JobOutside {
+        self.outside.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn tell(&self, person: &PersonId, job: &JobId, tell: Option<String>) {
+        // Sending fails only when nobody listens.
+        let _ = self.notices.send(JobNotice { person: person.clone(), job: job.clone(), tell });
+    }
+}

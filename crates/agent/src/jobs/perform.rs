@@ -1,0 +1,381 @@
+//! One slot fired: the check first, then the prompt, command or system work, then what came of it.
+
+use std::time::Duration;
+
+use onyx_storage::{DraftFilter, JobChange, JobRow, JobSlot, SlotDelivery, SlotEnding, SlotState};
+use onyx_tools::{CommandAccess, ToolCx};
+use onyx_types::{
+    Attendance, Cancel, DraftState, ErrorCode, Event, Fault, RunId, RunStatus, SessionId,
+    SessionKey, SessionOrigin, UserContent,
+};
+
+use super::spec::{Check, Deliver, JobSpec, SessionUse, SystemWork, Work};
+use super::{JobsCore, heartbeat, keeping, system, words};
+use crate::actions::{ActionRequest, Confirmation, fill_in};
+use crate::drive::tool_context;
+use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+
+const CHECK_SECONDS: u64 = 60;
+const COMMAND_SECONDS: u64 = 600;
+/// Of an answer or output, in the history of a job.
+const LONGEST_DETAIL: usize = 4 * 1024;
+/// Failures in a row that pause a job.
+const MOST_FAILURES: u32 = 3;
+
+/// Answers that say that there is nothing to tell.
+const NOTHING: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
+
+/// A slot that this process has claimed.
+pub(super) struct Firing {
+    pub(super) spec: JobSpec,
+    pub(super) row: JobRow,
+    pub(super) slot: JobSlot,
+    pub(super) cancel: Cancel,
+}
+
+/// What came of a slot.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) state: SlotState,
+    pub(super) detail: String,
+    pub(super) session: Option<SessionId>,
+    pub(super) cost: Option<f64>,
+    /// A limit on what it may cost was met.
+    pub(super) over_budget: bool,
+}
+
+impl Outcome {
+    pub(super) fn new(state: SlotState, detail: impl Into<String>) -> Self {
+        let detail = shortened(&detail.into());
+        Self { state, detail, session: None, cost: None, over_budget: false }
+    }
+
+    pub(super) fn failed(why: impl Into<String>) -> Self {
+        Self::new(SlotState::Failed, why)
+    }
+
+    pub(super) fn nothing(why: impl Into<String>) -> Self {
+        Self::new(SlotState::Nothing, why)
+    }
+
+    pub(super) fn replaced(self, why: &str) -> Self {
+        Self { state: SlotState::Replaced, detail: why.to_owned(), ..self }
+    }
+}
+
+/// Does the work ask a model?
+pub(super) fn asks_model(system: &SystemWork) -> bool {
+    match system {
+        SystemWork::Heartbeat { .. } | SystemWork::MemoryKeeping => true,
+        SystemWork::MemorySync | SystemWork::SessionCleanup { .. } => false,
+    }
+}
+
+pub(super) async fn perform(shared: &JobsCore, firing: &Firing) -> Outcome {
+    match check_and_work(shared, firing).await {
+        Ok(outcome) => outcome,
+        Err(fault) => Outcome::failed(fault.message),
+    }
+}
+
+async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, Fault> {
+    if let Some(check) = &firing.spec.when
+        && let Some(why_not) = says_no(shared, firing, check).await?
+    {
+        return Ok(Outcome::nothing(why_not));
+    }
+    match &firing.spec.work {
+        Work::Prompt(prompt) => run_prompt(shared, firing, prompt).await,
+        Work::Action(action) => run_action(shared, firing, action).await,
+        Work::Command(argv) => run_command(shared, firing, argv).await,
+        Work::System(SystemWork::Heartbeat { max_cost_per_day }) => {
+            heartbeat::beat(shared, firing, *max_cost_per_day).await
+        }
+        Work::System(SystemWork::MemorySync) => system::sync(shared).await,
+        Work::System(SystemWork::MemoryKeeping) => keeping::keep(shared, firing).await,
+        Work::System(SystemWork::SessionCleanup { older_than, keep_newest }) => {
+            system::clean_up(shared, *older_than, *keep_newest).await
+        }
+    }
+}
+
+/// Why nothing is to be done, or `None` when there is.
+async fn says_no(
+    shared: &JobsCore,
+    firing: &Firing,
+    check: &Check,
+) -> Result<Option<String>, Fault> {
+    match check {
+        Check::Command(argv) => {
+            let (limit, look) = (Duration::from_secs(CHECK_SECONDS), CommandAccess::Look);
+            let cx = command_context(shared, firing);
+            let end = shared.outside().command(argv.clone(), look, limit, &cx).await?;
+            let why = end.why.unwrap_or_default();
+            Ok((!end.succeeded).then(|| format!("Nothing to do: the check said no. {why}")))
+        }
+        Check::Http { url, status, contains } => {
+            let answer = shared.outside().get(url).await?;
+            let is_expected = match status {
+                Some(status) => answer.status == *status,
+                None => (200..300).contains(&answer.status),
+            };
+            let has_words = contains.as_ref().is_none_or(|words| answer.body.contains(words));
+            let no = !(is_expected && has_words);
+            Ok(no.then(|| format!("Nothing to do: the address answered {}.", answer.status)))
+        }
+    }
+}
+
+async fn run_command(
+    shared: &JobsCore,
+    firing: &Firing,
+    argv: &[String],
+) -> Result<Outcome, Fault> {
+    let limit = Duration::from_secs(COMMAND_SECONDS);
+    let cx = command_context(shared, firing);
+    let end = shared.outside().command(argv.to_vec(), CommandAccess::Change, limit, &cx).await?;
+    let said = end.output.trim();
+    Ok(match (end.succeeded, said.is_empty()) {
+        (true, true) => Outcome::nothing("It said nothing."),
+        (true, false) => Outcome::new(SlotState::Done, said),
+        (false, _) => Outcome::failed(format!("{}\n{said}", end.why.unwrap_or_default())),
+    })
+}
+
+/// A command of a job works for the person, with nobody there and no agent behind it.
+fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
+    let setup = &shared.setup;
+    let roster = setup.roster.get();
+    let agent = roster.default_agent().id.clone();
+    let session = setup.ids.session();
+    let key = SessionKey { person: firing.row.person.clone(), agent: agent.clone(), session };
+    let run = firing.slot.run.unwrap_or_else(|| setup.ids.mint().run(setup.ids.now()));
+    let cx = tool_context(&setup.files, &setup.clock, &key, &agent, run, roster.limits());
+    ToolCx { cancel: firing.cancel.clone(), ..cx }
+}
+
+async fn run_prompt(shared: &JobsCore, firing: &Firing, prompt: &str) -> Result<Outcome, Fault> {
+    let JobRow { person, job, .. } = &firing.row;
+    let words = fill_in(prompt, &*shared.setup.clock, person, "");
+    let at = words::moment(firing.slot.scheduled_at, &firing.spec.timing.schedule.zone);
+    let words = format!(
+        "{words}\n\n[The job {job}, scheduled for {at}. Nobody is here now. If there is nothing \
+         to tell, answer NO_REPLY and nothing else.]"
+    );
+    let request = request(shared, firing, RunInput::New(UserContent::Text(words))).await?;
+    run(shared, firing, request).await
+}
+
+async fn run_action(shared: &JobsCore, firing: &Firing, action: &str) -> Result<Outcome, Fault> {
+    let ask = ActionRequest {
+        person: firing.row.person.clone(),
+        action: action.to_owned(),
+        session: None,
+        agent: None,
+        selection: None,
+        confirmation: Confirmation::WithJob,
+        dry_run: DryRun::Off,
+    };
+    let asked = shared.setup.actions.run_request(ask).await?;
+    let base = request(shared, firing, asked.input).await?;
+    let terms =
+        RunTerms { max_steps: asked.terms.max_steps, action: asked.terms.action, ..base.terms };
+    run(shared, firing, RunRequest { model: asked.model, terms, ..base }).await
+}
+
+/// The run that a firing is.
+pub(super) async fn request(
+    shared: &JobsCore,
+    firing: &Firing,
+    input: RunInput,
+) -> Result<RunRequest, Fault> {
+    let Firing { spec, row, slot, .. } = firing;
+    let agents = spec.agent.iter().cloned().collect();
+    let fresh = SessionRef::New { origin: SessionOrigin::Job, agents };
+    let kept = row.session.filter(|_| spec.session == SessionUse::Kept);
+    let session = match kept {
+        // A person may have deleted it.
+        Some(session) if shared.setup.sessions.find(&row.person, session).await?.is_some() => {
+            SessionRef::Existing(session)
+        }
+        Some(_) | None => fresh,
+    };
+    let zone = shared.setup.clock.zone_of(&row.person);
+    let title = match spec.session {
+        SessionUse::Fresh => format!("{} {}", row.job.name(), zone.date(slot.scheduled_at)),
+        SessionUse::Kept => row.job.name().to_owned(),
+    };
+    Ok(RunRequest {
+        person: row.person.clone(),
+        session,
+        input,
+        view: None,
+        model: spec.model.clone(),
+        terms: RunTerms {
+            max_cost: spec.max_cost,
+            run: slot.run,
+            title: Some(title),
+            ..RunTerms::default()
+        },
+        attendance: Attendance::Unattended,
+        dry_run: DryRun::Off,
+    })
+}
+
+pub(super) async fn run(
+    shared: &JobsCore,
+    firing: &Firing,
+    request: RunRequest,
+) -> Result<Outcome, Fault> {
+    let mut run = shared.setup.runs.start(request).await?;
+    let (session, canceller) = (run.session_id, run.canceller());
+    let mut heard = Heard::default();
+    loop {
+        tokio::select! {
+            event = run.events.next() => match event {
+                Some(envelope) => heard.hear(&envelope.event),
+                None => break,
+            },
+            () = firing.cancel.cancelled(), if !heard.is_stopped => {
+                heard.is_stopped = true;
+                canceller.cancel();
+            }
+        }
+    }
+    let drafts = pending_drafts(shared, firing, session, run.run_id).await?;
+    Ok(Outcome { session: Some(session), ..heard.outcome(drafts) })
+}
+
+/// What a run told.
+#[derive(Default)]
+struct Heard {
+    answer: String,
+    status: Option<RunStatus>,
+    fault: Option<(ErrorCode, String)>,
+    cost: Option<f64>,
+    is_stopped: bool,
+}
+
+impl Heard {
+    fn hear(&mut self, event: &Event) {
+        match event {
+            Event::TextComplete { text, .. } if !text.trim().is_empty() => {
+                self.answer.clone_from(text);
+            }
+            Event::Error { code, message, .. } => self.fault = Some((*code, message.clone())),
+            Event::Done { status, usage, .. } => {
+                self.status = Some(*status);
+                self.cost = usage.cost;
+            }
+            _ => {}
+        }
+    }
+
+    fn outcome(self, drafts: usize) -> Outcome {
+        let cost = self.cost;
+        let answer = self.answer.trim();
+        let outcome = match (self.status, self.fault) {
+            (Some(RunStatus::Done), _) if drafts > 0 => {
+                let waits = if drafts == 1 { "One change waits" } else { "Changes wait" };
+                let told = if is_nothing(answer) { "" } else { answer };
+                Outcome::new(SlotState::Done, format!("{waits} for your approval. {told}"))
+            }
+            (Some(RunStatus::Done), _) if is_nothing(answer) => {
+                Outcome::nothing("Nothing to tell.")
+            }
+            (Some(RunStatus::Done), _) => Outcome::new(SlotState::Done, answer),
+            (Some(RunStatus::Interrupted | RunStatus::Cancelled), _) | (None, None) => {
+                Outcome::new(SlotState::Interrupted, "Stopped before its end.")
+            }
+            (_, Some((code, message))) => {
+                let over_budget = code == ErrorCode::LimitBudget;
+                Outcome { over_budget, ..Outcome::failed(message) }
+            }
+            (Some(RunStatus::Error | RunStatus::AwaitingClient), None) => {
+                Outcome::failed("It ended without an answer.")
+            }
+        };
+        Outcome { cost, ..outcome }
+    }
+}
+
+fn is_nothing(answer: &str) -> bool {
+    let bare = answer.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
+    answer.is_empty() || NOTHING.contains(&bare)
+}
+
+async fn pending_drafts(
+    shared: &JobsCore,
+    firing: &Firing,
+    session: SessionId,
+    run: RunId,
+) -> Result<usize, Fault> {
+    let filter = DraftFilter {
+        state: Some(DraftState::Pending),
+        session: Some(session),
+        ..DraftFilter::default()
+    };
+    let drafts = shared.setup.drafts.drafts(&firing.row.person, &filter).await?;
+    Ok(drafts.iter().filter(|draft| draft.run == run).count())
+}
+
+/// Writes what came of a slot, and what that means for the job.
+pub(super) async fn finish(
+    shared: &JobsCore,
+    firing: &Firing,
+    outcome: Outcome,
+) -> Result<(), Fault> {
+    let Firing { spec, row, slot, .. } = firing;
+    let failures = match outcome.state {
+        SlotState::Failed => row.failures + 1,
+        SlotState::Done | SlotState::Nothing => 0,
+        _ => row.failures,
+    };
+    let cost_too_much = || spec.max_cost.zip(outcome.cost).is_some_and(|(most, cost)| cost > most);
+    let paused = if outcome.over_budget || cost_too_much() {
+        Some("It cost more than it may. Raise `max_cost`, or resume it as it is.".to_owned())
+    } else if outcome.state == SlotState::Failed && failures >= MOST_FAILURES {
+        Some(format!("It failed {failures} times in a row. The last time: {}", outcome.detail))
+    } else {
+        None
+    };
+    let kept = outcome.session.filter(|_| spec.session == SessionUse::Kept);
+    let is_told = outcome.state != SlotState::Nothing;
+    if let Some(session) = outcome.session {
+        // Nothing to say is told to nobody, and a session that is not asked for marks nothing.
+        if !is_told || !spec.deliver.contains(&Deliver::Session) {
+            shared.setup.sessions.mark_read(&row.person, session).await?;
+        }
+    }
+    let detail = match &paused {
+        Some(why) => format!("{}\nPaused: {why}", outcome.detail),
+        None => outcome.detail,
+    };
+    let ending = SlotEnding {
+        slot: slot.key(),
+        from: SlotState::Running,
+        state: outcome.state,
+        session: outcome.session,
+        ended_at: shared.setup.clock.wall(),
+        cost: outcome.cost,
+        detail,
+        delivery: is_told.then_some(SlotDelivery::Pending),
+        job: JobChange {
+            failures: Some(failures),
+            paused: paused.map(Some),
+            session: kept,
+            ..JobChange::default()
+        },
+    };
+    shared.setup.jobs.end_slot(ending).await?;
+    Ok(())
+}
+
+fn shortened(text: &str) -> String {
+    let text = text.trim();
+    if text.len() <= LONGEST_DETAIL {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(LONGEST_DETAIL);
+    format!("{}\n[{} more bytes]", &text[..end], text.len() - end)
+}

@@ -1,0 +1,168 @@
+//! What the config says of jobs.
+
+use std::time::Duration;
+
+use onyx_types::{AgentId, ErrorCode, Fault, JobId, PersonId};
+use serde::Deserialize;
+
+use super::schedule::{self, Period};
+use super::spec::SystemWork;
+
+const USUAL_AT_ONCE: usize = 4;
+
+/// `jobs` of the config, as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct JobsSettings {
+    /// Job runs at once, over all jobs.
+    pub max_at_once: Option<usize>,
+    /// Off unless it is there.
+    pub heartbeat: Option<HeartbeatSettings>,
+    /// Compares all files with the index now and then, beside watching them.
+    pub memory_sync: Option<SyncSettings>,
+    /// An agent proposes, as drafts, what its MEMORY.md should hold; off unless it is there.
+    pub memory_keeping: Option<KeepingSettings>,
+    /// Removes old sessions; off unless it is there.
+    pub session_cleanup: Option<CleanupSettings>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatSettings {
+    pub every: String,
+    pub agent: Option<AgentId>,
+    pub model: Option<String>,
+    pub max_cost_per_day: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct SyncSettings {
+    pub every: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct KeepingSettings {
+    /// Once a day where it says nothing.
+    pub every: Option<String>,
+    pub agent: Option<AgentId>,
+    pub model: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CleanupSettings {
+    /// Once a day where it says nothing.
+    pub every: Option<String>,
+    /// Sessions that nobody has touched for so long go.
+    pub older_than: Option<String>,
+    /// Of each person, so many of the newest stay.
+    pub keep_newest: Option<usize>,
+}
+
+/// The same, every value checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedJobsSettings {
+    pub(super) max_at_once: usize,
+    pub(super) system: Vec<SystemJob>,
+}
+
+/// A job of the config. It belongs to the owner.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SystemJob {
+    pub(super) id: JobId,
+    pub(super) owner: PersonId,
+    pub(super) period: Period,
+    pub(super) agent: Option<AgentId>,
+    pub(super) model: Option<String>,
+    pub(super) work: SystemWork,
+}
+
+impl Default for CheckedJobsSettings {
+    fn default() -> Self {
+        Self { max_at_once: USUAL_AT_ONCE, system: Vec::new() }
+    }
+}
+
+impl JobsSettings {
+    pub fn check(&self, owner: &PersonId) -> Result<CheckedJobsSettings, Fault> {
+        let max_at_once = self.max_at_once.unwrap_or(USUAL_AT_ONCE);
+        if max_at_once == 0 {
+            return Err(wrong("jobs.maxAtOnce", "it must be 1 or more"));
+        }
+        let mut system = Vec::new();
+        if let Some(heartbeat) = &self.heartbeat {
+            let max_cost_per_day = heartbeat.max_cost_per_day;
+            if max_cost_per_day.is_some_and(|most| !(most > 0.0 && most.is_finite())) {
+                return Err(wrong("jobs.heartbeat.maxCostPerDay", "it must be a number above 0"));
+            }
+            system.push(SystemJob {
+                agent: heartbeat.agent.clone(),
+                model: heartbeat.model.clone(),
+                work: SystemWork::Heartbeat { max_cost_per_day },
+                ..job("heartbeat", owner, "jobs.heartbeat.every", &heartbeat.every)?
+            });
+        }
+        if let Some(sync) = &self.memory_sync {
+            system.push(job("memory-sync", owner, "jobs.memorySync.every", &sync.every)?);
+        }
+        if let Some(keeping) = &self.memory_keeping {
+            let every = keeping.every.as_deref().unwrap_or("1d");
+            system.push(SystemJob {
+                agent: keeping.agent.clone(),
+                model: keeping.model.clone(),
+                work: SystemWork::MemoryKeeping,
+                ..job("memory-keeping", owner, "jobs.memoryKeeping.every", every)?
+            });
+        }
+        if let Some(cleanup) = &self.session_cleanup {
+            system.push(cleanup_job(cleanup, owner)?);
+        }
+        Ok(CheckedJobsSettings { max_at_once, system })
+    }
+}
+
+fn cleanup_job(cleanup: &CleanupSettings, owner: &PersonId) -> Result<SystemJob, Fault> {
+    let older_than = match &cleanup.older_than {
+        None => None,
+        Some(text) => Some(
+            schedule::duration(text)
+                .filter(|length| *length >= Duration::from_secs(24 * 60 * 60))
+                .ok_or_else(|| {
+                    wrong("jobs.sessionCleanup.olderThan", "it must be a day or more, such as 90d")
+                })?,
+        ),
+    };
+    let keep_newest = cleanup.keep_newest;
+    if keep_newest == Some(0) {
+        return Err(wrong("jobs.sessionCleanup.keepNewest", "it must be 1 or more"));
+    }
+    if older_than.is_none() && keep_newest.is_none() {
+        return Err(wrong("jobs.sessionCleanup", "say `olderThan`, `keepNewest` or both"));
+    }
+    let every = cleanup.every.as_deref().unwrap_or("1d");
+    Ok(SystemJob {
+        work: SystemWork::SessionCleanup { older_than, keep_newest },
+        ..job("session-cleanup", owner, "jobs.sessionCleanup.every", every)?
+    })
+}
+
+fn job(name: &str, owner: &PersonId, field: &str, every: &str) -> Result<SystemJob, Fault> {
+    let period = schedule::period(every)
+        .map_err(|bad| wrong(field, &format!("{} ({})", bad.why, bad.example)))?;
+    if period.length() < Duration::from_secs(60) {
+        return Err(wrong(field, "at least a minute lies between two times"));
+    }
+    Ok(SystemJob {
+        id: format!("system:{name}").parse()?,
+        owner: owner.clone(),
+        period,
+        agent: None,
+        model: None,
+        work: SystemWork::MemorySync,
+    })
+}
+
+fn wrong(field: &str, why: &str) -> Fault {
+    Fault::new(ErrorCode::InvalidRequest, format!("{field}: {why}"))
+}

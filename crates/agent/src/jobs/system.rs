@@ -1,0 +1,85 @@
+//! What the config has done now and then, without a model.
+
+use std::time::Duration;
+
+use onyx_knowledge::SyncReport;
+use onyx_storage::{SessionFilter, SessionMeta, SlotState};
+use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
+
+use super::JobsCore;
+use super::perform::Outcome;
+
+const PAGE: u32 = 200;
+
+pub(super) async fn sync(shared: &JobsCore) -> Result<Outcome, Fault> {
+    let Some(index) = shared.index.get() else {
+        return Ok(Outcome::nothing("There is no index here."));
+    };
+    match index.sync().await {
+        Ok(SyncReport { checked, indexed, removed }) => Ok(Outcome::nothing(format!(
+            "{checked} files were compared with the index: {indexed} read anew, {removed} removed."
+        ))),
+        Err(error) => Ok(Outcome::failed(error.to_string())),
+    }
+}
+
+/// Removes what is too old, and of each person what is beyond the newest so many.
+pub(super) async fn clean_up(
+    shared: &JobsCore,
+    older_than: Option<Duration>,
+    keep_newest: Option<usize>,
+) -> Result<Outcome, Fault> {
+    let now = shared.setup.clock.wall();
+    let oldest = older_than.map(|age| {
+        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(now.as_millis().saturating_sub(age))
+    });
+    let mut removed = 0;
+    for person in shared.setup.files.people()? {
+        removed += clean_up_of(shared, &person, oldest, keep_newest).await?;
+    }
+    Ok(match removed {
+        0 => Outcome::nothing("No session was old enough."),
+        1 => Outcome::new(SlotState::Nothing, "One session was removed."),
+        many => Outcome::new(SlotState::Nothing, format!("{many} sessions were removed.")),
+    })
+}
+
+async fn clean_up_of(
+    shared: &JobsCore,
+    person: &PersonId,
+    oldest: Option<Timestamp>,
+    keep_newest: Option<usize>,
+) -> Result<u64, Fault> {
+    let sessions = all_sessions(shared, person).await?;
+    let mut removed = 0;
+    for (place, meta) in sessions.iter().enumerate() {
+        let is_old = oldest.is_some_and(|oldest| meta.updated_at < oldest);
+        let is_beyond = keep_newest.is_some_and(|newest| place >= newest);
+        if !is_old && !is_beyond {
+            continue;
+        }
+        match shared.setup.sessions.delete(person, meta.session_id).await {
+            Ok(()) => removed += 1,
+            // At work, or gone already: not for us to remove.
+            Err(fault) if matches!(fault.code, ErrorCode::SessionBusy | ErrorCode::NotFound) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(removed)
+}
+
+/// Newest first.
+async fn all_sessions(shared: &JobsCore, person: &PersonId) -> Result<Vec<SessionMeta>, Fault> {
+    let mut sessions: Vec<SessionMeta> = Vec::new();
+    loop {
+        let before = sessions.last().map(|meta| meta.session_id);
+        let filter = SessionFilter { before, limit: PAGE, ..SessionFilter::default() };
+        let page = shared.setup.sessions.list(person, &filter).await?;
+        let is_last = page.len() < PAGE as usize;
+        sessions.extend(page);
+        if is_last {
+            return Ok(sessions);
+        }
+    }
+}

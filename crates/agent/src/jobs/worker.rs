@@ -1,0 +1,268 @@
+//! Looks at what is due, writes it into the ledger, and starts what waits there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use onyx_storage::{JobChange, JobRow, JobSlot, SlotClaim, SlotEnding, SlotKey, SlotState};
+use onyx_types::{Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus, Timestamp};
+
+use super::due::{Busy, due, next_firing};
+use super::listing::Job;
+use super::spec::{Overlap, Work};
+use super::{JobsCore, deliver, perform};
+
+/// How long the worker sleeps at most: a clock that jumped, a machine that slept or a file that
+/// somebody edited is noticed after this.
+const LONGEST_SLEEP: Duration = Duration::from_secs(15);
+
+const CUT_OFF: &str = "Interrupted: the server ended while it ran. It is not repeated.";
+const NOT_ANY_MORE: &str = "Left out: the job was changed, paused or taken away meanwhile.";
+const REPLACED: &str = "Stopped: the next time of the job took its place.";
+
+pub(super) struct Worker {
+    shared: Arc<JobsCore>,
+}
+
+/// The jobs of everybody, at one moment.
+type AllJobs = BTreeMap<(PersonId, JobId), Job>;
+
+impl Worker {
+    pub(super) fn new(shared: Arc<JobsCore>) -> Self {
+        Self { shared }
+    }
+
+    pub(super) async fn tend(&self, stop: &Cancel) {
+        loop {
+            if let Err(fault) = self.tick().await {
+                tracing::warn!(%fault, "what is due could not be looked at; it is tried again");
+            }
+            let nap = self.until_next().await.unwrap_or(LONGEST_SLEEP);
+            tokio::select! {
+                // Runs are drained by whoever owns them.
+                () = stop.cancelled() => return,
+                () = self.shared.wake.notified() => {}
+                () = self.shared.setup.clock.sleep(nap) => {}
+            }
+        }
+    }
+
+    /// Settles and starts what is due now.
+    pub(super) async fn tick(&self) -> Result<(), Fault> {
+        let jobs = self.all_jobs().await?;
+        self.accept_system_jobs(&jobs).await?;
+        let open = self.shared.setup.jobs.open_slots().await?;
+        let busy: BTreeSet<(PersonId, JobId)> =
+            open.iter().map(|slot| (slot.person.clone(), slot.job.clone())).collect();
+        let now = self.shared.setup.clock.wall();
+        for (key, job) in &jobs {
+            let at_work = if busy.contains(key) { Busy::AtWork } else { Busy::Idle };
+            self.settle(job, at_work, now).await?;
+        }
+        self.start_waiting(&jobs).await?;
+        deliver::deliver_pending(&self.shared).await
+    }
+
+    async fn all_jobs(&self) -> Result<AllJobs, Fault> {
+        let mut jobs = BTreeMap::new();
+        for person in self.shared.setup.files.people()? {
+            for job in self.shared.jobs_of(&person).await? {
+                jobs.insert((person.clone(), job.id.clone()), job);
+            }
+        }
+        Ok(jobs)
+    }
+
+    /// What the config says of the system's own jobs was accepted by whoever edits the config.
+    async fn accept_system_jobs(&self, jobs: &AllJobs) -> Result<(), Fault> {
+        for ((person, id), job) in jobs.iter().filter(|(_, job)| job.kind == JobKind::System) {
+            let accepted = job.row.as_ref().map(|row| row.accepted_hash);
+            if accepted != Some(Hash::of(job.text.as_bytes())) {
+                let before = job.row.clone();
+                self.shared.put_accepted(person, id, &job.text, before, "system").await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn settle(&self, job: &Job, busy: Busy, now: Timestamp) -> Result<(), Fault> {
+        let (Ok(spec), Some(row)) = (&job.spec, &job.row) else { return Ok(()) };
+        if !job.is_active() {
+            return Ok(());
+        }
+        let Some(settling) = due(&spec.timing, row, busy, now) else { return Ok(()) };
+        // Where another process was quicker, its decision is the one that counts.
+        if self.shared.setup.jobs.settle_slots(settling).await? {
+            self.shared.tell(&row.person, &row.job, None);
+        }
+        Ok(())
+    }
+
+    /// Starts queued slots, oldest first, as long as there is room.
+    async fn start_waiting(&self, jobs: &AllJobs) -> Result<(), Fault> {
+        let open = self.shared.setup.jobs.open_slots().await?;
+        self.replace_older(jobs, &open).await?;
+        for slot in open.into_iter().filter(|slot| slot.state == SlotState::Queued) {
+            let job = jobs.get(&(slot.person.clone(), slot.job.clone()));
+            match job.filter(|job| may_start(job, &slot)) {
+                Some(job) => self.start(job, slot).await?,
+                None => self.drop_slot(&slot, NOT_ANY_MORE, SlotState::Skipped).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Of a job whose later slots replace earlier ones, only the last that waits stays, and what
+    /// runs is stopped for it.
+    async fn replace_older(&self, jobs: &AllJobs, open: &[JobSlot]) -> Result<(), Fault> {
+        for (key, job) in jobs {
+            let replaces = job.spec.as_ref().is_ok_and(|it| it.timing.overlap == Overlap::Replace);
+            if !replaces {
+                continue;
+            }
+            let is_own = |slot: &&JobSlot| slot.person == key.0 && slot.job == key.1;
+            let own: Vec<&JobSlot> = open.iter().filter(is_own).collect();
+            let is_waiting = |slot: &&&JobSlot| slot.state == SlotState::Queued;
+            let waiting: Vec<&&JobSlot> = own.iter().filter(is_waiting).collect();
+            let Some((_, older)) = waiting.split_last() else { continue };
+            for slot in older {
+                self.drop_slot(slot, REPLACED, SlotState::Replaced).await?;
+            }
+            let at_work = self.shared.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+            for slot in own.iter().filter(|slot| slot.state == SlotState::Running) {
+                if let Some(cancel) = at_work.get(&slot.key()) {
+                    cancel.cancel();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn drop_slot(&self, slot: &JobSlot, why: &str, state: SlotState) -> Result<(), Fault> {
+        let ending = SlotEnding {
+            slot: slot.key(),
+            from: SlotState::Queued,
+            state,
+            session: None,
+            ended_at: self.shared.setup.clock.wall(),
+            cost: None,
+            detail: why.to_owned(),
+            delivery: None,
+            job: JobChange::default(),
+        };
+        self.shared.setup.jobs.end_slot(ending).await?;
+        Ok(())
+    }
+
+    /// Claims the slot, and only then begins to fire it.
+    async fn start(&self, job: &Job, slot: JobSlot) -> Result<(), Fault> {
+        let (Ok(spec), Some(row)) = (&job.spec, &job.row) else { return Ok(()) };
+        let now = self.shared.setup.clock.wall();
+        let run = match &spec.work {
+            Work::System(system) if !perform::asks_model(system) => None,
+            _ => Some(self.shared.setup.ids.mint().run(now)),
+        };
+        let claim = SlotClaim {
+            slot: slot.key(),
+            run,
+            started_at: now,
+            most: self.shared.settings().max_at_once,
+        };
+        if !self.shared.setup.jobs.claim_slot(claim).await? {
+            return Ok(());
+        }
+        let firing = perform::Firing {
+            spec: spec.clone(),
+            row: row.clone(),
+            slot: JobSlot { run, started_at: Some(now), state: SlotState::Running, ..slot },
+            cancel: Cancel::new(),
+        };
+        self.at_work(firing.slot.key(), firing.cancel.clone());
+        self.shared.tell(&job_person(row), &row.job, None);
+        tokio::spawn(fire(Arc::clone(&self.shared), firing));
+        Ok(())
+    }
+
+    fn at_work(&self, slot: SlotKey, cancel: Cancel) {
+        self.shared.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, cancel);
+    }
+
+    /// Ends slots that an earlier process was firing when it ended: one process owns a home, so
+    /// whatever still runs at the start runs nowhere.
+    pub(super) async fn recover(&self) -> Result<usize, Fault> {
+        let open = self.shared.setup.jobs.open_slots().await?;
+        let mut ended = 0;
+        for slot in open.into_iter().filter(|slot| slot.state == SlotState::Running) {
+            let run = match slot.run {
+                Some(run) => self.shared.setup.ledger.run(&slot.person, run).await?,
+                None => None,
+            };
+            // Its end may have been written when the slot's was not yet.
+            let is_done = run.as_ref().is_some_and(|row| row.status == Some(RunStatus::Done));
+            let (state, detail) = if is_done {
+                (SlotState::Done, "It had ended when the server did.")
+            } else {
+                (SlotState::Interrupted, CUT_OFF)
+            };
+            let ending = SlotEnding {
+                slot: slot.key(),
+                from: SlotState::Running,
+                state,
+                session: run.map(|row| row.key.session),
+                ended_at: self.shared.setup.clock.wall(),
+                cost: None,
+                detail: detail.to_owned(),
+                delivery: Some(onyx_storage::SlotDelivery::Pending),
+                job: JobChange::default(),
+            };
+            ended += usize::from(self.shared.setup.jobs.end_slot(ending).await?);
+        }
+        Ok(ended)
+    }
+
+    /// How long until the next slot fires.
+    async fn until_next(&self) -> Result<Duration, Fault> {
+        let now = self.shared.setup.clock.wall();
+        let mut soonest = LONGEST_SLEEP;
+        for job in self.all_jobs().await?.into_values().filter(Job::is_active) {
+            let (Ok(spec), Some(row)) = (&job.spec, &job.row) else { continue };
+            if let Some(at) = next_firing(&spec.timing, row) {
+                let wait = (at.as_millis() - now.as_millis()).max(0).unsigned_abs();
+                soonest = soonest.min(Duration::from_millis(wait));
+            }
+        }
+        // What is due and cannot be settled must not make the worker spin.
+        Ok(soonest.max(Duration::from_millis(20)))
+    }
+}
+
+fn job_person(row: &JobRow) -> PersonId {
+    row.person.clone()
+}
+
+/// A slot that waited may have outlived what it was made for.
+fn may_start(job: &Job, slot: &JobSlot) -> bool {
+    let asked_for = slot.trigger == onyx_storage::SlotTrigger::Person;
+    let is_accepted = job.row.as_ref().is_some_and(|row| row.accepted_hash == job.hash);
+    is_accepted && job.spec.is_ok() && (asked_for || job.is_active())
+}
+
+/// Fires one slot to its end, which is written whatever happens on the way.
+async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
+    use futures::FutureExt as _;
+    let key = firing.slot.key();
+    let work = std::panic::AssertUnwindSafe(perform::perform(&shared, &firing)).catch_unwind();
+    let outcome = work.await.unwrap_or_else(|_| {
+        tracing::error!(job = %key.job, "a job's firing panicked");
+        perform::Outcome::failed(Fault::plain(onyx_types::ErrorCode::Internal).message)
+    });
+    let outcome = if firing.cancel.is_cancelled() { outcome.replaced(REPLACED) } else { outcome };
+    if let Err(fault) = perform::finish(&shared, &firing, outcome).await {
+        // The slot stays marked as running until the next start says what became of it.
+        tracing::error!(job = %key.job, %fault, "what became of a job could not be written");
+    }
+    shared.at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    shared.tell(&key.person, &key.job, None);
+    // There is room for another.
+    shared.wake.notify_one();
+}

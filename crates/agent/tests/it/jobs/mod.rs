@@ -1,0 +1,5 @@
+//! Jobs against a clock that the test moves.
+
+mod catching_up;
+mod firing;
+mod slots;

@@ -1,0 +1,144 @@
+//! Tools that come and go while runs are at work.
+
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onyx_test_support::{Answer, ScriptedCall};
+use onyx_tools::{Authorised, Registration, ToolCx, ToolError, Toolbox, TypedTool};
+use onyx_types::{CallLabel, Event, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// What a call of a tool does to the toolbox.
+#[derive(Clone, Copy)]
+enum Deed {
+    Brings,
+    TakesAway,
+    Nothing,
+}
+
+/// A tool by which a test changes the toolbox in the middle of a run, as a program that connects
+/// or leaves would.
+struct Changer {
+    spec: ToolSpec,
+    does: Deed,
+    toolbox: Weak<Toolbox>,
+    brought: Arc<Mutex<Vec<Registration>>>,
+}
+
+impl Changer {
+    fn new(name: &'static str, does: Deed, world: &World) -> Self {
+        let spec = ToolSpec {
+            name: name.into(),
+            group: "mcp:test".to_owned(),
+            description: "Does what a test says.".to_owned(),
+            input_schema: json!({"type": "object"}).into(),
+            // Calls run one after the other.
+            usual_effect: ToolEffect::Write,
+            repeats: false,
+            timeout: Duration::from_secs(20),
+            needs: Vec::new(),
+            agents: None,
+        };
+        Self { spec, does, toolbox: Arc::downgrade(&world.toolbox), brought: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl TypedTool for Changer {
+    type Arguments = Value;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("use", "using", "used").of(self.spec.name.as_str())
+    }
+
+    async fn plan(&self, _: &Value, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(Plan::new(self.spec.name.clone(), Value::Null, ToolEffect::Read, ""))
+    }
+
+    async fn invoke(
+        &self,
+        _: Value,
+        plan: Authorised<Plan>,
+        _: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
+        let toolbox = self.toolbox.upgrade().unwrap();
+        match self.does {
+            Deed::Brings => {
+                let guest = Self {
+                    spec: ToolSpec { name: "own_greet".into(), ..self.spec.clone() },
+                    does: Deed::Nothing,
+                    toolbox: self.toolbox.clone(),
+                    brought: Arc::default(),
+                };
+                let brought = toolbox.register(vec![Arc::new(guest)]).unwrap();
+                self.brought.lock().unwrap().extend(brought);
+            }
+            Deed::TakesAway => toolbox.remove(&self.brought.lock().unwrap()),
+            Deed::Nothing => {}
+        }
+        Ok(ToolOutcome::ok(format!("{} worked", self.spec.name), plan.into_inner().summary))
+    }
+}
+
+fn calls(names: &[&'static str]) -> Answer {
+    let call = |(number, name): (usize, &&'static str)| ScriptedCall {
+        id: format!("call_{number}"),
+        name: (*name).to_owned(),
+        pieces: vec!["{}".to_owned()],
+    };
+    Answer::tool_calls(names.iter().enumerate().map(call).collect::<Vec<_>>())
+}
+
+/// The names that each request offered of the test's own tools.
+fn offered(world: &World) -> Vec<Vec<String>> {
+    let names = |body: &Value| {
+        let tools = body["tools"].as_array().cloned().unwrap_or_default();
+        let name = |tool: &Value| tool["function"]["name"].as_str().map(str::to_owned);
+        tools.iter().filter_map(name).filter(|name| name.starts_with("own_")).collect()
+    };
+    world.model.requests().iter().map(|request| names(&request.body)).collect()
+}
+
+fn results(told: &[Event]) -> Vec<(bool, String)> {
+    let result = |event: &Event| match event {
+        Event::ToolResult { ok, output, .. } => Some((*ok, output.clone())),
+        _ => None,
+    };
+    told.iter().filter_map(result).collect()
+}
+
+#[tokio::test]
+async fn a_run_is_offered_a_tool_from_the_step_after_it_came_and_not_after_it_went() {
+    let world = World::new(Vec::<Answer>::new()).await;
+    let bring = Changer::new("own_bring", Deed::Brings, &world);
+    let brought = Arc::clone(&bring.brought);
+    let take = Changer { brought, ..Changer::new("own_take", Deed::TakesAway, &world) };
+    world.toolbox.register(vec![Arc::new(bring), Arc::new(take)]).unwrap();
+    for answer in [
+        calls(&["own_bring"]),
+        calls(&["own_greet"]),
+        // In one answer: the second finds that its tool has gone.
+        calls(&["own_take", "own_greet"]),
+        Answer::text("Done."),
+    ] {
+        world.model.push(answer);
+    }
+
+    let (_, told) = world.say(None, "Go on.").await;
+
+    let own = ["own_bring", "own_take"].map(str::to_owned).to_vec();
+    let all = [own.clone(), vec!["own_greet".to_owned()]].concat();
+    assert_eq!(offered(&world), [own.clone(), all.clone(), all, own]);
+    let results = results(&told);
+    assert_eq!(results[1], (true, "own_greet worked".to_owned()));
+    let (ok, said) = &results[3];
+    let gone = "the tool \"own_greet\" is gone since it was offered to you; yours: ";
+    assert!(!ok && said.starts_with(gone), "{said}");
+}

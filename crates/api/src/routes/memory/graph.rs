@@ -1,0 +1,268 @@
+//! `/v1/memory/graph`: who and what is known, what is said of it over time, and what the person
+//! decided about names.
+
+use crate::wire::Json;
+use axum::extract::State;
+use onyx_knowledge::{EntityPage, Fact};
+use onyx_storage::{EntityRow, NameDecisions, ObjectKind, StoredFact};
+use onyx_types::{Fault, Origin, Timestamp, TurnId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::JsonBody;
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
+
+const LIST_DEFAULT: u32 = 100;
+const LIST_MAX: u32 = 500;
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/v1/memory/graph", Read, graph)
+            .summary("Who and what is known; with `entity`, everything said of one")
+            .query::<GraphQuery>()
+            .answers_json::<Graph>(),
+        Route::post("/v1/memory/graph/merge", Write, merge)
+            .summary("Makes several names one")
+            .body::<Merge>()
+            .answers_json::<Graph>(),
+        Route::post("/v1/memory/graph/split", Write, split)
+            .summary("Takes a name out of another, or what some texts call by it")
+            .body::<Split>()
+            .answers_json::<Graph>(),
+    ];
+    Routes::tagged("memory", rows)
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct GraphQuery {
+    /// A name; its facts are answered.
+    entity: Option<String>,
+    /// A part of the names that are listed.
+    q: Option<String>,
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u32>,
+}
+
+#[derive(Default, Serialize, JsonSchema)]
+pub(crate) struct Graph {
+    /// Those said of last first; empty where one was asked for.
+    entities: Vec<EntityView>,
+    /// The one that was asked for, or that came of a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entity: Option<EntityPageView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EntityView {
+    name: String,
+    facts: u64,
+    last_said: Timestamp,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EntityPageView {
+    name: String,
+    /// Other names that were made one with it.
+    also: Vec<String>,
+    /// By relation, the newest of each first.
+    facts: Vec<FactView>,
+    /// Not every text was looked through yet.
+    partial: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FactView {
+    subject: String,
+    relation: String,
+    object: String,
+    /// The object has a page of its own.
+    object_is_entity: bool,
+    from: Timestamp,
+    /// Absent while it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
+    /// False: nothing but text from outside says it.
+    trusted: bool,
+    /// The texts that say it, the newest last.
+    sources: Vec<FactSource>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FactSource {
+    path: String,
+    title: String,
+    /// From 1; of a conversation the message of its run.
+    line: u32,
+    text: String,
+    origin: Origin,
+    said_at: Timestamp,
+    /// `rules`, or the model that found it.
+    found_by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<TurnId>,
+}
+
+impl From<EntityRow> for EntityView {
+    fn from(row: EntityRow) -> Self {
+        Self { name: row.name.name, facts: row.facts, last_said: row.last_said }
+    }
+}
+
+impl From<EntityPage> for EntityPageView {
+    fn from(page: EntityPage) -> Self {
+        let EntityPage { name, also, facts, partial } = page;
+        Self { name, also, facts: facts.into_iter().map(FactView::from).collect(), partial }
+    }
+}
+
+impl From<Fact> for FactView {
+    fn from(fact: Fact) -> Self {
+        Self {
+            subject: fact.subject.name,
+            relation: fact.relation,
+            object: fact.object.name,
+            object_is_entity: fact.object_kind == ObjectKind::Entity,
+            from: fact.from,
+            until: fact.until,
+            trusted: fact.is_trusted,
+            sources: fact.said_by.into_iter().map(FactSource::from).collect(),
+        }
+    }
+}
+
+impl From<StoredFact> for FactSource {
+    fn from(said: StoredFact) -> Self {
+        Self {
+            path: said.source.path,
+            title: said.title,
+            line: said.row.line,
+            text: said.row.said,
+            origin: said.origin,
+            said_at: said.said_at,
+            found_by: said.maker,
+            author: said.author,
+            turn: said.turn,
+        }
+    }
+}
+
+async fn graph(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<GraphQuery>,
+) -> Result<Json<Graph>, Problem> {
+    if let Some(name) = &query.entity {
+        if query.q.is_some() {
+            return Err(Problem::field("q", "give it or `entity`, not both"));
+        }
+        named("entity", name)?;
+        return page_of(&state, &caller, "entity", name).await;
+    }
+    let limit = query.limit.unwrap_or(LIST_DEFAULT);
+    if !(1..=LIST_MAX).contains(&limit) {
+        return Err(Problem::field("limit", format!("it must be from 1 to {LIST_MAX}")));
+    }
+    let scopes = state.index.all_scopes(&caller.person).await.map_err(Fault::from)?;
+    let part = query.q.unwrap_or_default();
+    let entities = state.index.graph_entities(&scopes, &part, limit as usize).await;
+    let entities = entities.map_err(Fault::from)?.into_iter().map(EntityView::from).collect();
+    Ok(Json(Graph { entities, entity: None }))
+}
+
+async fn page_of(
+    state: &ApiState,
+    caller: &AuthContext,
+    field: &'static str,
+    name: &str,
+) -> Result<Json<Graph>, Problem> {
+    let entity = Some(exists(state, caller, field, name).await?.into());
+    Ok(Json(Graph { entities: Vec::new(), entity }))
+}
+
+/// What is known by a name, else which field named nobody.
+async fn exists(
+    state: &ApiState,
+    caller: &AuthContext,
+    field: &'static str,
+    name: &str,
+) -> Result<EntityPage, Problem> {
+    let scopes = state.index.all_scopes(&caller.person).await.map_err(Fault::from)?;
+    let page = state.index.graph_entity(&scopes, name).await.map_err(Fault::from)?;
+    page.ok_or_else(|| Problem::unknown(field, format!("nothing is known of {name:?}")))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Merge {
+    /// What it is called from now on.
+    #[schemars(regex(pattern = r"\S"))]
+    into: String,
+    /// The names that become one with it.
+    #[schemars(length(min = 1, max = 50))]
+    names: Vec<String>,
+}
+
+async fn merge(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(merge): JsonBody<Merge>,
+) -> Result<Json<Graph>, Problem> {
+    named("into", &merge.into)?;
+    if merge.names.is_empty() || merge.names.len() > 50 {
+        return Err(Problem::field("names", "give from 1 to 50 names"));
+    }
+    for name in &merge.names {
+        named("names", name)?;
+        // Who does not exist is a slip of the pen, not a new name.
+        exists(&state, &caller, "names", name).await?;
+    }
+    let change = |decisions: &mut NameDecisions| decisions.merge(&merge.into, &merge.names);
+    NameDecisions::change(&*state.store.files, &caller.person, change)
+        .await
+        .map_err(Fault::from)?;
+    page_of(&state, &caller, "into", &merge.into).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Split {
+    #[schemars(regex(pattern = r"\S"))]
+    name: String,
+    /// What it is called in `paths` from now on. Absent: the name is taken out of the one that it
+    /// was made one with.
+    into: Option<String>,
+    /// The texts in which the name means another.
+    #[serde(default)]
+    paths: Vec<String>,
+}
+
+async fn split(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(split): JsonBody<Split>,
+) -> Result<Json<Graph>, Problem> {
+    let Split { name, into, paths } = split;
+    named("name", &name)?;
+    exists(&state, &caller, "name", &name).await?;
+    let files = &*state.store.files;
+    let Some(into) = into else {
+        let unmerge = |decisions: &mut NameDecisions| decisions.unmerge(&name);
+        NameDecisions::change(files, &caller.person, unmerge).await.map_err(Fault::from)?;
+        return page_of(&state, &caller, "name", &name).await;
+    };
+    named("into", &into)?;
+    if paths.is_empty() {
+        return Err(Problem::field("paths", "say in which texts it means another"));
+    }
+    let apart = |decisions: &mut NameDecisions| decisions.split(&name, &into, &paths);
+    NameDecisions::change(files, &caller.person, apart).await.map_err(Fault::from)?;
+    page_of(&state, &caller, "paths", &into).await
+}
+
+fn named(field: &'static str, name: &str) -> Result<(), Problem> {
+    match name.trim().is_empty() {
+        true => Err(Problem::field(field, "it must not be empty")),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,54 @@
+//! Answers as JSON. A handler answers a value; it is written on its way out, when it is known which
+//! spelling of the fields the client reads.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::names::{FieldNames, NAMES_HEADER};
+
+/// An answer of ours. Other makers' formats are written by `axum::Json`: they have one spelling.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// A value on its way to [`write_json`].
+#[derive(Clone)]
+struct Unwritten(Arc<dyn Write>);
+
+trait Write: Send + Sync {
+    fn write(&self, names: FieldNames) -> Vec<u8>;
+}
+
+impl<T: Serialize + Send + Sync> Write for T {
+    fn write(&self, names: FieldNames) -> Vec<u8> {
+        names.json(self)
+    }
+}
+
+impl<T: Serialize + Send + Sync + 'static> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        response.extensions_mut().insert(Unwritten(Arc::new(self.0)));
+        response
+    }
+}
+
+/// Stands before every handler and writes what it answers.
+pub(crate) async fn write_json(request: Request, next: Next) -> Response {
+    let names = match FieldNames::asked_for(request.headers()) {
+        Ok(names) => names,
+        Err(problem) => return problem.into_response(),
+    };
+    let mut response = next.run(request).await;
+    let Some(Unwritten(value)) = response.extensions_mut().remove() else { return response };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.append(header::VARY, HeaderName::from_static(NAMES_HEADER).into());
+    *response.body_mut() = Body::from(value.write(names));
+    response
+}

@@ -1,0 +1,80 @@
+//! Conversations: made anew, and found unchanged by the next process.
+
+use std::fs;
+use std::path::Path;
+
+use onyx_types::{Author, LaneId, Mint, Origin, Timestamp, Turn, TurnBody, UserContent};
+
+use crate::table::{Row, at_most, shown};
+use crate::{anna, cpu_seconds, open, resident_megabytes, seconds};
+
+const MESSAGES: usize = 4;
+/// Sizes that grow by two, to show what grows with them, and the largest.
+const SIZES: [usize; 4] = [1_000, 10_000, 20_000, 100_000];
+
+pub(crate) async fn measure(home: &Path, most: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut anew = Vec::new();
+    for count in SIZES.into_iter().filter(|count| *count <= most) {
+        let home = home.join(count.to_string());
+        write_logs(&home, count);
+        let (index, store) = open(&home).await;
+        let began = std::time::Instant::now();
+        let before = cpu_seconds();
+        let rebuilt =
+            onyx_storage::rebuild_person(&*store.turns, &*store.ledger, &*store.files, &anna())
+                .await
+                .unwrap();
+        assert_eq!(rebuilt.sessions, count as u64);
+        index.rebuild().await.unwrap();
+        anew.push((count, cpu_seconds() - before));
+        rows.push(shown(&format!("{count} sessions: reindex, CPU"), cpu_seconds() - before, "s"));
+        rows.push(shown(&format!("{count} sessions: reindex, time"), seconds(began), "s"));
+        drop((index, store));
+        let (index, _store) = open(&home).await;
+        let before = cpu_seconds();
+        index.sync().await.unwrap();
+        let again = cpu_seconds() - before;
+        let what = format!("{count} unchanged sessions: a start, CPU");
+        rows.push(at_most(&what, again, 0.1, "s"));
+    }
+    let of = |wanted: usize| anew.iter().find(|(count, _)| *count == wanted).map(|(_, cpu)| *cpu);
+    if let (Some(half), Some(whole)) = (of(10_000), of(20_000)) {
+        rows.push(at_most(
+            "reindex of 20,000 sessions, times that of 10,000",
+            whole / half,
+            2.2,
+            "x",
+        ));
+    }
+    rows.push(shown("memory (resident)", resident_megabytes(), "MB"));
+    rows
+}
+
+fn write_logs(home: &Path, count: usize) {
+    let folder = home.join("people/anna/sessions/main");
+    fs::create_dir_all(&folder).unwrap();
+    let mut mint = Mint::new(7);
+    for number in 0..count {
+        let at = Timestamp::from_millis(1_700_000_000_000 + number as i64 * 60_000);
+        let (session, run) = (mint.session(at), mint.run(at));
+        let mut log = String::new();
+        for message in 0..MESSAGES {
+            let words =
+                format!("message {message} of {number} about thing{} and more", number % 997);
+            let turn = Turn {
+                id: mint.turn(at),
+                ts: at,
+                run: Some(run),
+                lane: LaneId::default(),
+                author: Author::Person(anna()),
+                origin: Origin::Person,
+                body: TurnBody::User(UserContent::Text(words).into()),
+                extra: serde_json::Map::new(),
+            };
+            log.push_str(&serde_json::to_string(&turn).unwrap());
+            log.push('\n');
+        }
+        fs::write(folder.join(format!("{session}.jsonl")), log).unwrap();
+    }
+}

@@ -1,0 +1,295 @@
+//! Reads files and tells the chunk table what they hold.
+
+use onyx_storage::{
+    ChunkRow, History, Message, Object, ObjectKey, Objects, SourceKey, SourceKind, SourceRow,
+    Stamp, StoreError, declared_origin,
+};
+use onyx_types::{Hash, Origin, Timestamp};
+
+use crate::chunk::is_date;
+use crate::files::places::{Place, is_binary_name};
+use crate::files::sync::Look;
+use crate::files::transcript::{self, Spoken};
+use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
+
+/// Longer files are no notes; reading them would take the memory of many.
+const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+/// A line of a daily log with this was written by an agent that had read foreign text.
+const TAINT_MARK: &str = "<!-- agent_tainted -->";
+
+/// A file and what it is.
+pub(crate) struct File<'a> {
+    pub(crate) whose: &'a Owner,
+    pub(crate) key: SourceKey,
+    pub(crate) path: &'a ObjectKey,
+    pub(crate) place: Place,
+    /// How it was listed, if it was.
+    pub(crate) listed: Option<Stamp>,
+    /// What is known of it.
+    pub(crate) before: Option<SourceRow>,
+    pub(crate) how: Look,
+}
+
+/// Whose files are read, and by what they are measured.
+pub(crate) struct Owner {
+    pub(crate) objects: std::sync::Arc<dyn Objects>,
+    /// `None` for shared files, whose versions nobody keeps.
+    pub(crate) history: Option<History>,
+    pub(crate) ruler: Ruler,
+}
+
+/// What a file has come to.
+pub(crate) enum Reading {
+    /// It is not there, and nothing was known of it.
+    Nothing,
+    Gone(SourceKey),
+    /// It was written anew and holds the same.
+    Same {
+        key: SourceKey,
+        stamp: Stamp,
+        at: Timestamp,
+    },
+    New(SourceRow, Vec<ChunkRow>),
+    /// It holds the same, and is filed all the same.
+    Again(SourceRow, Vec<ChunkRow>),
+}
+
+impl Index {
+    /// Files what was read, new contents in one transaction; how much of it was new?
+    pub(crate) async fn file(&self, readings: Vec<Reading>) -> Result<u64, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let (mut new, mut gone) = (Vec::with_capacity(readings.len()), Vec::new());
+        let mut changes = 0;
+        for reading in readings {
+            match reading {
+                Reading::Nothing => {}
+                Reading::Gone(key) => {
+                    gone.push(key);
+                    changes += 1;
+                }
+                Reading::Same { key, stamp, at } => chunks.touch(&key, stamp, at).await?,
+                Reading::New(row, rows) => {
+                    new.push((row, rows));
+                    changes += 1;
+                }
+                Reading::Again(row, rows) => new.push((row, rows)),
+            }
+        }
+        if !new.is_empty() {
+            chunks.replace_all(new).await?;
+        }
+        // After the new ones, so that a renamed file's chunks pass on their vectors.
+        for key in gone {
+            chunks.remove(&key).await?;
+        }
+        Ok(changes)
+    }
+
+    pub(crate) async fn read(&self, file: File<'_>) -> Result<Reading, KnowledgeError> {
+        let File { whose, key, path, place, listed, before, how } = file;
+        let Owner { objects, ruler, history } = whose;
+        let read = match is_binary_name(&key.path) {
+            true => Err(StoreError::Refused("files of this kind hold no text".to_owned())),
+            false => objects.get(path, LARGEST_FILE).await,
+        };
+        let object = match read {
+            Ok(Some(object)) => object,
+            Ok(None) | Err(StoreError::NotFound) => {
+                return Ok(before.map_or(Reading::Nothing, |_| Reading::Gone(key)));
+            }
+            // A folder that has taken the place of a file, a link, a file too long: said, not lost.
+            Err(StoreError::Refused(why)) => {
+                let stamp = match listed {
+                    Some(stamp) => stamp,
+                    None => stamp_of(&**objects, path).await?,
+                };
+                let row = self.row(key, place, stamp, Hash::ZERO, ruler);
+                return Ok(problem(row, before, why, how));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let stamp = Stamp { size: object.bytes.len() as u64, modified: object.modified };
+        let mut row = self.row(key, place, stamp, object.hash, ruler);
+        let same = |before: &SourceRow| {
+            (before.checksum, before.kind, &before.scope) == (row.checksum, row.kind, &row.scope)
+                && self.is_well_cut(before, ruler)
+        };
+        let is_same = before.as_ref().is_some_and(same);
+        let text = text_of(&object);
+        let declared = text.as_ref().map_or(Origin::Person, |text| declared_origin(text));
+        row.origin = origin_of(&row, path, &object, history.as_ref()).await?.max(declared);
+        // The same bytes may be taken for something else by now: somebody else wrote them too, or a person accepted them.
+        let is_known = before.as_ref().is_some_and(|before| before.origin == row.origin);
+        if is_same && is_known && how == Look::Changes {
+            return Ok(Reading::Same { key: row.key, stamp, at: row.indexed_at });
+        }
+        match text {
+            Ok(text) => {
+                let rows = self.cut(&mut row, text, ruler);
+                Ok(if is_same { Reading::Again(row, rows) } else { Reading::New(row, rows) })
+            }
+            Err(why) => Ok(problem(row, before, why, how)),
+        }
+    }
+
+    pub(crate) fn is_well_cut(&self, row: &SourceRow, ruler: &Ruler) -> bool {
+        ruler.is_met_by(&row.chunking, &self.inner.settings.chunking)
+    }
+
+    fn row(
+        &self,
+        key: SourceKey,
+        place: Place,
+        stamp: Stamp,
+        checksum: Hash,
+        ruler: &Ruler,
+    ) -> SourceRow {
+        let name = key.path.rsplit('/').next().unwrap_or(&key.path);
+        SourceRow {
+            kind: place.kind,
+            scope: place.scope,
+            origin: Origin::Person,
+            title: name.strip_suffix(".md").unwrap_or(name).to_owned(),
+            checksum,
+            stamp,
+            chunking: ruler.fingerprint(&self.inner.settings.chunking),
+            problem: None,
+            indexed_at: self.inner.clock.wall(),
+            conversation: None,
+            dated: None,
+            key,
+        }
+    }
+
+    /// A message whole where it fits.
+    fn message_rows(&self, row: &SourceRow, messages: Vec<Spoken>, ruler: &Ruler) -> Vec<ChunkRow> {
+        let chunking = &self.inner.settings.chunking;
+        let mut rows = Vec::with_capacity(messages.len());
+        for (position, spoken) in (0..).zip(messages) {
+            let Spoken { author, at, text, start_line, end_line } = spoken;
+            let message = Message { turn: None, author, at, position };
+            let pieces = match ruler.count(&text) <= chunking.tokens {
+                true => vec![text],
+                false => {
+                    let pieces = Document::read(&text, chunking, ruler).pieces.into_iter();
+                    pieces.map(|piece| piece.text).collect()
+                }
+            };
+            for text in pieces {
+                rows.push(ChunkRow {
+                    start_line,
+                    end_line,
+                    heading: String::new(),
+                    origin: row.origin,
+                    hash: Hash::of(text.as_bytes()),
+                    text,
+                    message: Some(message.clone()),
+                });
+            }
+        }
+        rows
+    }
+
+    fn cut(&self, row: &mut SourceRow, text: &str, ruler: &Ruler) -> Vec<ChunkRow> {
+        let document = Document::read(text, &self.inner.settings.chunking, ruler);
+        let date = document.date.or_else(|| is_date(&row.title).then(|| row.title.clone()));
+        // At noon it is that day in most zones.
+        let noon =
+            date.as_ref().and_then(|date| format!("{}T12:00:00Z", date.get(..10)?).parse().ok());
+        row.dated = noon;
+        let name = std::mem::take(&mut row.title);
+        row.title = match (row.kind, document.title) {
+            (SourceKind::Memory | SourceKind::Daily, _) | (_, None) => name,
+            (_, Some(title)) => title,
+        };
+        if let Some(date) = date.filter(|date| !row.title.contains(date.as_str())) {
+            row.title = format!("{} ({date})", row.title);
+        }
+        if let Some(messages) = transcript_of(row.kind, text) {
+            row.conversation = Some(row.key.path.clone());
+            return self.message_rows(row, messages, ruler);
+        }
+        let chunk = |piece: crate::Piece| {
+            let tainted = row.kind == SourceKind::Daily && piece.text.contains(TAINT_MARK);
+            let origin = if tainted { row.origin.max(Origin::AgentTainted) } else { row.origin };
+            let indexed = indexed_text(&row.title, &piece.heading, &piece.text);
+            ChunkRow {
+                start_line: piece.start_line,
+                end_line: piece.end_line,
+                heading: piece.heading,
+                origin,
+                text: piece.text,
+                hash: Hash::of(indexed.as_bytes()),
+                message: None,
+            }
+        };
+        document.pieces.into_iter().map(chunk).collect()
+    }
+}
+
+/// The messages of a note that is a conversation. Memories and entities are never one: they are
+/// written by us, or in a form of their own.
+fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<Spoken>> {
+    match kind {
+        SourceKind::Note | SourceKind::Source | SourceKind::Shared => transcript::read(text),
+        SourceKind::Memory
+        | SourceKind::Daily
+        | SourceKind::Page
+        | SourceKind::Task
+        | SourceKind::Ref
+        | SourceKind::Project
+        | SourceKind::Session => None,
+    }
+}
+
+fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String, how: Look) -> Reading {
+    let is_same = before.as_ref().is_some_and(|before| before.problem.as_ref() == Some(&why));
+    // A row that tells of another cutting would be read again with every look.
+    let is_known = before.is_some_and(|before| before.chunking == row.chunking) && is_same;
+    if is_known && how == Look::Changes {
+        return Reading::Same { key: row.key, stamp: row.stamp, at: row.indexed_at };
+    }
+    row.problem = Some(why);
+    if is_same { Reading::Again(row, Vec::new()) } else { Reading::New(row, Vec::new()) }
+}
+
+/// Who wrote what the file holds. What lies among the sources came from outside.
+async fn origin_of(
+    row: &SourceRow,
+    path: &ObjectKey,
+    object: &Object,
+    history: Option<&History>,
+) -> Result<Origin, KnowledgeError> {
+    match history {
+        _ if row.kind == SourceKind::Source => Ok(Origin::External),
+        // A hit shows the file's path too.
+        Some(history) => {
+            let content = history.origin(path, object).await?;
+            Ok(content.max(history.named_by([path]).await?))
+        }
+        None => Ok(Origin::Person),
+    }
+}
+
+fn text_of(object: &Object) -> Result<&str, String> {
+    let bytes = &object.bytes;
+    if bytes.iter().take(8 * 1024).any(|byte| *byte == 0) {
+        return Err("it is binary, not text".to_owned());
+    }
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| format!("it is not UTF-8 text (byte {})", error.valid_up_to()))?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// How a file looks that cannot be read.
+async fn stamp_of(objects: &dyn Objects, path: &ObjectKey) -> Result<Stamp, StoreError> {
+    let folder = path.as_str().rsplit_once('/').and_then(|(folder, _)| folder.parse().ok());
+    let listed = match objects.list(folder.as_ref(), usize::MAX).await {
+        Ok(listed) => listed,
+        Err(StoreError::NotFound) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let found = listed.into_iter().find(|meta| meta.key == *path);
+    let unknown = Stamp { size: 0, modified: onyx_types::Timestamp::from_millis(0) };
+    Ok(found.map_or(unknown, |meta| Stamp { size: meta.size, modified: meta.modified }))
+}

@@ -1,0 +1,119 @@
+//! Tells the index of everything this process writes, whoever in it does: what was written is
+//! found by the next search.
+
+use std::sync::Arc;
+
+use onyx_storage::{
+    Area, Expect, Files, Found, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError, Wanted,
+};
+use onyx_types::{AgentId, Hash, PersonId};
+
+use crate::files::places::key_in;
+use crate::{Index, Touched};
+
+impl Index {
+    /// The same files; writes through them are indexed at once.
+    pub fn observe(&self, files: Arc<dyn Files>) -> Arc<dyn Files> {
+        Arc::new(ObservedFiles { files, index: self.clone() })
+    }
+}
+
+struct ObservedFiles {
+    files: Arc<dyn Files>,
+    index: Index,
+}
+
+#[async_trait::async_trait]
+impl Files for ObservedFiles {
+    fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
+        let objects = self.files.objects(area)?;
+        Ok(Arc::new(ObservedObjects { objects, area: area.clone(), index: self.index.clone() }))
+    }
+
+    async fn find(
+        &self,
+        wanted: Vec<(Area, Wanted)>,
+    ) -> Result<Vec<Result<Found, StoreError>>, StoreError> {
+        self.files.find(wanted).await
+    }
+
+    fn origins(&self) -> Arc<dyn Origins> {
+        self.files.origins()
+    }
+
+    fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+        self.files.people()
+    }
+
+    fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+        self.files.agents()
+    }
+}
+
+struct ObservedObjects {
+    objects: Arc<dyn Objects>,
+    area: Area,
+    index: Index,
+}
+
+impl ObservedObjects {
+    /// Also after a failure: what a failed write left is as unknown as what it wrote.
+    fn wrote(&self, key: &ObjectKey) {
+        if matches!(self.area, Area::Agent(_)) {
+            self.index.touch(Touched::Agents);
+        }
+        if let Some(key) = key_in(&self.area, key.as_str()) {
+            self.index.file_changed(key);
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Objects for ObservedObjects {
+    async fn get(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<Object>, StoreError> {
+        self.objects.get(key, max_bytes).await
+    }
+
+    async fn put(&self, key: &ObjectKey, bytes: &[u8], expect: Expect) -> Result<Hash, StoreError> {
+        let put = self.objects.put(key, bytes, expect).await;
+        self.wrote(key);
+        put
+    }
+
+    async fn append(&self, key: &ObjectKey, bytes: &[u8]) -> Result<(), StoreError> {
+        let appended = self.objects.append(key, bytes).await;
+        self.wrote(key);
+        appended
+    }
+
+    async fn delete(&self, key: &ObjectKey, expect: Expect) -> Result<(), StoreError> {
+        let deleted = self.objects.delete(key, expect).await;
+        self.wrote(key);
+        deleted
+    }
+
+    async fn rename(
+        &self,
+        from: &ObjectKey,
+        to: &ObjectKey,
+        expect: Expect,
+    ) -> Result<(), StoreError> {
+        let renamed = self.objects.rename(from, to, expect).await;
+        // The new name first, so that its chunks take over the vectors of the old.
+        self.wrote(to);
+        self.wrote(from);
+        renamed
+    }
+
+    async fn list(
+        &self,
+        folder: Option<&ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<ObjectMeta>, StoreError> {
+        self.objects.list(folder, limit).await
+    }
+
+    async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {
+        self.objects.remove_empty(folder).await
+    }
+}

@@ -1,0 +1,203 @@
+//! Notes that are conversations: lines that begin with who says them, exports of chat programs.
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use onyx_types::Timestamp;
+
+/// A message of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spoken {
+    pub(crate) author: String,
+    pub(crate) at: Option<Timestamp>,
+    /// With the name before it.
+    pub(crate) text: String,
+    /// From 1.
+    pub(crate) start_line: u32,
+    pub(crate) end_line: u32,
+}
+
+const LONGEST_NAME: usize = 40;
+const MOST_NAME_WORDS: usize = 3;
+/// Fewer are a note with a colon in it.
+const FEWEST_MESSAGES: usize = 3;
+/// Of more people's words hardly anybody keeps a transcript; lists of terms look like it.
+const MOST_SPEAKERS: usize = 12;
+/// Words before a colon that are nobody's name.
+const LABELS: &[&str] = &[
+    "answer", "caution", "date", "edit", "error", "example", "fwd", "hint", "idea", "info", "link",
+    "nb", "note", "notes", "ps", "question", "re", "reminder", "result", "source", "subject",
+    "summary", "tip", "title", "todo", "update", "warning",
+];
+
+/// Whose words a message is that begins with a name and a colon.
+pub(crate) fn speaker(message: &str) -> Option<&str> {
+    let (name, rest) = message.split_once(": ")?;
+    let is_capital = |word: &str| word.chars().next().is_some_and(char::is_uppercase);
+    let looks_like_one = is_name(name) && name.split(' ').all(is_capital);
+    (looks_like_one && !rest.trim().is_empty()).then_some(name)
+}
+
+fn is_name(name: &str) -> bool {
+    let words = name.split(' ').count();
+    let is_letter = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-' | '\'' | '.' | '’');
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && words <= MOST_NAME_WORDS
+        && name.chars().all(is_letter)
+        && name.chars().any(char::is_alphabetic)
+        && !LABELS.contains(&name.to_lowercase().as_str())
+}
+
+/// The messages of a text that is a conversation; `None`: it is none.
+pub(crate) fn read(text: &str) -> Option<Vec<Spoken>> {
+    let mut messages = Vec::<Spoken>::new();
+    let mut before = 0;
+    for (number, line) in (1..).zip(text.lines()) {
+        if let Some(mut spoken) = opening(line) {
+            (spoken.start_line, spoken.end_line) = (number, number);
+            messages.push(spoken);
+        } else if let Some(last) = messages.last_mut() {
+            if !line.trim().is_empty() {
+                last.text.push('\n');
+                last.text.push_str(line.trim_end());
+                last.end_line = number;
+            }
+        } else if !line.trim().is_empty() {
+            before += 1;
+        }
+    }
+    messages.retain(|message| !message.text.is_empty());
+    is_conversation(&messages, before).then_some(messages)
+}
+
+/// A few lines may stand before it: a heading, a date, who takes part.
+fn is_conversation(messages: &[Spoken], lines_before: usize) -> bool {
+    let mut speakers: Vec<&str> = messages.iter().map(|message| message.author.as_str()).collect();
+    speakers.sort_unstable();
+    speakers.dedup();
+    let lines: u32 = messages.iter().map(|message| message.end_line - message.start_line + 1).sum();
+    messages.len() >= FEWEST_MESSAGES
+        && speakers.len() <= MOST_SPEAKERS
+        && messages.len() * 2 >= speakers.len() * 3
+        && lines_before * 2 <= messages.len()
+        && lines as usize <= messages.len() * 12
+}
+
+/// A line that begins a message: `Name: …`, `**Name:** …`, `## Name`, or with the time before it as
+/// WhatsApp writes it.
+fn opening(line: &str) -> Option<Spoken> {
+    let line = line.trim().trim_start_matches('\u{200e}');
+    let (at, rest) = stamped(line).map_or((None, line), |(at, rest)| (at, rest));
+    let plain = rest.trim_start_matches(['*', '_', '>', ' ']);
+    let (name, words) = match heading(line) {
+        Some(name) => (name, ""),
+        None => plain.split_once(':')?,
+    };
+    let name = name.trim_matches(['*', '_', ' ']);
+    let words = words.trim_start_matches(['*', '_']);
+    let separated = words.is_empty() || words.starts_with(' ');
+    (separated && is_name(name)).then(|| {
+        let text = format!("{name}: {}", words.trim());
+        Spoken { author: name.to_owned(), at, text, start_line: 0, end_line: 0 }
+    })
+}
+
+/// `#### ChatGPT:`, as exports of chats with models have it.
+fn heading(line: &str) -> Option<&str> {
+    const ROLES: &[&str] =
+        &["user", "you", "human", "assistant", "chatgpt", "claude", "gpt-4", "ai"];
+    let name = line.strip_prefix('#')?.trim_start_matches('#').trim().trim_end_matches(':');
+    ROLES.contains(&name.to_lowercase().as_str()).then_some(name)
+}
+
+/// `[12/05/2023, 18:03:12] Name: …` and `12/05/2023, 18:03 - Name: …`.
+fn stamped(line: &str) -> Option<(Option<Timestamp>, &str)> {
+    let (stamp, rest) = match line.strip_prefix('[') {
+        Some(inside) => inside.split_once("] ")?,
+        None => line.split_once(" - ")?,
+    };
+    let (day, time) = stamp.split_once([',', ' '])?;
+    let parts: Vec<i16> =
+        day.split(['/', '.', '-']).map(str::parse).collect::<Result<_, _>>().ok()?;
+    let [a, b, c] = parts.as_slice() else { return None };
+    Some((time_of(*a, *b, *c, time.trim()), rest))
+}
+
+/// The day stands before the month where it can; the year stands first or last.
+fn time_of(a: i16, b: i16, c: i16, time: &str) -> Option<Timestamp> {
+    let (year, month, day) = match (a > 31, b > 12) {
+        (true, _) => (a, b, c),
+        (false, true) => (c, a, b),
+        (false, false) => (c, b, a),
+    };
+    let year = if year < 100 { year + 2000 } else { year };
+    let is_afternoon = time.to_lowercase().ends_with("pm");
+    let digits = time.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let mut clock = digits.split(':').map(|part| part.parse::<i8>().ok());
+    let (hour, minute) = (clock.next()??, clock.next()??);
+    let hour = if is_afternoon && hour < 12 { hour + 12 } else { hour };
+    let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
+    let at = DateTime::new(year, month, day, hour, minute, 0, 0).ok()?;
+    let at = TimeZone::system().to_timestamp(at).ok()?;
+    Some(Timestamp::from_millis(at.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Option<Vec<(String, String, u32, u32)>> {
+        let messages = read(text)?.into_iter();
+        Some(messages.map(|m| (m.author, m.text, m.start_line, m.end_line)).collect())
+    }
+
+    fn message(author: &str, text: &str, start: u32, end: u32) -> (String, String, u32, u32) {
+        (author.to_owned(), text.to_owned(), start, end)
+    }
+
+    #[test]
+    fn lines_with_names_are_messages_and_other_lines_go_on() {
+        let text = "# With Ana\n\nme: are you in?\nAna: yes,\nin the kitchen\n\nme: good\n";
+        assert_eq!(
+            told(text),
+            Some(vec![
+                message("me", "me: are you in?", 3, 3),
+                message("Ana", "Ana: yes,\nin the kitchen", 4, 5),
+                message("me", "me: good", 7, 7),
+            ])
+        );
+    }
+
+    #[test]
+    fn a_note_with_colons_is_a_note() {
+        assert_eq!(told("Flour: 200 g\nWater: 100 g\nSalt: a little\nYeast: none\n"), None);
+        assert_eq!(told("Ana: call her\n"), None);
+        assert_eq!(told("TODO: a\nTODO: b\nTODO: c\n"), None);
+        assert_eq!(told("see https://example.org\nat 10:30 we go\n"), None);
+    }
+
+    #[test]
+    fn exports_of_chat_programs_are_read_with_their_times() {
+        let one = "12/05/2023, 18:03 - Ana: Are you in?\n12/05/2023, 18:04 - Ben Li: Yes\n\
+                   12/05/2023, 18:05 - Ana: Fine";
+        let other = "[5/13/23, 6:03:12 PM] Ana: Are you in?\n[5/13/23, 6:04:00 PM] Ben Li: Yes\n\
+                     [5/13/23, 6:05:00 PM] Ana: Fine";
+        for (text, day) in [(one, "2023-05-12"), (other, "2023-05-13")] {
+            let messages = read(text).unwrap();
+            let authors: Vec<&str> = messages.iter().map(|m| m.author.as_str()).collect();
+            assert_eq!(authors, ["Ana", "Ben Li", "Ana"]);
+            let at = messages[1].at.unwrap().as_millis();
+            let at = jiff::Timestamp::from_millisecond(at).unwrap().to_zoned(TimeZone::system());
+            assert_eq!((at.date().to_string().as_str(), at.hour(), at.minute()), (day, 18, 4));
+        }
+        let model = "#### You:\nhow far is it\n\n#### ChatGPT:\n40 km\n\n#### You:\nthanks";
+        assert_eq!(read(model).unwrap()[1].text, "ChatGPT: \n40 km");
+    }
+
+    #[test]
+    fn a_message_may_name_its_speaker() {
+        assert_eq!(speaker("Ana Li: I am in"), Some("Ana Li"));
+        assert_eq!(speaker("Note: I am in"), None);
+        assert_eq!(speaker("the thing is: I am in"), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! How facts are found by a model: what it is given and what it must give back. Which model, and
+//! what it is told, is decided elsewhere.
+
+use futures::future::BoxFuture;
+use onyx_types::{ModelFailure, PersonId, Timestamp};
+
+/// A text in which facts are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactPassage {
+    pub text: String,
+    /// Of its note; empty for a message.
+    pub title: String,
+    /// Who said it.
+    pub author: Option<String>,
+    pub at: Timestamp,
+    /// Whose text it is, and who pays.
+    pub person: PersonId,
+}
+
+/// What is said in a text, as a model tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundFact {
+    pub subject: String,
+    pub relation: String,
+    pub object: String,
+    /// A part of the text, word for word: a fact whose quote is not in the text is not believed.
+    pub quote: String,
+    pub from: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+    /// It is said to be so no longer.
+    pub has_ended: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundFacts {
+    pub facts: Vec<FoundFact>,
+    /// What it took, for the budget of the day.
+    pub tokens: u64,
+}
+
+/// Finds facts in texts.
+pub trait FactFinder: Send + Sync {
+    /// By which its facts are told from those of others.
+    fn name(&self) -> String;
+
+    fn find(&self, passage: FactPassage) -> BoxFuture<'_, Result<FoundFacts, ModelFailure>>;
+}

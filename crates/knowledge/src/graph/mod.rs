@@ -1,0 +1,103 @@
+//! The knowledge graph: who and what texts speak of, what they say of it, and since when. Facts are
+//! found in texts by rules, and by a model where one is configured; each stands on the chunk that
+//! says it and goes with it. What is asked of the graph goes by the scopes of a search, and text from
+//! outside is marked and closes nothing.
+
+mod finder;
+mod reading;
+mod rules;
+mod timeline;
+
+use onyx_storage::{EntityName, EntityRow, GroupId, NameDecisions, StoredFact};
+use onyx_types::ScopeSet;
+
+use crate::search::{Search, visible};
+use crate::{Index, KnowledgeError};
+
+pub use finder::{FactFinder, FactPassage, FoundFact, FoundFacts};
+pub(crate) use reading::FinderState;
+pub use timeline::Fact;
+
+/// Somebody or something, and everything that is said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityPage {
+    pub name: String,
+    /// Other names that the person made one with it.
+    pub also: Vec<String>,
+    /// By relation, the newest of each first.
+    pub facts: Vec<Fact>,
+    /// Not every text was looked through yet.
+    pub partial: bool,
+}
+
+/// More is said of hardly anybody.
+const MOST_FACTS: u32 = 2_000;
+/// Of more entities a list shows the ones said of last.
+const MOST_ENTITIES: u32 = 500;
+
+impl Index {
+    /// Who and what is known, by a part of the name; those said of last first.
+    pub async fn graph_entities(
+        &self,
+        scopes: &ScopeSet,
+        part: &str,
+        limit: usize,
+    ) -> Result<Vec<EntityRow>, KnowledgeError> {
+        self.bring_facts_up_to_date(scopes).await?;
+        let groups = self.graph_groups(scopes).await?;
+        let decisions = NameDecisions::read(&*self.inner.store.files, scopes.person()).await?;
+        let part = EntityName::new(part).key;
+        let rows = self.inner.store.chunks.entities(&part, &groups, MOST_ENTITIES).await?;
+        let mut entities = Vec::<EntityRow>::new();
+        for row in rows {
+            let name = decisions.one_name(&row.name);
+            match entities.iter_mut().find(|entity| entity.name.key == name.key) {
+                Some(entity) => {
+                    entity.facts += row.facts;
+                    entity.last_said = entity.last_said.max(row.last_said);
+                }
+                None => entities.push(EntityRow { name, ..row }),
+            }
+        }
+        entities.truncate(limit);
+        Ok(entities)
+    }
+
+    /// Everything that is said of one, or to which it stands in a relation. `None`: nothing is.
+    pub async fn graph_entity(
+        &self,
+        scopes: &ScopeSet,
+        name: &str,
+    ) -> Result<Option<EntityPage>, KnowledgeError> {
+        let is_whole = self.bring_facts_up_to_date(scopes).await?;
+        let groups = self.graph_groups(scopes).await?;
+        let decisions = NameDecisions::read(&*self.inner.store.files, scopes.person()).await?;
+        let keys = decisions.keys_of(name);
+        let mut said = self.inner.store.chunks.facts_about(&keys, &groups, MOST_FACTS).await?;
+        said.iter_mut().for_each(|fact| decisions.apply(fact));
+        let one = decisions.one_name(&EntityName::new(name));
+        said.retain(|fact| fact.row.subject.key == one.key || fact.row.object.key == one.key);
+        let Some(shown) = shown_name(&said, &one) else { return Ok(None) };
+        Ok(Some(EntityPage {
+            also: decisions.also(&one),
+            name: shown,
+            facts: timeline::timeline(said),
+            partial: !is_whole,
+        }))
+    }
+
+    /// What may be seen, as a search sees it.
+    async fn graph_groups(&self, scopes: &ScopeSet) -> Result<Vec<GroupId>, KnowledgeError> {
+        let all = self.inner.store.chunks.groups().await?;
+        let search =
+            Search { text: String::new(), scopes: scopes.clone(), kinds: Vec::new(), limit: 1 };
+        let seen = visible(&all, &search);
+        Ok(all.into_iter().map(|group| group.id).filter(|group| seen.allows(*group)).collect())
+    }
+}
+
+/// As it was written last.
+fn shown_name(said: &[StoredFact], one: &EntityName) -> Option<String> {
+    let names = said.iter().flat_map(|fact| [&fact.row.subject, &fact.row.object]);
+    names.filter(|name| name.key == one.key).map(|name| name.name.clone()).next()
+}

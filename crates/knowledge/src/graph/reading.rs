@@ -1,0 +1,271 @@
+//! Looks through texts for facts: by rules whatever changed, by a model one chunk after another as
+//! far as the budget of the day goes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use onyx_storage::{
+    ChunkFacts, ChunkId, ChunkRow, EntityName, FactRow, Group, GroupId, Holds, ObjectKind,
+    SourceKind, StoredChunk,
+};
+use onyx_types::{Hash, ScopeSet, Timestamp};
+
+use super::finder::{FactFinder, FactPassage, FoundFact};
+use super::rules::{Passage, RULES, facts_in};
+use crate::{Index, KnowledgeError};
+
+/// Who finds facts beside the rules, and how many tokens a day it may take.
+#[derive(Clone, Default)]
+pub(crate) struct FinderState {
+    finder: Option<Arc<dyn FactFinder>>,
+    daily_tokens: u64,
+}
+
+/// Up to which change rules have looked at sources: epoch, sequence and the rules' own version.
+const SEEN: &str = "facts seen";
+/// Up to which chunk a model has read, and which model.
+const READ_THROUGH: &str = "facts read through";
+/// What models took on a day.
+const SPENT: &str = "facts spent";
+const SOURCES_AT_ONCE: u32 = 64;
+const CHUNKS_AT_ONCE: u32 = 16;
+/// Whoever asks waits for so much of the looking through; the rest follows in the background.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Shorter texts say nothing that a model is needed for.
+const SHORTEST_READ: usize = 24;
+
+impl Index {
+    /// Who finds facts beside the rules from now on; `None`: nobody.
+    pub fn set_fact_finder(&self, finder: Option<Arc<dyn FactFinder>>, daily_tokens: u64) {
+        let mut state = self.inner.finder.write().unwrap_or_else(PoisonError::into_inner);
+        *state = FinderState { finder, daily_tokens };
+        drop(state);
+        self.inner.wake_embedding.notify_one();
+    }
+
+    /// What was said and written a moment ago counts. Was everything looked through?
+    pub(super) async fn bring_facts_up_to_date(
+        &self,
+        scopes: &ScopeSet,
+    ) -> Result<bool, KnowledgeError> {
+        self.all_scopes(scopes.person()).await?;
+        self.find_facts_by_rules(Some(PATIENCE)).await
+    }
+
+    /// In the background: the rules whatever is left, then the model.
+    pub(crate) async fn find_facts(&self) -> Result<(), KnowledgeError> {
+        self.find_facts_by_rules(None).await?;
+        self.find_facts_by_model().await
+    }
+
+    /// Looks at the sources that changed. Is none left?
+    async fn find_facts_by_rules(
+        &self,
+        patience: Option<Duration>,
+    ) -> Result<bool, KnowledgeError> {
+        let _one_at_a_time = self.inner.finding_facts.lock().await;
+        let chunks = &self.inner.store.chunks;
+        let began = Instant::now();
+        let epoch = chunks.epoch().await?;
+        let mut after = self.rules_seen(epoch).await?;
+        loop {
+            let changes = chunks.changes(after, SOURCES_AT_ONCE).await?;
+            let Some(last) = changes.last().map(|change| change.seq) else { return Ok(true) };
+            if patience.is_some_and(|patience| began.elapsed() > patience) {
+                return Ok(false);
+            }
+            // Changes of vectors alone are no news here.
+            let changed: Vec<_> = changes
+                .iter()
+                .filter(|change| change.text_seq > after)
+                .map(|change| change.source)
+                .collect();
+            let groups: HashMap<GroupId, Group> =
+                chunks.groups().await?.into_iter().map(|group| (group.id, group)).collect();
+            let ids: Vec<ChunkId> = {
+                let contents = chunks.contents(&changed).await?.into_iter().flatten();
+                let known = contents.filter(|contents| groups.contains_key(&contents.group));
+                known.flat_map(|contents| contents.chunks).map(|(id, _)| id).collect()
+            };
+            let stored = chunks.stored(&ids).await?;
+            let found = stored.iter().filter(|chunk| has_facts(chunk.source.kind)).map(by_rules);
+            chunks.keep_facts(found.filter(|found| !found.facts.is_empty()).collect()).await?;
+            after = last;
+            chunks.set_mark(SEEN, &format!("{epoch} {after} {RULES}")).await?;
+        }
+    }
+
+    async fn rules_seen(&self, epoch: u64) -> Result<u64, KnowledgeError> {
+        let marks = self.inner.store.chunks.marks(SEEN).await?;
+        let seen = marks.first().and_then(|(_, mark)| {
+            let mut parts = mark.splitn(3, ' ');
+            let is_same = parts.next()?.parse() == Ok(epoch);
+            let seq = parts.next()?.parse().ok()?;
+            (is_same && parts.next() == Some(RULES)).then_some(seq)
+        });
+        Ok(seen.unwrap_or(0))
+    }
+
+    /// One chunk after another, until all are read, the budget is spent or the model fails.
+    async fn find_facts_by_model(&self) -> Result<(), KnowledgeError> {
+        let state = self.inner.finder.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let FinderState { finder: Some(finder), daily_tokens } = state else { return Ok(()) };
+        let chunks = &self.inner.store.chunks;
+        let maker = finder.name();
+        let mut after = self.read_through(&maker).await?;
+        loop {
+            let next = chunks.chunks_after(after, CHUNKS_AT_ONCE).await?;
+            if next.is_empty() {
+                return Ok(());
+            }
+            for chunk in next {
+                if !self.read_one(&*finder, &maker, &chunk, daily_tokens).await? {
+                    return Ok(());
+                }
+                after = chunk.id;
+                let mark = format!("{} {maker}", after.0);
+                chunks.set_mark(READ_THROUGH, &mark).await?;
+            }
+        }
+    }
+
+    /// May it go on with the next?
+    async fn read_one(
+        &self,
+        finder: &dyn FactFinder,
+        maker: &str,
+        chunk: &StoredChunk,
+        daily_tokens: u64,
+    ) -> Result<bool, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let Some(person) = chunk.source.key.person.clone() else { return Ok(true) };
+        if !has_facts(chunk.source.kind) || chunk.row.text.len() < SHORTEST_READ {
+            return Ok(true);
+        }
+        // Whatever its file is called: the text is what was read.
+        let text = Hash::of(chunk.row.text.as_bytes());
+        let facts = match chunks.reading(text, maker).await? {
+            Some(known) => known,
+            None => {
+                let spent = self.facts_spent().await?;
+                if spent >= daily_tokens {
+                    return Ok(false);
+                }
+                let passage = FactPassage {
+                    text: chunk.row.text.clone(),
+                    title: if chunk.row.message.is_some() {
+                        String::new()
+                    } else {
+                        chunk.source.title.clone()
+                    },
+                    author: chunk.row.message.as_ref().map(|message| message.author.clone()),
+                    at: said_at(chunk),
+                    person,
+                };
+                let found = match finder.find(passage).await {
+                    Ok(found) => found,
+                    Err(failure) => {
+                        tracing::warn!(maker, reason = failure.message, "facts are found later");
+                        return Ok(false);
+                    }
+                };
+                self.note_facts_spent(spent + found.tokens).await?;
+                let believed: Vec<FactRow> =
+                    found.facts.into_iter().filter_map(|fact| believed(fact, &chunk.row)).collect();
+                chunks.keep_reading(text, maker, &believed).await?;
+                believed
+            }
+        };
+        if !facts.is_empty() {
+            let found = ChunkFacts { chunk: chunk.id, maker: maker.to_owned(), facts };
+            chunks.keep_facts(vec![found]).await?;
+        }
+        Ok(true)
+    }
+
+    async fn read_through(&self, maker: &str) -> Result<ChunkId, KnowledgeError> {
+        let marks = self.inner.store.chunks.marks(READ_THROUGH).await?;
+        let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
+        let through = noted.filter(|(_, of)| *of == maker).and_then(|(id, _)| id.parse().ok());
+        Ok(through.map_or_else(ChunkId::default, ChunkId))
+    }
+
+    fn today(&self) -> String {
+        self.inner.clock.wall().utc_date().to_string()
+    }
+
+    async fn facts_spent(&self) -> Result<u64, KnowledgeError> {
+        let marks = self.inner.store.chunks.marks(SPENT).await?;
+        let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
+        let today = self.today();
+        let spent =
+            noted.filter(|(day, _)| *day == today).and_then(|(_, spent)| spent.parse().ok());
+        Ok(spent.unwrap_or(0))
+    }
+
+    async fn note_facts_spent(&self, tokens: u64) -> Result<(), KnowledgeError> {
+        let mark = format!("{} {tokens}", self.today());
+        Ok(self.inner.store.chunks.set_mark(SPENT, &mark).await?)
+    }
+}
+
+/// Tasks and attached documents speak of many things that nobody asks the graph for.
+fn has_facts(kind: SourceKind) -> bool {
+    match kind {
+        SourceKind::Memory
+        | SourceKind::Daily
+        | SourceKind::Note
+        | SourceKind::Page
+        | SourceKind::Ref
+        | SourceKind::Project
+        | SourceKind::Session
+        | SourceKind::Source => true,
+        SourceKind::Task | SourceKind::Shared => false,
+    }
+}
+
+fn said_at(chunk: &StoredChunk) -> Timestamp {
+    let said = chunk.row.message.as_ref().and_then(|message| message.at);
+    said.or(chunk.source.dated).unwrap_or(chunk.source.stamp.modified)
+}
+
+fn by_rules(chunk: &StoredChunk) -> ChunkFacts {
+    let passage = Passage {
+        chunk: &chunk.row,
+        title: &chunk.source.title,
+        kind: chunk.source.kind,
+        person: chunk.source.key.person.as_ref(),
+        at: said_at(chunk),
+    };
+    ChunkFacts { chunk: chunk.id, maker: RULES.to_owned(), facts: facts_in(&passage) }
+}
+
+/// A fact that the text bears out: its quote is there, word for word.
+fn believed(found: FoundFact, chunk: &ChunkRow) -> Option<FactRow> {
+    let FoundFact { subject, relation, object, quote, from, until, has_ended } = found;
+    let quote = quote.trim();
+    let place = chunk.text.find(quote).filter(|_| !quote.is_empty())?;
+    let (subject, object) = (EntityName::new(&subject), EntityName::new(&object));
+    let relation = EntityName::new(&relation).key;
+    if subject.key.is_empty() || object.key.is_empty() || relation.is_empty() {
+        return None;
+    }
+    let lines = chunk.text[..place].matches('\n').count();
+    let line = match chunk.message {
+        Some(_) => chunk.start_line,
+        None => chunk.start_line + u32::try_from(lines).unwrap_or(0),
+    };
+    let is_name = object.name.chars().next().is_some_and(char::is_uppercase);
+    Some(FactRow {
+        subject,
+        relation,
+        object_kind: if is_name { ObjectKind::Entity } else { ObjectKind::Value },
+        object,
+        holds: if has_ended { Holds::Ends } else { Holds::Begins },
+        line,
+        said: quote.to_owned(),
+        from,
+        until,
+    })
+}

@@ -1,0 +1,528 @@
+//! Facts that can be read off a text without a model: a few plain sentences, fields under a name, and
+//! links between notes. What is not surely one is left out.
+
+use jiff::tz::TimeZone;
+use onyx_storage::{ChunkRow, EntityName, FactRow, Holds, ObjectKind, SourceKind};
+use onyx_types::{PersonId, Timestamp};
+
+use crate::search::ranking::times_in;
+
+/// Who found such facts. Another number makes them be looked for again.
+pub(super) const RULES: &str = "rules 1";
+
+/// A text and where it stands.
+pub(super) struct Passage<'a> {
+    pub(super) chunk: &'a ChunkRow,
+    pub(super) title: &'a str,
+    pub(super) kind: SourceKind,
+    pub(super) person: Option<&'a PersonId>,
+    /// When it was said or written.
+    pub(super) at: Timestamp,
+}
+
+/// Words of a sentence that say what somebody is to something else.
+struct Pattern {
+    /// Of others, and of oneself.
+    says: [&'static str; 2],
+    relation: &'static str,
+    holds: Holds,
+}
+
+const fn begins(others: &'static str, own: &'static str, relation: &'static str) -> Pattern {
+    Pattern { says: [others, own], relation, holds: Holds::Begins }
+}
+
+const fn ends(others: &'static str, own: &'static str, relation: &'static str) -> Pattern {
+    Pattern { says: [others, own], relation, holds: Holds::Ends }
+}
+
+/// The longer ones first: `no longer lives in` is none of `lives in`.
+const PATTERNS: &[Pattern] = &[
+    ends("no longer lives in", "no longer live in", "lives in"),
+    ends("moved away from", "moved away from", "lives in"),
+    ends("no longer works at", "no longer work at", "works at"),
+    ends("no longer works for", "no longer work for", "works at"),
+    ends("stopped working at", "stopped working at", "works at"),
+    ends("is no longer married to", "am no longer married to", "married to"),
+    begins("lives in", "live in", "lives in"),
+    begins("moved to", "moved to", "lives in"),
+    begins("works at", "work at", "works at"),
+    begins("works for", "work for", "works at"),
+    begins("started working at", "started working at", "works at"),
+    begins("is married to", "am married to", "married to"),
+    begins("is engaged to", "am engaged to", "engaged to"),
+    begins("studies at", "study at", "studies at"),
+    begins("was born on", "was born on", "born on"),
+    begins("was born in", "was born in", "born in"),
+    begins("is allergic to", "am allergic to", "allergic to"),
+    begins("prefers", "prefer", "prefers"),
+    begins("likes", "like", "likes"),
+    begins("loves", "love", "likes"),
+    begins("dislikes", "dislike", "dislikes"),
+    begins("hates", "hate", "dislikes"),
+    begins("speaks", "speak", "speaks"),
+    begins("owns", "own", "owns"),
+];
+/// Relations of which one may have several at once.
+pub(super) const MANY: &[&str] =
+    &["allergic to", "dislikes", "likes", "links to", "owns", "prefers", "speaks"];
+/// Small words between a name and what is said of it.
+const BETWEEN: &[&str] = &["also", "currently", "has", "have", "just", "now", "really", "still"];
+/// Words with a capital at the start of a sentence that are nobody's name.
+const OPENINGS: &[&str] = &[
+    "a",
+    "after",
+    "also",
+    "an",
+    "and",
+    "apparently",
+    "as",
+    "because",
+    "before",
+    "but",
+    "do",
+    "does",
+    "he",
+    "her",
+    "his",
+    "how",
+    "if",
+    "in",
+    "it",
+    "last",
+    "maybe",
+    "my",
+    "no",
+    "nobody",
+    "not",
+    "now",
+    "of",
+    "on",
+    "our",
+    "perhaps",
+    "she",
+    "since",
+    "so",
+    "somebody",
+    "someone",
+    "that",
+    "the",
+    "their",
+    "then",
+    "there",
+    "they",
+    "this",
+    "today",
+    "we",
+    "well",
+    "what",
+    "when",
+    "where",
+    "who",
+    "why",
+    "yes",
+    "yesterday",
+    "you",
+    "your",
+];
+/// Where what is said of something ends and something else begins.
+const STOPS: &[&str] = &[
+    " and ",
+    " but ",
+    " because ",
+    " where ",
+    " when ",
+    " while ",
+    " after ",
+    " before ",
+    " so ",
+    " which ",
+    " who ",
+    " with ",
+    " though ",
+    " (",
+    ", ",
+];
+/// Words before a time.
+const BEFORE_TIMES: &[&str] =
+    &[" since ", " until ", " from ", " on ", " in ", " last ", " this ", " yesterday", " today"];
+const LONGEST_VALUE: usize = 80;
+const MOST_VALUE_WORDS: usize = 8;
+const MOST_NAME_WORDS: usize = 3;
+const LONGEST_LINE: usize = 1_000;
+
+/// Everything that rules find in a text.
+pub(super) fn facts_in(passage: &Passage<'_>) -> Vec<FactRow> {
+    let mut facts = Vec::new();
+    for (number, line) in (0..).zip(passage.chunk.text.lines()) {
+        let line = plain(line, passage).trim();
+        if line.is_empty() || line.len() > LONGEST_LINE {
+            continue;
+        }
+        let number = match passage.chunk.message {
+            Some(_) => passage.chunk.start_line,
+            None => passage.chunk.start_line + number,
+        };
+        let mut add = |found: Found| {
+            facts.push(found.row(number, line));
+        };
+        linked(line, passage).into_iter().for_each(&mut add);
+        if let Some(found) = field(line, passage) {
+            add(found);
+            continue;
+        }
+        for sentence in sentences(line) {
+            said(sentence, passage).into_iter().for_each(&mut add);
+        }
+    }
+    facts
+}
+
+struct Found {
+    subject: EntityName,
+    relation: String,
+    object: EntityName,
+    object_kind: ObjectKind,
+    holds: Holds,
+    from: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+impl Found {
+    fn row(self, line: u32, said: &str) -> FactRow {
+        let Self { subject, relation, object, object_kind, holds, from, until } = self;
+        let said = said.to_owned();
+        FactRow { subject, relation, object, object_kind, holds, line, said, from, until }
+    }
+}
+
+/// A line without what is only there for its looks, and a message without who says it.
+fn plain<'a>(line: &'a str, passage: &Passage<'_>) -> &'a str {
+    // Comments are not shown, and ours mark who wrote a line.
+    let line = line.split("<!--").next().unwrap_or_default();
+    let line = line.trim().trim_start_matches(['-', '*', '•', '>', '+', ' ']);
+    let line = line.strip_prefix("[ ] ").or_else(|| line.strip_prefix("[x] ")).unwrap_or(line);
+    if let Some(message) = &passage.chunk.message
+        && let Some(words) = line.strip_prefix(message.author.as_str())
+        && let Some(words) = words.strip_prefix(": ")
+    {
+        return words;
+    }
+    // A line of a daily log begins with the time of day.
+    match line.split_once(' ') {
+        Some((time, rest)) if passage.kind == SourceKind::Daily && is_time(time) => rest,
+        Some(_) | None => line,
+    }
+}
+
+fn is_time(word: &str) -> bool {
+    word.split_once(':').is_some_and(|(hour, minute)| {
+        [hour, minute].iter().all(|part| part.len() == 2 && part.parse::<u8>().is_ok())
+    })
+}
+
+/// The sentences of a line that are no questions, without what ends them.
+fn sentences(line: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for (at, mark) in line.match_indices(['.', '!', '?', ';']) {
+        let after = &line[at + mark.len()..];
+        let is_end = after.is_empty() || after.starts_with(char::is_whitespace);
+        if is_end && !(mark == "." && is_abbreviation(&line[start..at])) {
+            sentences.push(&line[start..at + mark.len()]);
+            start = at + mark.len();
+        }
+    }
+    sentences.push(&line[start..]);
+    sentences.retain(|sentence| !sentence.ends_with('?'));
+    sentences.iter().map(|sentence| sentence.trim().trim_end_matches(['.', '!', ';'])).collect()
+}
+
+/// `Dr`, `Mr`, `St`: a dot after them ends nothing.
+fn is_abbreviation(text: &str) -> bool {
+    let word = text.rsplit(' ').next().unwrap_or_default();
+    let is_capital = word.chars().next().is_some_and(char::is_uppercase);
+    is_capital && word.chars().count() <= 2
+}
+
+/// `[[Other note]]` in a note.
+fn linked(line: &str, passage: &Passage<'_>) -> Vec<Found> {
+    if passage.chunk.message.is_some() {
+        return Vec::new();
+    }
+    let title = passage.title.split(" (").next().unwrap_or_default();
+    let targets = line.split("[[").skip(1).filter_map(|rest| rest.split_once("]]"));
+    let names = targets.map(|(target, _)| target.split(['|', '#']).next().unwrap_or_default());
+    let link = |name: &str| Found {
+        subject: EntityName::new(title),
+        relation: "links to".to_owned(),
+        object: EntityName::new(name),
+        object_kind: ObjectKind::Entity,
+        holds: Holds::Begins,
+        from: None,
+        until: None,
+    };
+    names.filter(|name| !name.trim().is_empty() && !title.is_empty()).map(link).collect()
+}
+
+/// `Phone: 030 1234` under the name of somebody or something.
+fn field(line: &str, passage: &Passage<'_>) -> Option<Found> {
+    if passage.chunk.message.is_some() || passage.kind == SourceKind::Daily {
+        return None;
+    }
+    let under = passage.chunk.heading.rsplit(['>', '/', '›']).next()?.trim();
+    let (label, value) = line.split_once(": ")?;
+    let label = label.trim_matches(['*', '_', ' ']);
+    let is_label = label.split(' ').count() <= MOST_NAME_WORDS
+        && label.len() <= 30
+        && label.chars().all(|c| c.is_alphabetic() || c == ' ' || c == '-');
+    let subject = name_at_end(under).filter(|name| *name == under)?;
+    let value = value.trim_matches(['*', '_', ' ']);
+    (is_label && !label.is_empty()).then_some(())?;
+    about(passage, EntityName::new(subject), &label.to_lowercase(), Holds::Begins, value)
+}
+
+fn said(sentence: &str, passage: &Passage<'_>) -> Option<Found> {
+    for pattern in PATTERNS {
+        for (words, is_own) in pattern.says.iter().zip([false, true]) {
+            let Some((left, right)) = split_at_words(sentence, words) else { continue };
+            let subject = match (is_own, left.trim()) {
+                (true, "I") => own_name(passage),
+                (true, _) => None,
+                (false, left) => subject_of(left, passage),
+            };
+            if let Some(subject) = subject {
+                return about(passage, subject, pattern.relation, pattern.holds, right);
+            }
+        }
+    }
+    attribute(sentence, passage)
+}
+
+/// `Anna's phone number is 030 1234` and `my dentist is Dr Li`.
+fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<Found> {
+    let (left, value) = split_at_words(sentence, "is")?;
+    let (owner, what) = match left.split_once("'s ").or_else(|| left.split_once("’s ")) {
+        Some((owner, what)) => (subject_of(owner, passage)?, what),
+        None => {
+            let what = left.strip_prefix("My ").or_else(|| left.strip_prefix("my "))?;
+            (own_name(passage)?, what)
+        }
+    };
+    let what = what.trim();
+    let is_plain = what.chars().all(|c| c.is_lowercase() || c == ' ' || c == '-');
+    let is_short = !what.is_empty() && what.split(' ').count() <= MOST_NAME_WORDS;
+    // `is not`, `is going`: that says nothing of what it is.
+    let first = value.split(' ').next().unwrap_or_default();
+    let says = !["not", "going", "being", "getting", "also", "very", "so"].contains(&first)
+        && !first.ends_with("ing");
+    (is_plain && is_short && says).then_some(())?;
+    about(passage, owner, what, Holds::Begins, value)
+}
+
+/// What the right side of a sentence says, and since when or until when.
+fn about(
+    passage: &Passage<'_>,
+    subject: EntityName,
+    relation: &str,
+    holds: Holds,
+    right: &str,
+) -> Option<Found> {
+    let (right, from, until) = without_time(right, passage.at);
+    let stop = STOPS.iter().filter_map(|stop| right.find(stop)).min().unwrap_or(right.len());
+    let object = right[..stop].trim_matches(|c: char| " .,;:!\"'“”*_[]".contains(c));
+    let words = object.split_whitespace().count();
+    if object.is_empty() || object.len() > LONGEST_VALUE || words > MOST_VALUE_WORDS {
+        return None;
+    }
+    let is_name = name_at_end(object).is_some_and(|name| name == object);
+    let object_kind = if is_name { ObjectKind::Entity } else { ObjectKind::Value };
+    let relation = relation.to_owned();
+    let object = EntityName::new(object);
+    Some(Found { subject, relation, object, object_kind, holds, from, until })
+}
+
+/// Takes `since May 2024`, `in 2019` or `until last week` off the end.
+fn without_time(text: &str, now: Timestamp) -> (&str, Option<Timestamp>, Option<Timestamp>) {
+    let mut places: Vec<(usize, &str)> = BEFORE_TIMES
+        .iter()
+        .flat_map(|words| text.match_indices(words).map(|(at, found)| (at, found)))
+        .collect();
+    places.sort_unstable();
+    for (at, words) in places {
+        let time = text[at..].trim();
+        let time = time.strip_prefix("since ").map_or_else(
+            || time.to_owned(),
+            |rest| {
+                // `since May` names a time as `in May` does.
+                format!("in {rest}")
+            },
+        );
+        let found = [time.clone(), time.replacen("in ", "", 1)]
+            .iter()
+            .find_map(|time| times_in(time, now, &TimeZone::system()));
+        if let Some(range) = found {
+            return match words.trim() {
+                "until" => (&text[..at], None, Some(range.to())),
+                _ => (&text[..at], Some(range.from()), None),
+            };
+        }
+    }
+    (text, None, None)
+}
+
+/// The sentence before and after whole words.
+fn split_at_words<'a>(sentence: &'a str, words: &str) -> Option<(&'a str, &'a str)> {
+    let is_border = |c: Option<char>| c.is_none_or(|c| c == ' ' || c == ',');
+    sentence.match_indices(words).find_map(|(at, _)| {
+        let (left, right) = (&sentence[..at], &sentence[at + words.len()..]);
+        let whole = is_border(left.chars().next_back()) && right.starts_with(' ');
+        (whole && !left.trim().is_empty()).then(|| (left.trim(), right.trim()))
+    })
+}
+
+/// Who is meant by the words before what is said of them.
+fn subject_of(left: &str, passage: &Passage<'_>) -> Option<EntityName> {
+    let mut left = left.trim();
+    while let Some((rest, last)) = left.rsplit_once(' ')
+        && BETWEEN.contains(&last)
+    {
+        left = rest.trim();
+    }
+    if matches!(left, "The user" | "the user" | "User" | "The person" | "the person") {
+        return passage.person.map(|person| EntityName::new(person.as_str()));
+    }
+    name_at_end(left).map(EntityName::new)
+}
+
+/// Whoever says `I`, where it is a person.
+fn own_name(passage: &Passage<'_>) -> Option<EntityName> {
+    let author = passage.chunk.message.as_ref()?.author.as_str();
+    let is_person = passage.person.is_some_and(|person| person.as_str() == author);
+    let is_named = author.chars().next().is_some_and(char::is_uppercase);
+    (is_person || is_named).then(|| EntityName::new(author))
+}
+
+/// The name that a text ends with: words with capitals, as many as belong together.
+fn name_at_end(text: &str) -> Option<&str> {
+    let mut start = text.len();
+    for (count, word) in text.rsplit(' ').enumerate() {
+        let is_opening = OPENINGS.contains(&word.to_lowercase().as_str());
+        if count == MOST_NAME_WORDS || is_opening || !is_name_word(word) {
+            break;
+        }
+        start = start.saturating_sub(word.len() + usize::from(count > 0));
+    }
+    let name = text[start..].trim();
+    (!name.is_empty()).then_some(name)
+}
+
+fn is_name_word(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.next().is_some_and(char::is_uppercase)
+        && letters.all(|c| c.is_alphanumeric() || matches!(c, '-' | '\'' | '.' | '’' | '&'))
+}
+
+#[cfg(test)]
+mod tests {
+    use onyx_storage::Message;
+    use onyx_types::{Hash, Origin};
+
+    use super::*;
+
+    fn chunk(text: &str, heading: &str, author: Option<&str>) -> ChunkRow {
+        ChunkRow {
+            start_line: 3,
+            end_line: 9,
+            heading: heading.to_owned(),
+            origin: Origin::Person,
+            text: text.to_owned(),
+            hash: Hash::ZERO,
+            message: author.map(|author| Message {
+                turn: None,
+                author: author.to_owned(),
+                at: None,
+                position: 0,
+            }),
+        }
+    }
+
+    fn found(text: &str, heading: &str, author: Option<&str>) -> Vec<String> {
+        let person: PersonId = "owner".parse().unwrap();
+        let passage = Passage {
+            chunk: &chunk(text, heading, author),
+            title: "Family (2026-01-01)",
+            kind: SourceKind::Note,
+            person: Some(&person),
+            at: "2026-11-16T12:00:00Z".parse().unwrap(),
+        };
+        let day = |at: Option<Timestamp>| {
+            let shown = |at: Timestamp| {
+                let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap();
+                at.to_zoned(TimeZone::system()).date().to_string()
+            };
+            at.map(shown).unwrap_or_default()
+        };
+        let told = |fact: FactRow| {
+            let ends = if fact.holds == Holds::Ends { "not " } else { "" };
+            let kind = if fact.object_kind == ObjectKind::Entity { "" } else { "=" };
+            let span = format!("{}..{}", day(fact.from), day(fact.until));
+            let span = if span == ".." { String::new() } else { format!(" {span}") };
+            let (subject, object) = (fact.subject.name, fact.object.name);
+            format!("{}: {subject} {ends}{} {kind}{object}{span}", fact.line, fact.relation)
+        };
+        facts_in(&passage).into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn plain_sentences_say_who_is_what_to_whom_and_since_when() {
+        let text = "- Yesterday Anna Li moved to Rome, the old town.\n\
+                    Ben now works at Acme Corp since May 2024 and likes it.\n\
+                    The user no longer lives in Bonn.\n\
+                    Anna's phone number is 030 1234";
+        assert_eq!(
+            found(text, "", None),
+            [
+                "3: Anna Li lives in Rome",
+                "4: Ben works at Acme Corp 2024-05-01..",
+                "5: owner not lives in Bonn",
+                "6: Anna phone number =030 1234",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_asked_wished_or_denied_is_no_fact() {
+        for text in [
+            "Do you know if Anna lives in Rome?",
+            "Anna wants to live in Rome",
+            "He lives in Rome",
+            "Ben does not work at Acme",
+            "Nobody likes rain",
+            "Anna's car is not red",
+            "the place where everybody lives in peace",
+            "<!-- Anna lives in Rome -->",
+        ] {
+            assert_eq!(found(text, "", None), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn whoever_speaks_of_themselves_is_known_by_their_name() {
+        assert_eq!(found("owner: I live in Graz", "", Some("owner")), ["3: owner lives in Graz"]);
+        assert_eq!(
+            found("Rosa: My dentist is Dr. Li", "", Some("Rosa")),
+            ["3: Rosa dentist Dr. Li"]
+        );
+        assert_eq!(found("main: I live in a server", "", Some("main")), [""; 0], "an agent");
+    }
+
+    #[test]
+    fn fields_under_a_name_and_links_are_facts() {
+        assert_eq!(
+            found("Phone: 030 1234\nSee [[Anna Li|her]].", "People > Ben", None),
+            ["3: Ben phone =030 1234", "4: Family links to Anna Li",]
+        );
+        assert_eq!(found("Phone: 030 1234", "what is left to do", None), [""; 0]);
+    }
+}

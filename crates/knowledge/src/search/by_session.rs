@@ -1,0 +1,63 @@
+//! Conversations by what was said in them: for lists, where each stands once.
+
+use std::collections::{HashMap, HashSet};
+
+use onyx_storage::{ChunkId, SourceKind};
+use onyx_types::PersonId;
+
+use super::outline::ConversationId;
+use super::ranking::Match;
+use super::{Hit, Ranked, Search, visible};
+use crate::follow::Commit;
+use crate::text::query::Wanted;
+use crate::{Index, KnowledgeError};
+
+/// Messages that are looked at; a list longer than what they come from is looked through by nobody.
+const MOST_MESSAGES: usize = 2_000;
+const MOST_SESSIONS: usize = 200;
+
+impl Index {
+    /// The conversations of a person in which somebody said all of these words, best first, each by
+    /// the message that says them best. By words alone: a list is to hold what was typed.
+    pub async fn search_sessions(
+        &self,
+        person: &PersonId,
+        text: &str,
+    ) -> Result<Vec<Hit>, KnowledgeError> {
+        let search = Search {
+            text: text.to_owned(),
+            scopes: self.all_scopes(person).await?,
+            kinds: vec![SourceKind::Session],
+            limit: MOST_SESSIONS,
+        };
+        let wanted = Wanted::all_of(text);
+        let followers = self.lock_followers().await;
+        let (mut followers, _) = self.follow(followers, Commit::Now).await?;
+        let seen = visible(&followers.groups, &search);
+        let found = match &mut followers.text {
+            Some(text) if !seen.is_empty() => text.search(&wanted, &seen, MOST_MESSAGES)?,
+            Some(_) | None => Vec::new(),
+        };
+        let outline = followers.outline.as_ref().map(|followed| &followed.outline);
+        let conversation_of = |chunk: ChunkId| -> Option<ConversationId> {
+            Some(outline?.spot(chunk)?.message?.conversation)
+        };
+        let mut told = HashSet::new();
+        let is_first = |chunk: ChunkId| conversation_of(chunk).is_some_and(|of| told.insert(of));
+        let best = best_of_each(&found, is_first);
+        drop(followers);
+        self.hits(&search, &wanted, best, MOST_SESSIONS).await
+    }
+}
+
+fn best_of_each(found: &[(ChunkId, f32)], mut is_first: impl FnMut(ChunkId) -> bool) -> Ranked {
+    let most = found.first().map_or(1.0, |(_, best)| best.max(f32::MIN_POSITIVE));
+    let mut ranked = Ranked { order: Vec::new(), matches: HashMap::new() };
+    for (chunk, score) in found {
+        if is_first(*chunk) && ranked.order.len() < MOST_SESSIONS {
+            ranked.order.push((score / most, *chunk));
+            ranked.matches.insert(*chunk, Match::by_words(score / most));
+        }
+    }
+    ranked
+}

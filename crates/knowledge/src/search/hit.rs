@@ -1,0 +1,141 @@
+//! What is asked of a search, and what it answers.
+
+use onyx_storage::{ChunkId, Message, SourceKey, SourceKind, SourceRow, StoredChunk};
+use onyx_types::{MatchType, Origin, RunId, Scope, ScopeSet, SessionId, Timestamp};
+
+use super::ranking::{Match, WordWeights};
+use crate::chunk::is_date;
+use crate::text::snippet::SnippetPart;
+
+/// What is looked for, and where.
+#[derive(Clone, Debug)]
+pub struct Search {
+    pub text: String,
+    /// Made from the person and the session; nothing else is looked at.
+    pub scopes: ScopeSet,
+    /// None: all kinds.
+    pub kinds: Vec<SourceKind>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchSettings {
+    /// `None`: by kind of source and by what vectors there are, as `make judge` chooses them.
+    pub weights: Option<Weights>,
+    /// After how many days a daily log counts half; `None`: it never fades.
+    pub half_life_days: Option<f64>,
+    /// How much likeness to what is already there costs, from 0 to 1; `None`: nothing.
+    pub diversity: Option<f32>,
+    /// How much of the disk the vectors of tokens may take.
+    pub most_token_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    pub text: f32,
+    pub vectors: f32,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        let most_token_bytes = 2_000_000_000;
+        Self { weights: None, half_life_days: None, diversity: None, most_token_bytes }
+    }
+}
+
+impl Weights {
+    pub(super) fn of_words(self) -> WordWeights {
+        let words = self.text / (self.text + self.vectors).max(f32::MIN_POSITIVE);
+        WordWeights { notes: words, messages: words }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub hits: Vec<Hit>,
+    /// Why meaning was not searched for.
+    pub degraded: Option<String>,
+    /// Not everything is indexed yet: more may be found later.
+    pub partial: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    pub chunk: ChunkId,
+    pub key: SourceKey,
+    pub kind: SourceKind,
+    pub scope: Scope,
+    pub origin: Origin,
+    pub title: String,
+    pub heading: String,
+    /// Lines from 1; of a conversation, the messages of the run that its path names.
+    pub start_line: u32,
+    pub end_line: u32,
+    pub text: String,
+    pub snippet: Vec<SnippetPart>,
+    /// From 0 to 1; 1 is best by words and by meaning.
+    pub score: f32,
+    pub match_type: MatchType,
+    pub modified: Timestamp,
+    /// `None` for notes.
+    pub message: Option<Message>,
+}
+
+impl Hit {
+    /// The session of a message of a conversation, and its run.
+    pub fn session(&self) -> Option<(SessionId, Option<RunId>)> {
+        let mut parts = self.key.path.strip_prefix("sessions/")?.split('/');
+        let session = parts.next()?.parse().ok()?;
+        Some((session, parts.next().and_then(|run| run.parse().ok())))
+    }
+
+    /// The path as people know it.
+    pub fn path(&self) -> String {
+        shown_path(&self.key)
+    }
+}
+
+pub(crate) fn shown_path(key: &SourceKey) -> String {
+    match key.person {
+        Some(_) => key.path.clone(),
+        None => format!("shared/{}", key.path),
+    }
+}
+
+/// When what a log tells of was: its name says so, whenever it was copied or mended since.
+fn day_of(log: &SourceRow) -> Timestamp {
+    let name = log.key.path.rsplit('/').next().unwrap_or_default();
+    let day = is_date(name).then(|| format!("{}T23:59:59Z", &name[..10]).parse().ok()).flatten();
+    day.unwrap_or(log.stamp.modified)
+}
+
+pub(super) fn hit(
+    chunk: StoredChunk,
+    mut score: f32,
+    found: Match,
+    settings: &SearchSettings,
+    now: Timestamp,
+) -> Hit {
+    let StoredChunk { id, source, row } = chunk;
+    if let Some(days) = settings.half_life_days.filter(|_| source.kind == SourceKind::Daily) {
+        let age = (now.as_millis() - day_of(&source).as_millis()).max(0) as f64 / 86_400_000.0;
+        score *= 0.5_f64.powf(age / days.max(0.01)) as f32;
+    }
+    Hit {
+        chunk: id,
+        key: source.key,
+        kind: source.kind,
+        scope: source.scope,
+        origin: row.origin,
+        title: source.title,
+        heading: row.heading,
+        start_line: row.start_line,
+        end_line: row.end_line,
+        text: row.text,
+        snippet: Vec::new(),
+        score,
+        match_type: found.match_type(),
+        modified: source.stamp.modified,
+        message: row.message,
+    }
+}

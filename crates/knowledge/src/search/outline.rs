@@ -1,0 +1,255 @@
+//! Where every chunk stands: who said it, when, and what was said before and after. In memory,
+//! because ranking asks it of hundreds of chunks for each search.
+
+use std::collections::{HashMap, HashSet};
+
+use onyx_storage::{ChunkId, GroupId, OutlinedChunk, SourceId};
+use onyx_types::{PersonId, Timestamp};
+
+use crate::search::visible::Visible;
+
+/// Who said something, by a number.
+pub(crate) type AuthorId = u32;
+/// A conversation by a number.
+pub(crate) type ConversationId = u32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) group: GroupId,
+    pub(crate) at: Timestamp,
+    pub(crate) message: Option<MessageSpot>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageSpot {
+    pub(crate) conversation: ConversationId,
+    pub(crate) author: AuthorId,
+    position: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    spots: HashMap<ChunkId, Spot>,
+    by_source: HashMap<SourceId, Vec<ChunkId>>,
+    names: HashMap<(Option<PersonId>, String), ConversationId>,
+    /// Messages in their order.
+    conversations: Vec<Vec<(u64, ChunkId)>>,
+    authors: Vec<Author>,
+    author_ids: HashMap<String, AuthorId>,
+    /// Whose names hold a word.
+    by_word: HashMap<String, Vec<AuthorId>>,
+}
+
+/// Somebody who said something, and where that can be seen.
+#[derive(Debug, Default)]
+struct Author {
+    groups: HashSet<GroupId>,
+}
+
+/// Words that say who somebody is to the other, and nobody's name.
+const NO_NAMES: &[&str] = &[
+    "agent",
+    "ai",
+    "assistant",
+    "human",
+    "main",
+    "me",
+    "owner",
+    "person",
+    "system",
+    "user",
+    "you",
+];
+/// Shorter ones are names only where they are written as such: `An`, but not `an`.
+const SURE_NAME: usize = 3;
+const SHORTEST_NAME: usize = 2;
+
+impl Outline {
+    pub(crate) fn spot(&self, chunk: ChunkId) -> Option<&Spot> {
+        self.spots.get(&chunk)
+    }
+
+    pub(crate) fn add(&mut self, chunk: &OutlinedChunk) {
+        let message = chunk.message.as_ref().map(|message| {
+            let conversation = self.conversation(&message.person, &message.conversation);
+            let author = self.author(&message.author, chunk.group);
+            let order = &mut self.conversations[conversation as usize];
+            let entry = (message.position, chunk.chunk);
+            // Nearly always it is the last one.
+            let place = order.partition_point(|before| *before < entry);
+            order.insert(place, entry);
+            MessageSpot { conversation, author, position: message.position }
+        });
+        self.by_source.entry(chunk.source).or_default().push(chunk.chunk);
+        self.spots.insert(chunk.chunk, Spot { group: chunk.group, at: chunk.at, message });
+    }
+
+    fn author(&mut self, name: &str, group: GroupId) -> AuthorId {
+        let name = name.to_lowercase();
+        let author = match self.author_ids.get(&name) {
+            Some(known) => *known,
+            None => {
+                let new = AuthorId::try_from(self.authors.len()).unwrap_or(AuthorId::MAX);
+                self.authors.push(Author::default());
+                for word in name_words(&name) {
+                    self.by_word.entry(word.to_owned()).or_default().push(new);
+                }
+                self.author_ids.insert(name, new);
+                new
+            }
+        };
+        self.authors[author as usize].groups.insert(group);
+        author
+    }
+
+    fn conversation(&mut self, person: &Option<PersonId>, name: &str) -> ConversationId {
+        let key = (person.clone(), name.to_owned());
+        if let Some(known) = self.names.get(&key) {
+            return *known;
+        }
+        let new = ConversationId::try_from(self.conversations.len()).unwrap_or(ConversationId::MAX);
+        self.conversations.push(Vec::new());
+        self.names.insert(key, new);
+        new
+    }
+
+    pub(crate) fn remove(&mut self, source: SourceId) {
+        for chunk in self.by_source.remove(&source).unwrap_or_default() {
+            let Some(spot) = self.spots.remove(&chunk) else { continue };
+            if let Some(message) = spot.message {
+                let order = &mut self.conversations[message.conversation as usize];
+                if let Ok(place) = order.binary_search(&(message.position, chunk)) {
+                    order.remove(place);
+                }
+            }
+        }
+    }
+
+    /// Messages around one, as far as `reach`, and how many messages away each is: before it below
+    /// zero. Parts of one message are not around each other.
+    pub(crate) fn around(&self, chunk: ChunkId, reach: i32) -> Vec<(i32, ChunkId)> {
+        let Some(message) = self.spots.get(&chunk).and_then(|spot| spot.message) else {
+            return Vec::new();
+        };
+        let order = &self.conversations[message.conversation as usize];
+        let mut around = Vec::new();
+        let first = order.partition_point(|(position, _)| *position < message.position);
+        walk(order[..first].iter().rev(), message.position, reach, |away, chunk| {
+            around.push((-away, chunk));
+        });
+        let next = order.partition_point(|(position, _)| *position <= message.position);
+        walk(order[next..].iter(), message.position, reach, |away, chunk| {
+            around.push((away, chunk));
+        });
+        around
+    }
+
+    /// How many messages of its conversation came after one.
+    pub(crate) fn messages_after(&self, chunk: ChunkId) -> usize {
+        let Some(message) = self.spots.get(&chunk).and_then(|spot| spot.message) else {
+            return 0;
+        };
+        let order = &self.conversations[message.conversation as usize];
+        order.len() - order.partition_point(|(position, _)| *position <= message.position)
+    }
+
+    /// Authors whose names stand among the words, of those whose messages may be seen.
+    pub(crate) fn named_in(&self, words: &str, seen: &Visible) -> HashSet<AuthorId> {
+        let is_meant =
+            |word: &&str| word.chars().count() >= SURE_NAME || word.starts_with(char::is_uppercase);
+        let named = name_words(words).filter(is_meant).map(str::to_lowercase);
+        let authors = named.filter_map(|word| self.by_word.get(&word)).flatten();
+        let is_seen = |author: &&AuthorId| {
+            let groups = &self.authors[**author as usize].groups;
+            groups.iter().any(|group| seen.allows(*group))
+        };
+        authors.filter(is_seen).copied().collect()
+    }
+}
+
+/// The words of a text that may be somebody's name.
+fn name_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() >= SHORTEST_NAME)
+        .filter(|word| !NO_NAMES.contains(&word.to_lowercase().as_str()))
+}
+
+/// Goes through messages until `reach` of them are passed.
+fn walk<'a>(
+    messages: impl Iterator<Item = &'a (u64, ChunkId)>,
+    from: u64,
+    reach: i32,
+    mut found: impl FnMut(i32, ChunkId),
+) {
+    let (mut away, mut last) = (0, from);
+    for (position, chunk) in messages {
+        if *position != last {
+            away += 1;
+            last = *position;
+        }
+        if away > reach {
+            return;
+        }
+        found(away, *chunk);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onyx_storage::OutlinedMessage;
+
+    use super::*;
+
+    fn chunk(id: u64, source: u64, position: u64, author: &str) -> OutlinedChunk {
+        OutlinedChunk {
+            chunk: ChunkId(id),
+            source: SourceId(source),
+            group: GroupId(0),
+            at: Timestamp::from_millis(0),
+            message: Some(OutlinedMessage {
+                person: None,
+                conversation: "talk".to_owned(),
+                author: author.to_owned(),
+                position,
+            }),
+        }
+    }
+
+    #[test]
+    fn messages_around_one_are_counted_by_message_and_not_by_part() {
+        let mut outline = Outline::default();
+        // The later run was filed first, and message 20 has two parts.
+        for (id, source, position) in [(1, 2, 30), (2, 2, 40), (3, 1, 10), (4, 1, 20), (5, 1, 20)] {
+            outline.add(&chunk(id, source, position, "Ana"));
+        }
+        let around = |id: u64| {
+            let mut around = outline.around(ChunkId(id), 2);
+            around.sort_unstable();
+            around.into_iter().map(|(away, chunk)| (away, chunk.0)).collect::<Vec<_>>()
+        };
+        assert_eq!(around(4), [(-1, 3), (1, 1), (2, 2)]);
+        assert_eq!(around(1), [(-2, 3), (-1, 4), (-1, 5), (1, 2)]);
+        outline.remove(SourceId(1));
+        assert_eq!(outline.around(ChunkId(1), 2), [(1, ChunkId(2))]);
+        assert!(outline.spot(ChunkId(4)).is_none());
+    }
+
+    #[test]
+    fn names_are_found_whole_and_roles_are_none() {
+        let mut outline = Outline::default();
+        for (id, author) in [(1, "Ana Li"), (2, "user"), (3, "Benedikt")] {
+            outline.add(&chunk(id, 1, id, author));
+        }
+        let named = |words: &str, group: u32| {
+            let seen = Visible::from_iter([GroupId(group)]);
+            let mut named: Vec<_> = outline.named_in(words, &seen).into_iter().collect();
+            named.sort_unstable();
+            named
+        };
+        assert_eq!(named("What did Ana's user say to Ben?", 0), [0]);
+        assert_eq!(named("benedikt and Li", 0), [0, 2]);
+        assert_eq!(named("benedikt and li", 0), [2], "too short to be told from a word");
+        assert_eq!(named("analysis", 0), [0; 0]);
+        assert_eq!(named("Ana", 1), [0; 0], "nobody else is told who speaks here");
+    }
+}

@@ -1,0 +1,230 @@
+//! Reads the logs of sessions and files what was said in them, many sessions in one transaction.
+
+use std::collections::BTreeSet;
+
+use onyx_storage::{ChunkRow, SessionMeta, SourceKey, SourceKind, SourceRow, Stamp};
+use onyx_types::{PersonId, RunId, Scope, SessionId, SessionKey};
+
+use super::mark::{Mark, NO_RUN, by_message, mark_name, prefix};
+use super::said::Said;
+use super::title_of;
+use crate::{Index, KnowledgeError, Ruler};
+
+/// Read of a log at once; one longer turn is read whole and let go again.
+const PAGE_BYTES: u64 = 512 * 1024;
+/// What is filed together: a search waits for no more.
+const SOURCES_AT_ONCE: usize = 512;
+const BYTES_AT_ONCE: usize = 512 * 1024;
+
+/// What the index holds of a session.
+#[derive(Debug)]
+pub(super) enum Known {
+    Nothing,
+    /// Something that cannot be gone on from.
+    Something,
+    UpTo(Mark),
+}
+
+impl Known {
+    pub(super) fn read(mark: &str) -> Self {
+        Mark::read(mark).map_or(Self::Something, Self::UpTo)
+    }
+}
+
+/// Sessions on their way into the index. No other filing goes on while it is there.
+pub(super) struct Batch<'a> {
+    index: &'a Index,
+    ruler: Ruler,
+    _filing: tokio::sync::MutexGuard<'a, ()>,
+    sources: Vec<(SourceRow, Vec<ChunkRow>)>,
+    bytes: usize,
+    gone: Vec<SourceKey>,
+    marks: Vec<(String, String)>,
+}
+
+/// A session that is being read.
+struct Reading<'a> {
+    person: &'a PersonId,
+    meta: &'a SessionMeta,
+    scope: Scope,
+    title: String,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) async fn new(index: &'a Index) -> Self {
+        let filing = index.inner.filing.lock().await;
+        Self {
+            index,
+            ruler: index.ruler(),
+            _filing: filing,
+            sources: Vec::new(),
+            bytes: 0,
+            gone: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    pub(super) async fn flush(mut self) -> Result<(), KnowledgeError> {
+        self.write().await
+    }
+
+    async fn write(&mut self) -> Result<(), KnowledgeError> {
+        let chunks = &self.index.inner.store.chunks;
+        self.bytes = 0;
+        let sources = std::mem::take(&mut self.sources);
+        if !sources.is_empty() {
+            chunks.replace_all(sources).await?;
+        }
+        for key in std::mem::take(&mut self.gone) {
+            chunks.remove(&key).await?;
+        }
+        // Last: what is marked as filed is filed.
+        let marks = std::mem::take(&mut self.marks);
+        if !marks.is_empty() {
+            chunks.set_marks(marks).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn forget(
+        &mut self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<(), KnowledgeError> {
+        let chunks = &self.index.inner.store.chunks;
+        chunks.remove_under(Some(person), &prefix(session)).await?;
+        self.marks.push((mark_name(person, session), String::new()));
+        Ok(())
+    }
+
+    pub(super) async fn file_new_runs(
+        &mut self,
+        person: &PersonId,
+        meta: &SessionMeta,
+        known: Known,
+        scope: Scope,
+    ) -> Result<(), KnowledgeError> {
+        let known_run = match &known {
+            Known::UpTo(mark) => mark.run,
+            Known::Nothing | Known::Something => None,
+        };
+        let title = title_of(meta);
+        let mark = Mark {
+            // More will be said in a run that is not over.
+            run: meta.last_run.filter(|_| meta.last_run_status.is_some()).or(known_run),
+            title: title.clone(),
+            scope: scope.clone(),
+            chunking: by_message(&self.ruler.fingerprint(&self.index.inner.settings.chunking)),
+        };
+        let session = Reading { person, meta, scope, title };
+        let filed = self.file_runs_after(&session, known_run).await?;
+        if matches!(known, Known::Something) {
+            self.drop_others(person, meta.session_id, &filed).await?;
+        }
+        self.marks.push((mark_name(person, meta.session_id), mark.written()));
+        Ok(())
+    }
+
+    /// Runs of a session that its log does not hold.
+    async fn drop_others(
+        &mut self,
+        person: &PersonId,
+        session: SessionId,
+        filed: &BTreeSet<String>,
+    ) -> Result<(), KnowledgeError> {
+        let chunks = &self.index.inner.store.chunks;
+        let start = prefix(session);
+        for path in chunks.paths_under(Some(person), &start).await? {
+            if !filed.contains(&path[start.len()..]) {
+                self.gone.push(SourceKey { person: Some(person.clone()), path });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads from the end, and keeps no more than what is found of one run. Which were filed?
+    async fn file_runs_after(
+        &mut self,
+        session: &Reading<'_>,
+        last: Option<RunId>,
+    ) -> Result<BTreeSet<String>, KnowledgeError> {
+        let store = &self.index.inner.store;
+        let mut filed = BTreeSet::new();
+        let (agent, id) = (session.meta.agent.clone(), session.meta.session_id);
+        let key = SessionKey { person: session.person.clone(), agent, session: id };
+        let mut open = None::<(RunId, Said)>;
+        let mut of_no_run = Said::default();
+        let mut before = None;
+        'log: loop {
+            let page = store.turns.tail_within(&key, before, PAGE_BYTES).await?;
+            // A later turn has a greater place, wherever the page begins that it is read with: a
+            // turn takes more than a byte.
+            for (place, turn) in page.turns.iter().enumerate().rev() {
+                let position = page.start.0 + place as u64;
+                let Some(run) = turn.run else {
+                    of_no_run.add_before(turn, position);
+                    continue;
+                };
+                if let Some((over, said)) = open.take_if(|(open, _)| *open != run) {
+                    self.add(session, over.to_string(), said, &mut filed).await?;
+                }
+                if Some(run) == last {
+                    break 'log;
+                }
+                let (_, said) = open.get_or_insert_with(|| (run, Said::default()));
+                said.add_before(turn, position);
+            }
+            if !page.has_older {
+                break;
+            }
+            before = Some(page.start);
+        }
+        if let Some((run, said)) = open {
+            self.add(session, run.to_string(), said, &mut filed).await?;
+        }
+        if of_no_run.is_empty() {
+            return Ok(filed);
+        }
+        if last.is_some() {
+            // They are one source, so that all of them must be read.
+            return Box::pin(self.file_runs_after(session, None)).await;
+        }
+        self.add(session, NO_RUN.to_owned(), of_no_run, &mut filed).await?;
+        Ok(filed)
+    }
+
+    async fn add(
+        &mut self,
+        session: &Reading<'_>,
+        name: String,
+        said: Said,
+        filed: &mut BTreeSet<String>,
+    ) -> Result<(), KnowledgeError> {
+        let Reading { person, meta, scope, title } = session;
+        let chunking = &self.index.inner.settings.chunking;
+        let row = SourceRow {
+            key: SourceKey {
+                person: Some((*person).clone()),
+                path: format!("{}{name}", prefix(meta.session_id)),
+            },
+            kind: SourceKind::Session,
+            scope: scope.clone(),
+            origin: said.origin,
+            checksum: said.checksum(),
+            stamp: Stamp { size: said.bytes as u64, modified: said.at },
+            chunking: self.ruler.fingerprint(chunking),
+            problem: None,
+            indexed_at: self.index.inner.clock.wall(),
+            title: title.clone(),
+            conversation: Some(meta.session_id.to_string()),
+            dated: None,
+        };
+        filed.insert(name);
+        self.bytes += said.bytes;
+        self.sources.push((row, said.rows(chunking, &self.ruler)));
+        if self.sources.len() >= SOURCES_AT_ONCE || self.bytes >= BYTES_AT_ONCE {
+            self.write().await?;
+        }
+        Ok(())
+    }
+}

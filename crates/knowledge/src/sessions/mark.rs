@@ -1,0 +1,87 @@
+//! What the index remembers of conversations, to tell what it has to look at again.
+
+use onyx_storage::SessionSequence;
+use onyx_types::{PersonId, RunId, Scope, SessionId};
+use serde::{Deserialize, Serialize};
+
+/// Up to which run a session was indexed, and as what.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Mark {
+    pub(super) run: Option<RunId>,
+    pub(super) title: String,
+    pub(super) scope: Scope,
+    pub(super) chunking: String,
+}
+
+impl Mark {
+    /// `None`: it says nothing that can be gone by, as those of older versions.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    pub(super) fn written(&self) -> String {
+        // Names and numbers: that cannot fail, and nothing written is indexed again.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Up to which change of the ledger all sessions were looked at, and how they were cut.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Seen {
+    epoch: u64,
+    pub(super) seq: u64,
+    pub(super) chunking: String,
+}
+
+/// The name of that mark.
+pub(super) const SEEN: &str = "sessions seen";
+
+impl Seen {
+    pub(super) fn new(sequence: SessionSequence, chunking: String) -> Self {
+        Self { epoch: sequence.epoch, seq: sequence.last, chunking }
+    }
+
+    /// `None`: it is of another ledger, or that one has lost what was seen of it.
+    pub(super) fn read(text: &str, now: SessionSequence) -> Option<Self> {
+        let seen: Self = serde_json::from_str(text).ok()?;
+        (seen.epoch == now.epoch && seen.seq <= now.last).then_some(seen)
+    }
+
+    pub(super) fn written(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A conversation that is cut by message is told from one that was cut otherwise.
+const BY_MESSAGE: &str = "messages 1:";
+
+pub(super) fn by_message(chunking: &str) -> String {
+    format!("{BY_MESSAGE}{chunking}")
+}
+
+pub(super) fn chunking_of(mark: &str) -> Option<&str> {
+    mark.strip_prefix(BY_MESSAGE)
+}
+
+pub(super) fn mark_start(person: &PersonId) -> String {
+    format!("session:{person}:")
+}
+
+pub(super) fn mark_name(person: &PersonId, session: SessionId) -> String {
+    format!("{}{session}", mark_start(person))
+}
+
+/// Which sessions are companions of which spaces.
+pub(super) fn companions_name(person: &PersonId) -> String {
+    format!("companions:{person}")
+}
+
+pub(super) const SESSIONS: &str = "sessions/";
+
+/// Paths of a session's runs begin so.
+pub(super) fn prefix(session: SessionId) -> String {
+    format!("{SESSIONS}{session}/")
+}
+
+/// The path of a session's turns that no run holds.
+pub(super) const NO_RUN: &str = "turns";

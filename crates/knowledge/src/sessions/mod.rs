@@ -1,0 +1,309 @@
+//! Conversations, a run at a time and by message: each is indexed from where the last one ended, so
+//! that a long session costs no more than a short one. Which sessions moved is read from the
+//! ledger's sequence of changes, so that those that did not cost nothing.
+
+mod filing;
+mod mark;
+mod said;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use onyx_storage::{SessionFilter, SessionMeta, SessionSequence, Spaces};
+use onyx_types::{PersonId, Scope, SessionId, SessionOrigin, SpaceId};
+
+use crate::files::sync::Look;
+use crate::{Index, KnowledgeError};
+use filing::{Batch, Known};
+use mark::{
+    Mark, SEEN, SESSIONS, Seen, by_message, chunking_of, companions_name, mark_name, mark_start,
+};
+
+const SESSIONS_AT_ONCE: u32 = 200;
+
+/// Which space's companion a session is, by the first of its family.
+type Companions = HashMap<SessionId, SpaceId>;
+
+/// Sessions that are being filed. They wait to be filed again unless they were: the caller may have
+/// failed, or gone away in the middle.
+struct TakenSessions<'a> {
+    index: &'a Index,
+    sessions: BTreeSet<(PersonId, SessionId)>,
+}
+
+impl<'a> TakenSessions<'a> {
+    fn all(index: &'a Index) -> Option<Self> {
+        let mut pending = index.pending();
+        let sessions = std::mem::take(&mut pending.sessions);
+        pending.sessions_at_work.clone_from(&sessions);
+        (!sessions.is_empty()).then_some(Self { index, sessions })
+    }
+
+    fn filed(self) {
+        self.index.pending().sessions_at_work.clear();
+    }
+}
+
+impl Drop for TakenSessions<'_> {
+    fn drop(&mut self) {
+        let mut pending = self.index.pending();
+        let unfiled = std::mem::take(&mut pending.sessions_at_work);
+        pending.sessions.extend(unfiled);
+    }
+}
+
+impl Index {
+    /// Sessions that are known to have changed. When it returns all of them are filed, whoever has
+    /// begun that.
+    pub(crate) async fn settle_sessions(&self) -> Result<(), KnowledgeError> {
+        while self.pending().has_sessions() {
+            let _one_at_a_time = self.inner.settling_sessions.lock().await;
+            let Some(taken) = TakenSessions::all(self) else { break };
+            self.pause("index.session").await;
+            let mut batch = Batch::new(self).await;
+            let mut spaces = HashMap::new();
+            for (person, session) in &taken.sessions {
+                self.file_session(person, *session, &mut spaces, &mut batch).await?;
+            }
+            batch.flush().await?;
+            taken.filed();
+        }
+        Ok(())
+    }
+
+    /// One session as it is now, or as nothing where it is gone.
+    async fn file_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        spaces: &mut HashMap<PersonId, Companions>,
+        batch: &mut Batch<'_>,
+    ) -> Result<(), KnowledgeError> {
+        let store = &self.inner.store;
+        let marks = store.chunks.marks(&mark_name(person, session)).await?;
+        let known = marks.first().map(|(_, mark)| mark.as_str()).filter(|mark| !mark.is_empty());
+        let known = known.map_or(Known::Nothing, Known::read);
+        let Some(meta) = store.ledger.session(person, session).await? else {
+            if !matches!(known, Known::Nothing) {
+                batch.forget(person, session).await?;
+            }
+            return Ok(());
+        };
+        if meta.origin == SessionOrigin::Companion && !spaces.contains_key(person) {
+            spaces.insert(person.clone(), self.companions(person).await?);
+        }
+        let none = Companions::new();
+        let scope = scope_of(&meta, spaces.get(person).unwrap_or(&none));
+        self.file_if_behind(person, &meta, known, scope, batch).await
+    }
+
+    /// Sessions that moved since this was asked last; all of them where that is not known.
+    pub(crate) async fn look_through_sessions(&self, how: Look) -> Result<(), KnowledgeError> {
+        let store = &self.inner.store;
+        // Before the look: what moves meanwhile is looked at next time.
+        let sequence = store.ledger.session_sequence().await?;
+        let seen = match sequence.filter(|_| how == Look::Changes) {
+            Some(sequence) => self.sessions_seen(sequence).await?,
+            None => None,
+        };
+        for person in store.files.people()? {
+            let companions = self.companions(&person).await?;
+            if seen.is_none() {
+                self.look_through_all_sessions(&person, how, &companions).await?;
+            }
+            self.file_moved_companions(&person, companions).await?;
+        }
+        if let Some(seen) = seen {
+            self.file_moved_sessions(seen.seq).await?;
+        }
+        let Some(sequence) = sequence else { return Ok(()) };
+        let chunking = self.ruler().fingerprint(&self.inner.settings.chunking);
+        let seen = Seen::new(sequence, by_message(&chunking));
+        Ok(store.chunks.set_mark(SEEN, &seen.written()).await?)
+    }
+
+    /// Up to where the sessions were looked at, where they are cut as they would be now.
+    async fn sessions_seen(
+        &self,
+        sequence: SessionSequence,
+    ) -> Result<Option<Seen>, KnowledgeError> {
+        let marks = self.inner.store.chunks.marks(SEEN).await?;
+        let seen = marks.first().and_then(|(_, mark)| Seen::read(mark, sequence));
+        Ok(seen.filter(|seen| self.is_cut_as_now(&seen.chunking)))
+    }
+
+    fn is_cut_as_now(&self, chunking: &str) -> bool {
+        chunking_of(chunking)
+            .is_some_and(|chunking| self.ruler().is_met_by(chunking, &self.inner.settings.chunking))
+    }
+
+    async fn file_moved_sessions(&self, mut after: u64) -> Result<(), KnowledgeError> {
+        let mut spaces = HashMap::new();
+        loop {
+            let moved = self.inner.store.ledger.moved_sessions(after, SESSIONS_AT_ONCE).await?;
+            let Some(last) = moved.last() else { return Ok(()) };
+            after = last.seq;
+            self.begin_progress(moved.len());
+            let mut batch = Batch::new(self).await;
+            for moved in &moved {
+                self.file_session(&moved.person, moved.session, &mut spaces, &mut batch).await?;
+            }
+            batch.flush().await?;
+            self.progressed(moved.len() as u64);
+        }
+    }
+
+    async fn look_through_all_sessions(
+        &self,
+        person: &PersonId,
+        how: Look,
+        spaces: &Companions,
+    ) -> Result<(), KnowledgeError> {
+        let ledger = &self.inner.store.ledger;
+        let mut known = self.known_sessions(person, how).await?;
+        let mut filter = SessionFilter { limit: SESSIONS_AT_ONCE, ..SessionFilter::default() };
+        loop {
+            let page = ledger.sessions(person, &filter).await?;
+            let Some(last) = page.last() else { break };
+            filter.before = Some(last.session_id);
+            self.begin_progress(page.len());
+            let mut batch = Batch::new(self).await;
+            for meta in &page {
+                let known = known.remove(&meta.session_id).unwrap_or(Known::Nothing);
+                let scope = scope_of(meta, spaces);
+                self.file_if_behind(person, meta, known, scope, &mut batch).await?;
+            }
+            batch.flush().await?;
+            self.progressed(page.len() as u64);
+        }
+        let mut batch = Batch::new(self).await;
+        for (session, known) in known {
+            // Lists leave out older forks; these are still there.
+            match ledger.session(person, session).await? {
+                Some(meta) => {
+                    let scope = scope_of(&meta, spaces);
+                    self.file_if_behind(person, &meta, known, scope, &mut batch).await?;
+                }
+                None => batch.forget(person, session).await?,
+            }
+        }
+        batch.flush().await
+    }
+
+    /// Sessions of which there is something in the index, and how far they were indexed, where
+    /// that is to be believed.
+    async fn known_sessions(
+        &self,
+        person: &PersonId,
+        how: Look,
+    ) -> Result<BTreeMap<SessionId, Known>, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let start = mark_start(person);
+        let mut known = BTreeMap::new();
+        for (name, mark) in chunks.marks(&start).await? {
+            let session = name[start.len()..].parse().ok().filter(|_| !mark.is_empty());
+            let mark = match how {
+                Look::Changes => Known::read(&mark),
+                Look::Anew => Known::Something,
+            };
+            known.extend(session.map(|session| (session, mark)));
+        }
+        if how == Look::Anew {
+            let paths = chunks.paths_under(Some(person), SESSIONS).await?;
+            let sessions = paths.iter().filter_map(|path| path.split('/').nth(1)?.parse().ok());
+            known.extend(sessions.map(|session| (session, Known::Something)));
+        }
+        Ok(known)
+    }
+
+    async fn companions(&self, person: &PersonId) -> Result<Companions, KnowledgeError> {
+        let spaces = Spaces::new(&*self.inner.store.files, person)?.list().await?;
+        let companion = |space: onyx_storage::Space| Some((space.companion?, space.id));
+        Ok(spaces.into_iter().filter_map(companion).collect())
+    }
+
+    /// Sessions that belong to another space than they did: no change of theirs says so, because
+    /// the space's own file does.
+    async fn file_moved_companions(
+        &self,
+        person: &PersonId,
+        now: Companions,
+    ) -> Result<(), KnowledgeError> {
+        let store = &self.inner.store;
+        let name = companions_name(person);
+        let marks = store.chunks.marks(&name).await?;
+        let before: Companions = marks
+            .iter()
+            .find(|(found, _)| *found == name)
+            .and_then(|(_, mark)| serde_json::from_str(mark).ok())
+            .unwrap_or_default();
+        if before == now {
+            return Ok(());
+        }
+        let moved =
+            before.keys().chain(now.keys()).filter(|root| before.get(root) != now.get(root));
+        let mut batch = Batch::new(self).await;
+        let mut spaces = HashMap::from([(person.clone(), now.clone())]);
+        for root in moved {
+            for meta in store.ledger.family(person, *root).await? {
+                self.file_session(person, meta.session_id, &mut spaces, &mut batch).await?;
+            }
+        }
+        batch.flush().await?;
+        let written = serde_json::to_string(&now).unwrap_or_default();
+        Ok(store.chunks.set_mark(&name, &written).await?)
+    }
+
+    async fn file_if_behind(
+        &self,
+        person: &PersonId,
+        meta: &SessionMeta,
+        known: Known,
+        scope: Option<Scope>,
+        batch: &mut Batch<'_>,
+    ) -> Result<(), KnowledgeError> {
+        // Nobody may find it.
+        let Some(scope) = scope else { return Ok(()) };
+        let known = match known {
+            Known::UpTo(mark) if self.goes_on(&mark, meta, &scope) => {
+                if mark.run.is_some() && mark.run == meta.last_run {
+                    return Ok(());
+                }
+                Known::UpTo(mark)
+            }
+            Known::UpTo(_) | Known::Something => Known::Something,
+            Known::Nothing => Known::Nothing,
+        };
+        batch.file_new_runs(person, meta, known, scope).await
+    }
+
+    /// Is what was indexed of a session still as it would be now? Name and scope are on every
+    /// chunk of it.
+    fn goes_on(&self, mark: &Mark, meta: &SessionMeta, scope: &Scope) -> bool {
+        mark.title == title_of(meta) && mark.scope == *scope && self.is_cut_as_now(&mark.chunking)
+    }
+}
+
+/// Whose searches may see a session; `None`: nobody's. What is said in a space stays in it: in a
+/// thread for that thread, with a companion for the space.
+fn scope_of(meta: &SessionMeta, spaces: &Companions) -> Option<Scope> {
+    // A thread goes by the id of its session. The companion of a space that is gone is found by
+    // its owner, and by no other conversation.
+    let alone = || meta.root.to_string().parse().ok().map(Scope::Thread);
+    match meta.origin {
+        // Passing clients' words are not kept for anybody.
+        SessionOrigin::Api => None,
+        SessionOrigin::Thread => alone(),
+        SessionOrigin::Companion => {
+            spaces.get(&meta.root).cloned().map(Scope::Space).or_else(alone)
+        }
+        SessionOrigin::Chat
+        | SessionOrigin::AgentEditor
+        | SessionOrigin::Connector
+        | SessionOrigin::Job => Some(Scope::Agent(meta.agent.clone())),
+    }
+}
+
+fn title_of(meta: &SessionMeta) -> String {
+    let title = meta.title.as_deref().unwrap_or("Conversation");
+    format!("{title} ({})", meta.created_at.utc_date())
+}

@@ -1,0 +1,116 @@
+//! What was said in a run, as chunks: one for each message, several for a long one.
+
+use std::borrow::Cow;
+
+use onyx_storage::{ChunkRow, Message};
+use onyx_types::{Author, Hash, Origin, TextStatus, Timestamp, Turn, TurnBody};
+
+use crate::files::transcript::speaker;
+use crate::{Chunking, Document, Ruler};
+
+/// Of a longer message only the beginning is found: nobody says so much, and indexing it all would
+/// take many times its memory.
+const LONGEST_MESSAGE: usize = 256 * 1024;
+/// Of a longer run only the end.
+const LONGEST_RUN: usize = 2 * 1024 * 1024;
+
+pub(super) struct Said {
+    /// The last one first.
+    messages: Vec<OneSaid>,
+    pub(super) bytes: usize,
+    pub(super) origin: Origin,
+    pub(super) at: Timestamp,
+}
+
+struct OneSaid {
+    message: Message,
+    /// Empty where the run is too long for it: its place is kept, so that the others are cited by
+    /// theirs.
+    text: String,
+}
+
+impl Default for Said {
+    fn default() -> Self {
+        let at = Timestamp::from_millis(0);
+        Self { messages: Vec::new(), bytes: 0, origin: Origin::Person, at }
+    }
+}
+
+impl Said {
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Turns come from the end.
+    pub(super) fn add_before(&mut self, turn: &Turn, position: u64) {
+        let words = match &turn.body {
+            TurnBody::User(user) => Cow::from(user.content.text()),
+            TurnBody::AssistantText(text) if text.status != TextStatus::Error => {
+                Cow::from(&text.content)
+            }
+            _ => return,
+        };
+        self.at = self.at.max(turn.ts);
+        let words = words.trim();
+        let words = &words[..words.floor_char_boundary(LONGEST_MESSAGE)];
+        if words.is_empty() {
+            return;
+        }
+        self.origin = self.origin.max(turn.origin);
+        let who = match &turn.author {
+            Author::Person(person) => person.as_str(),
+            Author::Agent(agent) => agent.as_str(),
+            Author::System => "system",
+        };
+        // Several people may speak through one account; what they say begins with their name.
+        let (author, mut text) = match speaker(words) {
+            Some(name) => (name.to_owned(), words.to_owned()),
+            None => (who.to_owned(), format!("{who}: {words}")),
+        };
+        if self.bytes + text.len() > LONGEST_RUN {
+            text.clear();
+        }
+        self.bytes += text.len();
+        let message = Message { turn: Some(turn.id), author, at: Some(turn.ts), position };
+        self.messages.push(OneSaid { message, text });
+    }
+
+    /// Of everything that is found in it.
+    pub(super) fn checksum(&self) -> Hash {
+        let mut all = String::with_capacity(self.bytes);
+        self.messages.iter().rev().for_each(|said| all.push_str(&said.text));
+        Hash::of(all.as_bytes())
+    }
+
+    pub(super) fn rows(self, chunking: &Chunking, ruler: &Ruler) -> Vec<ChunkRow> {
+        let origin = self.origin;
+        let mut rows = Vec::with_capacity(self.messages.len());
+        for (number, OneSaid { message, text }) in (1..).zip(self.messages.into_iter().rev()) {
+            for text in parts(text, chunking, ruler) {
+                rows.push(ChunkRow {
+                    start_line: number,
+                    end_line: number,
+                    heading: String::new(),
+                    origin,
+                    hash: Hash::of(text.as_bytes()),
+                    text,
+                    message: Some(message.clone()),
+                });
+            }
+        }
+        rows
+    }
+}
+
+/// A message whole where it fits.
+fn parts(text: String, chunking: &Chunking, ruler: &Ruler) -> Vec<String> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    // No token is shorter than a byte, so most messages need not be measured.
+    if text.len() <= chunking.tokens || ruler.count(&text) <= chunking.tokens {
+        return vec![text];
+    }
+    let pieces = Document::read(&text, chunking, ruler).pieces.into_iter();
+    pieces.map(|piece| piece.text).collect()
+}

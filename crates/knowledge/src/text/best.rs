@@ -1,0 +1,56 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use onyx_storage::ChunkId;
+
+/// The best of many, without keeping the others.
+pub(crate) struct Best {
+    limit: usize,
+    /// The worst of them on top.
+    kept: BinaryHeap<Reverse<(Score, Reverse<ChunkId>)>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Score(f32);
+
+impl Best {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit: limit.max(1), kept: BinaryHeap::with_capacity(limit + 1) }
+    }
+
+    /// What one must be better than to be among them.
+    pub(crate) fn bar(&self) -> f32 {
+        match self.kept.peek() {
+            Some(Reverse((worst, _))) if self.kept.len() == self.limit => worst.0,
+            Some(_) | None => f32::MIN,
+        }
+    }
+
+    pub(crate) fn add(&mut self, score: f32, chunk: Option<ChunkId>) {
+        let Some(chunk) = chunk else { return };
+        self.kept.push(Reverse((Score(score), Reverse(chunk))));
+        if self.kept.len() > self.limit {
+            self.kept.pop();
+        }
+    }
+
+    /// Best first with their scores; of equals, the oldest.
+    pub(crate) fn into_sorted(self) -> Vec<(ChunkId, f32)> {
+        let sorted = self.kept.into_sorted_vec().into_iter();
+        sorted.map(|Reverse((score, Reverse(chunk)))| (chunk, score.0)).collect()
+    }
+}
+
+impl Eq for Score {}
+
+impl Ord for Score {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Score {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}

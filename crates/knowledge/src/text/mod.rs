@@ -1,0 +1,532 @@
+//! The full-text side: a tantivy index under `cache/text` that follows the chunk table. Beside it
+//! what searching by words needs: how a query is read, how words are taken apart and stemmed, and
+//! how what was found is marked. It never decides what a search may see.
+
+mod best;
+mod composed;
+pub(crate) mod query;
+pub(crate) mod snippet;
+mod stop_words;
+mod words;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use onyx_storage::{ChunkId, ChunkRow, Contents, GroupId, SourceId};
+use serde::{Deserialize, Serialize};
+use tantivy::fastfield::Column;
+use tantivy::merge_policy::LogMergePolicy;
+use tantivy::query::{
+    BooleanQuery, BoostQuery, EnableScoring, FuzzyTermQuery, Occur, PhraseQuery, Query, TermQuery,
+};
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::TextAnalyzer;
+use tantivy::{
+    Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, SegmentReader, TantivyDocument,
+    TantivyError, Term,
+};
+
+use crate::search::visible::Visible;
+use crate::{KnowledgeError, searched_text};
+use best::Best;
+use query::{Needed, Wanted};
+use stop_words::StopWords;
+use words::{
+    TONGUES, Tongues, forms, forms_analyzer, in_tongue, plain_analyzer, stem_analyzer, terms,
+};
+
+/// The least that tantivy takes; it is returned when nothing was written for a while.
+const WRITER_BYTES: usize = 15_000_000;
+/// So many parts of one size become one: each part costs every search a look.
+const PARTS_MERGED: usize = 4;
+/// Words of one query beyond this change nothing but the time it takes.
+const MOST_TERMS: usize = 48;
+/// A word in more than one of so many texts says little about any of them...
+const COMMON: u64 = 8;
+/// ...and is not looked for where so many rarer ones are, among more texts than this.
+const RARER: usize = 3;
+const FEW_TEXTS: u64 = 2_000;
+
+const WORD_WEIGHT: f32 = 0.5;
+const TITLE_WEIGHT: f32 = 0.7;
+const STEM_WEIGHT: f32 = 1.0;
+const PHRASE_WEIGHT: f32 = 2.0;
+
+/// How far the index has followed. Kept with each commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Followed {
+    pub(crate) epoch: u64,
+    pub(crate) seq: u64,
+    /// Which of `TONGUES` there are texts in, a bit each.
+    tongues: u32,
+}
+
+pub(crate) struct TextIndex {
+    folder: PathBuf,
+    index: Index,
+    reader: IndexReader,
+    /// What was committed last.
+    now: Committed,
+    writer: Option<IndexWriter>,
+    fields: Fields,
+    plain: TextAnalyzer,
+    stems: Vec<TextAnalyzer>,
+    tongues: Tongues,
+    stop_words: StopWords,
+    /// Chunks that were put since the last commit.
+    pub(crate) uncommitted: usize,
+    pub(crate) followed: Followed,
+}
+
+struct Fields {
+    chunk: Field,
+    source: Field,
+    group: Field,
+    /// Each word and its stem: one list to go through for all forms of a word.
+    forms: Field,
+    /// Words as they stand and where, for phrases and beginnings.
+    words: Field,
+    title: Field,
+}
+
+/// Whose chunk each document is, by the parts that the searcher goes through.
+struct Committed {
+    searcher: Searcher,
+    columns: Vec<Columns>,
+}
+
+struct Columns {
+    chunk: Column<u64>,
+    group: Column<u64>,
+}
+
+impl TextIndex {
+    /// The index of this epoch, or an empty one where there is none that can be used: one that
+    /// has followed further than `last` is of a table that is gone.
+    pub(crate) fn open(folder: &Path, epoch: u64, last: u64) -> Result<Self, KnowledgeError> {
+        match Self::open_existing(folder) {
+            Ok(found) if found.followed.epoch == epoch && found.followed.seq <= last => Ok(found),
+            Ok(_) => Self::create(folder, epoch),
+            Err(error) => {
+                if folder.exists() {
+                    tracing::info!(%error, "the text index is made anew");
+                }
+                Self::create(folder, epoch)
+            }
+        }
+    }
+
+    fn open_existing(folder: &Path) -> Result<Self, KnowledgeError> {
+        let index = Index::open_in_dir(folder)?;
+        let (schema, fields) = schema();
+        if index.schema() != schema {
+            return Err(KnowledgeError::Text("it has the fields of another version".to_owned()));
+        }
+        let payload = index.load_metas()?.payload.unwrap_or_default();
+        let followed = serde_json::from_str(&payload)
+            .map_err(|error| KnowledgeError::Text(format!("its notes do not read: {error}")))?;
+        Self::with(folder, index, fields, followed)
+    }
+
+    fn create(folder: &Path, epoch: u64) -> Result<Self, KnowledgeError> {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            Ok(()) | Err(_) => {}
+        }
+        fs::create_dir_all(folder)?;
+        let (schema, fields) = schema();
+        let index = Index::create_in_dir(folder, schema)?;
+        Self::with(folder, index, fields, Followed { epoch, ..Followed::default() })
+    }
+
+    fn with(
+        folder: &Path,
+        index: Index,
+        fields: Fields,
+        followed: Followed,
+    ) -> Result<Self, KnowledgeError> {
+        index.tokenizers().register(PLAIN, plain_analyzer());
+        index.tokenizers().register(FORMS, forms_analyzer());
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(0)
+            .try_into()?;
+        let now = Committed::of(&reader)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            index,
+            reader,
+            now,
+            writer: None,
+            fields,
+            plain: plain_analyzer(),
+            stems: TONGUES.iter().map(|tongue| stem_analyzer(tongue.language)).collect(),
+            tongues: Tongues::new(),
+            stop_words: StopWords::new(),
+            uncommitted: 0,
+            followed,
+        })
+    }
+
+    /// Somebody may have thrown the cache away.
+    pub(crate) fn is_there(&self) -> bool {
+        self.folder.join("meta.json").exists()
+    }
+
+    /// Takes up what a source holds now; `None`: it is gone. Found after the next commit.
+    pub(crate) fn put(
+        &mut self,
+        source: SourceId,
+        contents: Option<&Contents>,
+    ) -> Result<(), KnowledgeError> {
+        if self.writer.is_none() {
+            let writer = self.index.writer_with_num_threads(1, WRITER_BYTES)?;
+            let mut merging = LogMergePolicy::default();
+            merging.set_min_num_segments(PARTS_MERGED);
+            writer.set_merge_policy(Box::new(merging));
+            self.writer = Some(writer);
+        }
+        let Some(writer) = &self.writer else { return Ok(()) };
+        writer.delete_term(Term::from_field_u64(self.fields.source, source.0));
+        let Some(contents) = contents else { return Ok(()) };
+        for (id, chunk) in &contents.chunks {
+            let text = searched_text(&contents.title, chunk);
+            let tongue = self.tongues.of(&chunk.text);
+            self.followed.tongues |= 1 << tongue;
+            let mut document = TantivyDocument::new();
+            document.add_u64(self.fields.chunk, id.0);
+            document.add_u64(self.fields.source, source.0);
+            document.add_u64(self.fields.group, u64::from(contents.group.0));
+            document.add_text(self.fields.title, title_of(&contents.title, chunk));
+            // Not as tokens made here: tantivy writes and reads such as JSON.
+            document.add_text(self.fields.forms, in_tongue(tongue, &text));
+            document.add_text(self.fields.words, text);
+            writer.add_document(document)?;
+        }
+        self.uncommitted += contents.chunks.len();
+        Ok(())
+    }
+
+    pub(crate) fn commit(&mut self, seq: u64) -> Result<(), KnowledgeError> {
+        self.followed.seq = seq;
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let notes = serde_json::to_string(&self.followed)
+            .map_err(|error| KnowledgeError::Text(error.to_string()))?;
+        let mut commit = writer.prepare_commit()?;
+        commit.set_payload(&notes);
+        commit.commit()?;
+        self.uncommitted = 0;
+        self.reader.reload()?;
+        self.now = Committed::of(&self.reader)?;
+        Ok(())
+    }
+
+    /// Gives back the memory that writing takes.
+    pub(crate) fn rest(&mut self) -> Result<(), KnowledgeError> {
+        match self.writer.take() {
+            Some(writer) => Ok(writer.wait_merging_threads()?),
+            None => Ok(()),
+        }
+    }
+
+    /// The best chunks with their scores, best first.
+    pub(crate) fn search(
+        &mut self,
+        wanted: &Wanted,
+        seen: &Visible,
+        limit: usize,
+    ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
+        let Some(query) = self.query(wanted)? else { return Ok(Vec::new()) };
+        let searcher = &self.now.searcher;
+        let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
+        let mut parts: Vec<_> = searcher.segment_readers().iter().zip(&self.now.columns).collect();
+        // Where most is found first, less of the rest is worth looking at.
+        parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.num_docs()));
+        let mut best = Best::new(limit);
+        for (part, columns) in parts {
+            // What may not be seen is left out here and not by the query: only a query of nothing
+            // but words passes over what cannot be among the best.
+            weight.for_each_pruning(best.bar(), part, &mut |document, score| {
+                if is_there(part, document) && columns.is_seen(document, seen) {
+                    best.add(score, columns.chunk.first(document).map(ChunkId));
+                }
+                best.bar()
+            })?;
+        }
+        Ok(best.into_sorted())
+    }
+
+    /// How rare a word is, as it stands: 0 is in every text.
+    pub(crate) fn rarity(&self, word: &str) -> f32 {
+        let searcher = &self.now.searcher;
+        let texts = searcher.num_docs() as f32;
+        // A count that cannot be read makes the word as rare as one that is nowhere.
+        let with = searcher.doc_freq(&Term::from_field_text(self.fields.forms, word)).unwrap_or(0);
+        let with = (with as f32).min(texts);
+        (1.0 + (texts - with + 0.5) / (with + 0.5)).ln()
+    }
+
+    /// `None`: there is nothing to look for.
+    fn query(&mut self, wanted: &Wanted) -> Result<Option<BooleanQuery>, KnowledgeError> {
+        let mut clauses = Vec::new();
+        let asked = self.stop_words.without(self.tongues.of(&wanted.words), &wanted.words);
+        match wanted.needed {
+            Needed::All => {
+                let words = self.each_word(&asked);
+                clauses.extend(words.into_iter().map(|query| (Occur::Must, query)));
+            }
+            Needed::Any => {
+                let words = self.any_word(&asked)?;
+                clauses.extend(words.into_iter().map(|query| (Occur::Should, query)));
+            }
+        }
+        for beginning in &wanted.beginnings {
+            for word in terms(&mut self.plain, beginning) {
+                let term = Term::from_field_text(self.fields.words, &word);
+                let query = FuzzyTermQuery::new_prefix(term, 0, true);
+                clauses.push((Occur::Must, Box::new(query)));
+            }
+        }
+        for phrase in &wanted.phrases {
+            clauses.extend(self.phrase(phrase).map(|query| (Occur::Must, query)));
+        }
+        Ok((!clauses.is_empty()).then(|| BooleanQuery::new(clauses)))
+    }
+
+    /// One query for every form of a word, in the text and in the title.
+    fn any_word(&mut self, asked: &str) -> Result<Vec<Box<dyn Query>>, KnowledgeError> {
+        let mut queries = Vec::new();
+        for (text, weight) in self.sought(asked)? {
+            queries.push(term_query(self.fields.forms, &text, weight));
+        }
+        for word in terms(&mut self.plain, asked).iter().take(MOST_TERMS) {
+            let term = Term::from_field_text(self.fields.title, word);
+            if self.now.searcher.doc_freq(&term)? > 0 {
+                queries.push(term_query(self.fields.title, word, TITLE_WEIGHT));
+            }
+        }
+        Ok(queries)
+    }
+
+    /// One query for each word, which the text holds in one form or another.
+    fn each_word(&mut self, asked: &str) -> Vec<Box<dyn Query>> {
+        let stems = self.stems.iter_mut();
+        let words = forms(&mut self.plain, stems, asked).into_iter().take(MOST_TERMS);
+        let in_any_form = words.map(|word| {
+            let mut forms = word.stems;
+            forms.push(word.word);
+            forms.sort_unstable();
+            forms.dedup();
+            let forms = forms.iter().map(|form| term_query(self.fields.forms, form, 1.0));
+            Box::new(BooleanQuery::union(forms.collect())) as Box<dyn Query>
+        });
+        in_any_form.collect()
+    }
+
+    /// Forms of the words that are looked for, and what each counts.
+    fn sought(&mut self, words: &str) -> Result<BTreeMap<String, f32>, KnowledgeError> {
+        let tongues = self.followed.tongues;
+        let known =
+            self.stems.iter_mut().enumerate().filter(|(place, _)| (tongues >> place) & 1 == 1);
+        let stems = known.map(|(_, analyzer)| analyzer);
+        let mut words = forms(&mut self.plain, stems, words);
+        words.truncate(MOST_TERMS);
+        let searcher = &self.now.searcher;
+        let texts = searcher.num_docs();
+        let mut found = Vec::new();
+        for mut word in words {
+            let texts_with =
+                |form: &str| searcher.doc_freq(&Term::from_field_text(self.fields.forms, form));
+            let as_it_stands = texts_with(&word.word)?;
+            let mut most = as_it_stands;
+            for stem in &mut word.stems {
+                let in_any_form = texts_with(stem)?;
+                most = most.max(in_any_form);
+                if in_any_form == as_it_stands {
+                    // There is no other form of it: one list says it all.
+                    stem.clone_from(&word.word);
+                }
+            }
+            if most > 0 {
+                found.push((word, most));
+            }
+        }
+        let is_rare = |texts_with: u64| texts_with * COMMON <= texts;
+        let rare = found.iter().filter(|(_, texts_with)| is_rare(*texts_with)).count();
+        if rare >= RARER && texts > FEW_TEXTS {
+            found.retain(|(_, texts_with)| is_rare(*texts_with));
+        }
+        let mut sought = BTreeMap::new();
+        for (word, _) in &found {
+            *sought.entry(word.word.clone()).or_insert(0.0) += WORD_WEIGHT;
+        }
+        let mut stems: Vec<&String> = found.iter().flat_map(|(word, _)| &word.stems).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        for stem in stems {
+            *sought.entry(stem.clone()).or_insert(0.0) += STEM_WEIGHT;
+        }
+        Ok(sought)
+    }
+
+    fn phrase(&mut self, phrase: &str) -> Option<Box<dyn Query>> {
+        let mut places = Vec::<(usize, Term)>::new();
+        let mut stream = self.plain.token_stream(phrase);
+        while stream.advance() {
+            let token = stream.token();
+            // An identifier stands beside its first part: the parts say the same.
+            if places.last().is_none_or(|(place, _)| *place != token.position) {
+                let term = Term::from_field_text(self.fields.words, &token.text);
+                places.push((token.position, term));
+            }
+        }
+        let query: Box<dyn Query> = match places.len() {
+            0 => return None,
+            1 => {
+                let (_, term) = places.pop()?;
+                Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs))
+            }
+            _ => Box::new(PhraseQuery::new_with_offset(places)),
+        };
+        Some(Box::new(BoostQuery::new(query, PHRASE_WEIGHT)))
+    }
+}
+
+impl Committed {
+    fn of(reader: &IndexReader) -> Result<Self, KnowledgeError> {
+        let searcher = reader.searcher();
+        let columns = |part: &SegmentReader| {
+            let fields = part.fast_fields();
+            Ok(Columns { chunk: fields.u64(CHUNK)?, group: fields.u64(GROUP)? })
+        };
+        let columns = searcher.segment_readers().iter().map(columns);
+        let columns = columns.collect::<Result<_, TantivyError>>()?;
+        Ok(Self { searcher, columns })
+    }
+}
+
+impl Columns {
+    fn is_seen(&self, document: u32, seen: &Visible) -> bool {
+        let group = self.group.first(document).and_then(|group| u32::try_from(group).ok());
+        group.is_some_and(|group| seen.allows(GroupId(group)))
+    }
+}
+
+fn is_there(part: &SegmentReader, document: u32) -> bool {
+    part.alive_bitset().is_none_or(|alive| alive.is_alive(document))
+}
+
+/// What a conversation is called says nothing of a single message of it; a note is found by its
+/// title, also one that is a transcript.
+fn title_of(title: &str, chunk: &ChunkRow) -> String {
+    let is_in_session = chunk.message.as_ref().is_some_and(|message| message.turn.is_some());
+    if is_in_session { String::new() } else { format!("{title}\n{}", chunk.heading) }
+}
+
+fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
+    let term = Term::from_field_text(field, text);
+    let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
+    Box::new(BoostQuery::new(Box::new(query), weight))
+}
+
+/// How texts are taken apart, with the version of that: an index made by another is made anew.
+const PLAIN: &str = "plain 3";
+const FORMS: &str = "forms 4";
+const CHUNK: &str = "chunk";
+const GROUP: &str = "group";
+
+fn schema() -> (Schema, Fields) {
+    let mut schema = Schema::builder();
+    let text = |tokenizer, record| {
+        let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer);
+        TextOptions::default().set_indexing_options(indexing.set_index_option(record))
+    };
+    let fields = Fields {
+        chunk: schema.add_u64_field(CHUNK, FAST),
+        source: schema.add_u64_field("source", INDEXED),
+        group: schema.add_u64_field(GROUP, FAST),
+        forms: schema.add_text_field("forms", text(FORMS, IndexRecordOption::WithFreqs)),
+        words: schema
+            .add_text_field("words", text(PLAIN, IndexRecordOption::WithFreqsAndPositions)),
+        title: schema.add_text_field("title", text(PLAIN, IndexRecordOption::WithFreqs)),
+    };
+    (schema.build(), fields)
+}
+
+impl From<TantivyError> for KnowledgeError {
+    fn from(error: TantivyError) -> Self {
+        Self::Text(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onyx_types::{Hash, Origin};
+
+    use super::*;
+
+    fn index(texts: impl IntoIterator<Item = (u32, String)>) -> (tempfile::TempDir, TextIndex) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = TextIndex::open(&folder.path().join("text"), 1, 1).unwrap();
+        for (id, (group, text)) in (0..).zip(texts) {
+            let chunk = ChunkRow {
+                start_line: 1,
+                end_line: 1,
+                heading: String::new(),
+                origin: Origin::Person,
+                text,
+                hash: Hash::ZERO,
+                message: None,
+            };
+            let chunks = vec![(ChunkId(id), chunk)];
+            let contents = Contents { group: GroupId(group), title: String::new(), chunks };
+            index.put(SourceId(id), Some(&contents)).unwrap();
+        }
+        index.commit(1).unwrap();
+        (folder, index)
+    }
+
+    fn found(index: &mut TextIndex, text: &str, groups: &[u32], limit: usize) -> Vec<u64> {
+        let seen = groups.iter().copied().map(GroupId).collect();
+        let found = index.search(&Wanted::read(text), &seen, limit).unwrap();
+        found.into_iter().map(|(chunk, _)| chunk.0).collect()
+    }
+
+    #[test]
+    fn what_may_not_be_seen_takes_no_place_from_what_may() {
+        let hidden = (0..50).map(|_| (1, "plum plum plum".to_owned()));
+        let (_folder, mut index) =
+            index(hidden.chain([(2, "a plum among many other words".to_owned())]));
+        assert_eq!(found(&mut index, "plum", &[2], 3), [50]);
+        assert_eq!(found(&mut index, "plum", &[1, 2], 3), [0, 1, 2]);
+        assert_eq!(found(&mut index, "plum", &[], 3), [0; 0]);
+    }
+
+    #[test]
+    fn all_forms_are_one_word_but_a_phrase_is_taken_to_the_letter() {
+        let texts = ["red planted things", "a red plant", "the red planting is the end of it"];
+        let (_folder, mut index) = index(texts.map(|text| (0, text.to_owned())));
+        let mut forms = found(&mut index, "plants", &[0], 9);
+        forms.sort_unstable();
+        assert_eq!(forms, [0, 1, 2]);
+        assert_eq!(found(&mut index, "planting", &[0], 9)[0], 2);
+        assert_eq!(found(&mut index, "\"red plant\"", &[0], 9), [1]);
+        assert_eq!(found(&mut index, "plante*", &[0], 9), [0]);
+    }
+
+    #[test]
+    fn words_of_every_other_text_are_looked_for_only_where_few_others_are() {
+        let filler = |n: u64| (0, format!("common word{n}"));
+        let rare = (0, "zebra quagga okapi".to_owned());
+        let (_folder, mut index) = index((0..FEW_TEXTS).map(filler).chain([rare]));
+        let all = usize::try_from(FEW_TEXTS).unwrap() + 1;
+        assert_eq!(found(&mut index, "common zebra", &[0], all).len(), all);
+        let last = FEW_TEXTS;
+        assert_eq!(found(&mut index, "common zebra quagga okapi", &[0], all), [last]);
+        assert_eq!(found(&mut index, "common", &[0], all).len(), all - 1);
+    }
+}

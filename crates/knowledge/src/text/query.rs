@@ -1,0 +1,86 @@
+//! What somebody typed: words, "phrases", and beginnings*.
+
+/// Which of its words a text must hold to be found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Needed {
+    /// More of them make it better.
+    #[default]
+    Any,
+    All,
+}
+
+/// A query by its parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) words: String,
+    pub(crate) needed: Needed,
+    pub(crate) phrases: Vec<String>,
+    pub(crate) beginnings: Vec<String>,
+}
+
+/// More than anybody types; a whole message searched for is cut here.
+const LONGEST: usize = 2_000;
+
+impl Wanted {
+    pub(crate) fn read(text: &str) -> Self {
+        let text = &text[..text.floor_char_boundary(LONGEST)];
+        let mut wanted = Self::default();
+        // A quote that nothing closes is no quote.
+        let quotes = text.matches('"').count() / 2 * 2;
+        for (place, part) in text.splitn(quotes + 1, '"').enumerate() {
+            let part = part.trim();
+            match place % 2 {
+                1 if place < quotes && !part.is_empty() => wanted.phrases.push(part.to_owned()),
+                _ => wanted.add_words(part),
+            }
+        }
+        wanted
+    }
+
+    /// What somebody typed to pick some of a list: only what holds all of it belongs there.
+    pub(crate) fn all_of(text: &str) -> Self {
+        Self { needed: Needed::All, ..Self::read(text) }
+    }
+
+    /// What somebody wrote to somebody: quotes and stars in it are no commands.
+    pub(crate) fn said(text: &str) -> Self {
+        let words = text[..text.floor_char_boundary(LONGEST)].to_owned();
+        Self { words, ..Self::default() }
+    }
+
+    fn add_words(&mut self, text: &str) {
+        for word in text.split_whitespace() {
+            match word.strip_suffix('*').filter(|start| !start.is_empty()) {
+                Some(start) => self.beginnings.push(start.to_owned()),
+                None => {
+                    self.words.push_str(word);
+                    self.words.push(' ');
+                }
+            }
+        }
+    }
+
+    /// Every word of it, for marking them.
+    pub(crate) fn all_words(&self) -> String {
+        let mut all = self.words.clone();
+        for part in self.phrases.iter().chain(&self.beginnings) {
+            all.push_str(part);
+            all.push(' ');
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_phrases_and_beginnings_are_told_apart() {
+        let wanted = Wanted::read(r#"the "red bike" in gara* and "no end"#);
+        assert_eq!(wanted.words, "the in and \"no end ");
+        assert_eq!(wanted.phrases, ["red bike"]);
+        assert_eq!(wanted.beginnings, ["gara"]);
+        assert_eq!(Wanted::read("\"\" *"), Wanted { words: "* ".into(), ..Wanted::default() });
+    }
+}

@@ -1,0 +1,453 @@
+//! What of a text is looked up: words, their stems by language, and the parts of identifiers.
+
+use std::collections::{HashMap, HashSet};
+
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
+};
+
+use super::composed::{Composed, is_mark};
+
+/// Longer ones are data, not words.
+const LONGEST_WORD: usize = 64;
+
+/// Words in lower case and in one spelling. Wide scripts give pairs of characters; an identifier
+/// gives itself and its parts.
+#[derive(Clone, Default)]
+pub(crate) struct WordTokenizer;
+
+pub(crate) struct Words {
+    tokens: Vec<Token>,
+    /// One past the current one.
+    next: usize,
+}
+
+impl Tokenizer for WordTokenizer {
+    type TokenStream<'a> = Words;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Words {
+        Words { tokens: words(text), next: 0 }
+    }
+}
+
+impl TokenStream for Words {
+    fn advance(&mut self) -> bool {
+        self.next += 1;
+        self.next <= self.tokens.len()
+    }
+
+    fn token(&self) -> &Token {
+        &self.tokens[self.next - 1]
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.tokens[self.next - 1]
+    }
+}
+
+fn words(text: &str) -> Vec<Token> {
+    let composed = Composed::of(text);
+    let mut tokens = words_in(composed.text());
+    for token in &mut tokens {
+        token.offset_from = composed.original(token.offset_from);
+        token.offset_to = composed.original(token.offset_to);
+    }
+    tokens
+}
+
+fn words_in(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut position = 0;
+    let mut start = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        let is_letter = c.is_alphanumeric() || c == '_' || (start.is_some() && is_mark(c));
+        let inside = is_letter && !is_wide(c);
+        match (start, inside) {
+            (None, true) => start = Some(at),
+            (Some(from), false) => {
+                add_word(&mut tokens, text, from, at, &mut position);
+                start = None;
+            }
+            (Some(_), true) | (None, false) => {}
+        }
+        if is_wide(c) {
+            add_wide(&mut tokens, text, at, &mut position);
+        }
+    }
+    tokens
+}
+
+/// The word, and where it is put together of several, these at the same place.
+fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: &mut usize) {
+    let word = &text[from..to];
+    let parts = parts(word);
+    for (start, end) in &parts {
+        push(tokens, text, from + start, from + end, *position);
+        *position += 1;
+    }
+    if parts.len() > 1 && word.len() <= LONGEST_WORD {
+        // Beside its first part, so that phrases go on with its parts.
+        let at = *position - parts.len();
+        push(tokens, text, from, to, at);
+        let whole = tokens.pop();
+        let place = tokens.len() - parts.len() + 1;
+        tokens.splice(place..place, whole);
+    }
+}
+
+/// `snake_case` and `camelCase` at their seams.
+fn parts(word: &str) -> Vec<(usize, usize)> {
+    let mut parts = Vec::new();
+    let mut start = None;
+    let mut before = ' ';
+    for (at, c) in word.char_indices() {
+        let seam = c == '_' || (before.is_lowercase() && c.is_uppercase());
+        if seam && let Some(from) = start.take() {
+            parts.push((from, at));
+        }
+        if c != '_' && start.is_none() {
+            start = Some(at);
+        }
+        before = c;
+    }
+    parts.extend(start.map(|from| (from, word.len())));
+    parts
+}
+
+fn add_wide(tokens: &mut Vec<Token>, text: &str, at: usize, position: &mut usize) {
+    let mut ahead = text[at..].char_indices().skip(1);
+    let (next, wide) = ahead.next().map_or((text.len() - at, false), |(to, c)| (to, is_wide(c)));
+    let after = ahead.next().map_or(text.len() - at, |(to, _)| to);
+    let before_is_wide = text[..at].chars().next_back().is_some_and(is_wide);
+    // A pair; a character alone only where it has no neighbour.
+    match (wide, before_is_wide) {
+        (true, _) => push(tokens, text, at, at + after, *position),
+        (false, false) => push(tokens, text, at, at + next, *position),
+        (false, true) => return,
+    }
+    *position += 1;
+}
+
+fn push(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: usize) {
+    if to - from > LONGEST_WORD {
+        return;
+    }
+    tokens.push(Token {
+        offset_from: from,
+        offset_to: to,
+        position,
+        text: text[from..to].to_lowercase(),
+        position_length: 1,
+    });
+}
+
+/// Scripts that are written without spaces, and the one that joins to a word what others write
+/// beside it.
+fn is_wide(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ffff}')
+        || is_hangul(c)
+}
+
+fn is_hangul(c: char) -> bool {
+    matches!(c,
+        '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}'
+        | '\u{ac00}'..='\u{d7ff}')
+}
+
+/// Words as they stand, without accents.
+pub(crate) fn plain_analyzer() -> TextAnalyzer {
+    TextAnalyzer::builder(WordTokenizer).filter(AsciiFoldingFilter).build()
+}
+
+/// What is left of them in a language.
+pub(crate) fn stem_analyzer(language: Language) -> TextAnalyzer {
+    let stemmed = TextAnalyzer::builder(WordTokenizer).filter(Stemmer::new(language));
+    stemmed.filter(AsciiFoldingFilter).build()
+}
+
+/// What an analyzer makes of a text, once each, in order.
+pub(crate) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    let mut stream = analyzer.token_stream(text);
+    while stream.advance() {
+        if !terms.contains(&stream.token().text) {
+            terms.push(stream.token().text.clone());
+        }
+    }
+    terms
+}
+
+/// A word as it is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Forms {
+    pub(crate) word: String,
+    /// What is left of it in each of the languages, once each; may be the word itself.
+    pub(crate) stems: Vec<String>,
+}
+
+/// The words of a text, once each, in order, each with its stems.
+pub(crate) fn forms<'a>(
+    plain: &mut TextAnalyzer,
+    stems: impl Iterator<Item = &'a mut TextAnalyzer>,
+    text: &str,
+) -> Vec<Forms> {
+    let mut words: Vec<Forms> = Vec::new();
+    let mut stream = plain.token_stream(text);
+    while stream.advance() {
+        words.push(Forms { word: stream.token().text.clone(), stems: Vec::new() });
+    }
+    for analyzer in stems {
+        // The filters change words and drop none: the same place is the same word.
+        let mut stream = analyzer.token_stream(text);
+        for word in &mut words {
+            if stream.advance() && !word.stems.contains(&stream.token().text) {
+                word.stems.push(stream.token().text.clone());
+            }
+        }
+    }
+    let mut seen = HashSet::new();
+    words.retain(|word| seen.insert(word.word.clone()));
+    words
+}
+
+/// Every word of a text, and beside it its stem where that is another. The text says itself what
+/// language it is in (`in_tongue`): a field has one tokenizer for all its texts.
+#[derive(Clone)]
+pub(crate) struct FormsTokenizer {
+    plain: TextAnalyzer,
+    stems: Vec<TextAnalyzer>,
+}
+
+impl Tokenizer for FormsTokenizer {
+    type TokenStream<'a> = Words;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Words {
+        let mut rest = text.chars();
+        let tongue = rest.next().map_or(0, |place| place as usize);
+        let stem = self.stems.get_mut(tongue);
+        let tokens = stem.map(|stem| words_and_stems(&mut self.plain, stem, rest.as_str()));
+        Words { tokens: tokens.unwrap_or_default(), next: 0 }
+    }
+}
+
+pub(crate) fn forms_analyzer() -> TextAnalyzer {
+    let stems = TONGUES.iter().map(|tongue| stem_analyzer(tongue.language)).collect();
+    TextAnalyzer::builder(FormsTokenizer { plain: plain_analyzer(), stems }).build()
+}
+
+/// A text for `FormsTokenizer`, with its place in `TONGUES`.
+pub(crate) fn in_tongue(tongue: usize, text: &str) -> String {
+    let place = u8::try_from(tongue).map_or('\0', char::from);
+    let mut told = String::with_capacity(text.len() + 1);
+    told.push(place);
+    told.push_str(text);
+    told
+}
+
+fn words_and_stems(plain: &mut TextAnalyzer, stem: &mut TextAnalyzer, text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut end = 0;
+    let (mut words, mut stems) = (plain.token_stream(text), stem.token_stream(text));
+    while words.advance() && stems.advance() {
+        let (word, stem) = (words.token_mut(), stems.token_mut());
+        let differs = word.text != stem.text;
+        let begins = word.offset_from >= end;
+        end = word.offset_to;
+        tokens.extend(opening(word).filter(|_| begins));
+        tokens.push(std::mem::take(word));
+        if differs {
+            tokens.push(std::mem::take(stem));
+        }
+    }
+    tokens
+}
+
+/// The first syllable of a Korean word: many are no longer, and are looked for without what is
+/// joined to them.
+fn opening(pair: &Token) -> Option<Token> {
+    let mut syllables = pair.text.chars();
+    let first = syllables.next().filter(|c| is_hangul(*c))?;
+    syllables.next()?;
+    Some(Token { text: first.to_string(), ..pair.clone() })
+}
+
+/// A language that has a stemmer here, and words that give it away.
+pub(crate) struct Tongue {
+    pub(crate) language: Language,
+    pub(crate) code: &'static str,
+    pub(crate) small_words: &'static [&'static str],
+}
+
+/// The first is what a text is taken for that gives nothing away.
+pub(crate) const TONGUES: &[Tongue] = &[
+    tongue(
+        Language::English,
+        "en",
+        &[
+            "the", "and", "of", "to", "is", "in", "that", "for", "with", "was", "on", "are",
+            "this", "it", "my", "we",
+        ],
+    ),
+    tongue(
+        Language::German,
+        "de",
+        &[
+            "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "auf", "von",
+            "dem", "den", "wir", "ich", "zu", "im",
+        ],
+    ),
+    tongue(
+        Language::French,
+        "fr",
+        &[
+            "le", "la", "les", "des", "et", "est", "une", "dans", "pour", "que", "pas", "sur",
+            "avec", "nous", "du", "au",
+        ],
+    ),
+    tongue(
+        Language::Spanish,
+        "es",
+        &[
+            "el", "los", "las", "una", "que", "y", "en", "para", "con", "por", "del", "como",
+            "pero", "está", "es", "al",
+        ],
+    ),
+    tongue(
+        Language::Italian,
+        "it",
+        &[
+            "il", "che", "di", "per", "non", "una", "con", "sono", "della", "alla", "nel", "è",
+            "gli", "più", "anche",
+        ],
+    ),
+    tongue(
+        Language::Portuguese,
+        "pt",
+        &[
+            "o", "os", "uma", "não", "com", "para", "em", "do", "da", "que", "mais", "são", "às",
+            "dos", "pelo",
+        ],
+    ),
+    tongue(
+        Language::Dutch,
+        "nl",
+        &[
+            "het", "een", "van", "en", "niet", "op", "dat", "voor", "met", "zijn", "ik", "wij",
+            "naar", "ook",
+        ],
+    ),
+    tongue(
+        Language::Swedish,
+        "sv",
+        &["och", "att", "det", "som", "är", "på", "för", "inte", "med", "jag", "till", "ett", "av"],
+    ),
+    tongue(
+        Language::Danish,
+        "da",
+        &["og", "det", "er", "på", "til", "ikke", "jeg", "af", "med", "har", "som", "ved", "blev"],
+    ),
+    tongue(
+        Language::Norwegian,
+        "no",
+        &["og", "det", "er", "på", "til", "ikke", "jeg", "av", "med", "har", "som", "vi", "ble"],
+    ),
+    tongue(
+        Language::Finnish,
+        "fi",
+        &["ja", "on", "ei", "se", "että", "oli", "mutta", "kun", "niin", "hän", "myös", "ovat"],
+    ),
+    tongue(
+        Language::Hungarian,
+        "hu",
+        &["és", "hogy", "nem", "egy", "az", "van", "volt", "meg", "csak", "mint", "de"],
+    ),
+    tongue(
+        Language::Romanian,
+        "ro",
+        &["și", "este", "nu", "la", "cu", "pentru", "care", "din", "mai", "sunt", "pe"],
+    ),
+    tongue(
+        Language::Turkish,
+        "tr",
+        &["ve", "bir", "bu", "için", "ile", "de", "da", "çok", "var", "ama", "gibi"],
+    ),
+    tongue(
+        Language::Russian,
+        "ru",
+        &["и", "в", "не", "на", "что", "с", "по", "для", "это", "как", "из", "у", "мы", "я"],
+    ),
+    tongue(
+        Language::Greek,
+        "el",
+        &["και", "το", "να", "του", "η", "ο", "της", "με", "για", "είναι", "στο", "δεν"],
+    ),
+    tongue(
+        Language::Arabic,
+        "ar",
+        &["في", "من", "على", "إلى", "أن", "هذا", "مع", "لا", "ما", "عن", "كان"],
+    ),
+];
+
+const fn tongue(
+    language: Language,
+    code: &'static str,
+    small_words: &'static [&'static str],
+) -> Tongue {
+    Tongue { language, code, small_words }
+}
+
+/// Tells what language a text is probably in.
+pub(crate) struct Tongues {
+    /// Which languages a small word gives away, a bit each.
+    given_away: HashMap<&'static str, u32>,
+    /// Longer words are none of them; in bytes.
+    longest: usize,
+}
+
+impl Tongues {
+    pub(crate) fn new() -> Self {
+        let mut given_away = HashMap::new();
+        for (place, tongue) in TONGUES.iter().enumerate() {
+            for word in tongue.small_words {
+                *given_away.entry(*word).or_default() |= 1 << place;
+            }
+        }
+        let longest = given_away.keys().map(|word| word.len()).max().unwrap_or_default();
+        Self { given_away, longest }
+    }
+
+    /// As a place in `TONGUES`.
+    pub(crate) fn of(&self, text: &str) -> usize {
+        let text = Composed::of(text);
+        let text = text.text();
+        let mut seen = [0_u32; TONGUES.len()];
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        // The start says enough.
+        for word in words.take(200).filter(|word| word.len() <= self.longest) {
+            let Some(tongues) = self.given_away.get(word.to_lowercase().as_str()) else { continue };
+            for (place, count) in seen.iter_mut().enumerate() {
+                *count += (tongues >> place) & 1;
+            }
+        }
+        let best = (0..TONGUES.len()).rev().max_by_key(|place| seen[*place]).unwrap_or(0);
+        match script_of(text) {
+            _ if seen[best] > 1 => best,
+            Some(place) => place,
+            None if seen[best] > 0 => best,
+            None => 0,
+        }
+    }
+}
+
+/// Scripts of one language (among those here).
+fn script_of(text: &str) -> Option<usize> {
+    let code = text.chars().find_map(|c| match c {
+        '\u{0400}'..='\u{04ff}' => Some("ru"),
+        '\u{0370}'..='\u{03ff}' => Some("el"),
+        '\u{0600}'..='\u{06ff}' => Some("ar"),
+        _ => None,
+    })?;
+    TONGUES.iter().position(|tongue| tongue.code == code)
+}

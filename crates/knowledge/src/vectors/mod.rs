@@ -1,0 +1,315 @@
+//! The vector side: every vector by its signs and as bytes, in memory. Signs pick, bytes rank, and
+//! the caller ranks the best of these by the vectors themselves. Who makes the vectors, and of what,
+//! is in `embedding`.
+
+pub(crate) mod embedding;
+mod signs;
+
+use std::collections::{HashMap, HashSet};
+
+use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
+
+use crate::search::visible::Visible;
+use signs::{LONGEST, Signs, Slots};
+
+/// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last
+/// ranking takes back.
+const ALL_RANKED: usize = 10_000;
+/// How many the signs pick where there are more.
+const PICKED: usize = 600;
+
+/// Slots hold one vector each; those of removed chunks are used again.
+#[derive(Debug, Default)]
+pub(crate) struct VectorSet {
+    dims: usize,
+    chunks: Vec<ChunkId>,
+    /// The slots of each source, so that replacing one does not look at all others.
+    by_source: HashMap<SourceId, Vec<usize>>,
+    groups: Vec<GroupId>,
+    /// Slots that hold something.
+    taken: Slots,
+    /// Chunks that are in a slot: a search asks for many of them.
+    known: HashSet<ChunkId>,
+    /// How many vectors there are of each group.
+    sizes: Vec<usize>,
+    signs: Signs,
+    bytes: Vec<i8>,
+    free: Vec<usize>,
+}
+
+/// Stands in a slot that holds nothing.
+const NOBODY: GroupId = GroupId(u32::MAX);
+
+impl VectorSet {
+    /// Vectors of another length than the first are passed over: another model made them.
+    pub(crate) fn add(&mut self, stored: &StoredVector) {
+        if self.chunks.is_empty() && stored.vector.len() <= LONGEST {
+            self.dims = stored.vector.len();
+            self.signs = Signs::new(self.dims);
+        }
+        if stored.vector.len() != self.dims || self.dims == 0 {
+            return;
+        }
+        let slot = self.free.pop().unwrap_or_else(|| self.new_slot());
+        self.chunks[slot] = stored.chunk;
+        self.by_source.entry(stored.source).or_default().push(slot);
+        self.groups[slot] = stored.group;
+        self.taken.set(slot, true);
+        self.known.insert(stored.chunk);
+        self.signs.set(slot, &stored.vector);
+        let steps = steps_a_number(&stored.vector);
+        let bytes = &mut self.bytes[slot * self.dims..][..self.dims];
+        for (byte, number) in bytes.iter_mut().zip(&stored.vector) {
+            *byte = rounded((number * steps).clamp(-127.0, 127.0));
+        }
+        let group = stored.group.0 as usize;
+        if self.sizes.len() <= group {
+            self.sizes.resize(group + 1, 0);
+        }
+        self.sizes[group] += 1;
+    }
+
+    fn new_slot(&mut self) -> usize {
+        let slot = self.chunks.len();
+        self.chunks.push(ChunkId::default());
+        self.groups.push(NOBODY);
+        self.bytes.resize((slot + 1) * self.dims, 0);
+        slot
+    }
+
+    pub(crate) fn remove(&mut self, source: SourceId) {
+        for slot in self.by_source.remove(&source).unwrap_or_default() {
+            self.sizes[self.groups[slot].0 as usize] -= 1;
+            self.groups[slot] = NOBODY;
+            self.taken.set(slot, false);
+            self.known.remove(&self.chunks[slot]);
+            self.free.push(slot);
+        }
+    }
+
+    /// May a chunk be among the nearest?
+    pub(crate) fn knows(&self, chunk: ChunkId) -> bool {
+        self.known.contains(&chunk)
+    }
+
+    /// The nearest of what may be seen and how near, best first, as their bytes tell.
+    pub(crate) fn nearest(
+        &self,
+        query: &[f32],
+        seen: &Visible,
+        limit: usize,
+    ) -> Vec<(ChunkId, f32)> {
+        if query.len() != self.dims {
+            return Vec::new();
+        }
+        let sizes = (0..).map(GroupId).zip(&self.sizes);
+        let (mut visible, mut hidden) = (0, 0);
+        for (group, size) in sizes {
+            *(if seen.allows(group) { &mut visible } else { &mut hidden }) += size;
+        }
+        let chosen: Slots;
+        let among = match hidden {
+            0 => &self.taken,
+            _ => {
+                chosen = self.groups.iter().map(|group| seen.allows(*group)).collect();
+                &chosen
+            }
+        };
+        let slots = match visible <= ALL_RANKED {
+            true => among.iter().collect(),
+            false => self.signs.nearest(query, among, PICKED.max(limit * 4)),
+        };
+        self.ranked(query, slots, limit)
+    }
+
+    fn ranked(&self, query: &[f32], slots: Vec<usize>, limit: usize) -> Vec<(ChunkId, f32)> {
+        // Finer than the bytes, so that only theirs is rounding.
+        let steps = FINER * steps_a_number(query);
+        let most = f32::from(MOST_STEPS);
+        let query: Vec<i16> =
+            query.iter().map(|number| (number * steps).round().clamp(-most, most) as i16).collect();
+        let likeness = |slot: usize| dot(&query, &self.bytes[slot * self.dims..][..self.dims]);
+        let mut ranked: Vec<(i32, usize)> =
+            slots.into_iter().map(|slot| (likeness(slot), slot)).collect();
+        let limit = limit.min(ranked.len());
+        if limit < ranked.len() {
+            ranked.select_nth_unstable_by(limit, |a, b| b.cmp(a));
+            ranked.truncate(limit);
+        }
+        ranked.sort_unstable_by(|a, b| b.cmp(a));
+        let whole = FINER * USUAL_STEPS * USUAL_STEPS * self.dims as f32;
+        let near = |(dot, slot): (i32, usize)| (self.chunks[slot], dot as f32 / whole);
+        ranked.into_iter().map(near).collect()
+    }
+}
+
+/// How alike two vectors are, from -1 to 1.
+pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    if a.len() != b.len() {
+        return 0.0;
+    }
+    let lengths = length(a) * length(b);
+    if lengths > 0.0 { product(a, b) / lengths } else { 0.0 }
+}
+
+fn length(vector: &[f32]) -> f32 {
+    product(vector, vector).sqrt()
+}
+
+/// In eight sums, because one would wait for each addition before the next.
+fn product(a: &[f32], b: &[f32]) -> f32 {
+    let ((a, rest), (b, other_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut sums = [0.0_f32; 8];
+    for (a, b) in a.iter().zip(b) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    let rest: f32 = rest.iter().zip(other_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
+/// A number of usual size becomes 28 steps; one in some ten thousand is cut at 127.
+const USUAL_STEPS: f32 = 28.0;
+/// So that a sum over any vector fits an `i32`.
+const MOST_STEPS: i16 = 127 * 16;
+/// How much finer the steps of a query are.
+const FINER: f32 = 16.0;
+
+/// Vectors count by their direction alone: each is taken to be of one length.
+fn steps_a_number(vector: &[f32]) -> f32 {
+    USUAL_STEPS * (vector.len() as f32).sqrt() / length(vector).max(f32::MIN_POSITIVE)
+}
+
+/// The nearest whole number of one that fits a byte. Beside so large a number there is no room for
+/// a fraction, and the lowest byte holds it: many at a time, where `round` is a call for each.
+fn rounded(number: f32) -> i8 {
+    const NO_FRACTION: f32 = 12_582_912.0;
+    (number + NO_FRACTION).to_bits() as i8
+}
+
+fn dot(a: &[i16], b: &[i8]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random and are the same each time.
+    fn vector(seed: u64, dims: usize) -> Vec<f32> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / 8_388_608.0 - 1.0
+        };
+        (0..dims).map(|_| next()).collect()
+    }
+
+    fn chunks(near: Vec<(ChunkId, f32)>) -> Vec<ChunkId> {
+        near.into_iter().map(|(chunk, _)| chunk).collect()
+    }
+
+    fn everything() -> Visible {
+        (0..3).map(GroupId).collect()
+    }
+
+    fn set(count: u64, dims: usize) -> (VectorSet, Vec<Vec<f32>>) {
+        let mut set = VectorSet::default();
+        let vectors: Vec<_> = (0..count).map(|seed| vector(seed + 1, dims)).collect();
+        for (place, vector) in (0..).zip(&vectors) {
+            set.add(&StoredVector {
+                chunk: ChunkId(place),
+                source: SourceId(place / 10),
+                group: GroupId((place % 3) as u32),
+                vector: vector.clone(),
+            });
+        }
+        (set, vectors)
+    }
+
+    fn exact(vectors: &[Vec<f32>], query: &[f32], group: u64, limit: usize) -> Vec<ChunkId> {
+        let mut all: Vec<_> = (0..)
+            .zip(vectors)
+            .filter(|(place, _)| place % 3 == group)
+            .map(|(place, vector)| (cosine(query, vector), ChunkId(place)))
+            .collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        all.into_iter().take(limit).map(|(_, chunk)| chunk).collect()
+    }
+
+    #[test]
+    fn the_nearest_of_what_may_be_seen_are_among_those_found() {
+        let (set, vectors) = set(900, 100);
+        let query = vector(77_777, 100);
+        let near = set.nearest(&query, &Visible::from_iter([GroupId(1)]), 60);
+        for (chunk, likeness) in &near {
+            let exact = cosine(&query, &vectors[chunk.0 as usize]);
+            assert!((likeness - exact).abs() < 0.01, "{likeness} for {exact}");
+        }
+        let found = chunks(near);
+        assert!(found.iter().all(|chunk| chunk.0 % 3 == 1));
+        assert!(exact(&vectors, &query, 1, 20).iter().all(|chunk| found.contains(chunk)));
+    }
+
+    #[test]
+    fn among_so_many_that_signs_pick_first_the_nearest_is_found_and_most_of_the_next() {
+        let (set, vectors) = set(3 * (ALL_RANKED as u64 + 500), 64);
+        let seen = Visible::from_iter([GroupId(2)]);
+        let (mut found, mut wanted) = (0, 0);
+        for near in (2..vectors.len()).step_by(3_000) {
+            // As a question lies near what answers it. All others lie anywhere, which is harder on
+            // signs than texts are.
+            let mut query = vector(near as u64 + 500_000, 64);
+            query.iter_mut().zip(&vectors[near]).for_each(|(a, b)| *a += 2.0 * b);
+            let picked = chunks(set.nearest(&query, &seen, 60));
+            assert_eq!((picked.len(), picked[0]), (60, ChunkId(near as u64)));
+            assert!(picked.iter().all(|chunk| chunk.0 % 3 == 2));
+            let exact = exact(&vectors, &query, 2, 10);
+            wanted += exact.len();
+            found += exact.iter().filter(|chunk| picked.contains(chunk)).count();
+        }
+        assert!(found * 10 >= wanted * 8, "{found} of {wanted}");
+    }
+
+    #[test]
+    fn removed_ones_are_gone_and_their_place_is_used_again() {
+        let (mut set, vectors) = set(60, 70);
+        set.remove(SourceId(2));
+        let found = chunks(set.nearest(&vectors[25], &everything(), 60));
+        assert_eq!(found.len(), 50);
+        assert!(found.iter().all(|chunk| chunk.0 / 10 != 2));
+        let again = StoredVector {
+            chunk: ChunkId(999),
+            source: SourceId(99),
+            group: GroupId(0),
+            vector: vectors[25].clone(),
+        };
+        set.add(&again);
+        assert_eq!(chunks(set.nearest(&vectors[25], &everything(), 1)), [ChunkId(999)]);
+        assert_eq!(set.chunks.len(), 60);
+    }
+
+    #[test]
+    fn numbers_become_the_nearest_byte() {
+        for hundredths in -12_700_i16..=12_700 {
+            let number = f32::from(hundredths) / 100.0;
+            assert!((f32::from(rounded(number)) - number).abs() <= 0.5, "{number}");
+        }
+    }
+
+    #[test]
+    fn vectors_of_another_length_are_passed_over() {
+        let (mut set, _) = set(3, 10);
+        set.add(&StoredVector {
+            chunk: ChunkId(9),
+            source: SourceId(9),
+            group: GroupId(0),
+            vector: vec![1.0; 11],
+        });
+        assert_eq!(set.nearest(&[1.0; 10], &everything(), 9).len(), 3);
+        assert_eq!(set.nearest(&[1.0; 11], &everything(), 9), []);
+    }
+}

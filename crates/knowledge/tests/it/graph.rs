@@ -1,0 +1,183 @@
+//! What texts say of somebody is known, with since when and where it says so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use onyx_knowledge::{EntityPage, FactFinder, FactPassage, FoundFact, FoundFacts};
+use onyx_storage::NameDecisions;
+use onyx_types::{ModelFailure, PersonId, ScopeSet, SessionOrigin, Timestamp};
+
+use crate::talk::Talk;
+use crate::world::{World, chat};
+
+async fn page(world: &World, name: &str) -> Option<EntityPage> {
+    world.index.graph_entity(&chat("anna"), name).await.unwrap()
+}
+
+/// Each fact in a line: what, until when, and the places that say so.
+async fn facts(world: &World, name: &str) -> Vec<String> {
+    let Some(page) = page(world, name).await else { return Vec::new() };
+    let told = page.facts.iter().map(|fact| {
+        let (subject, object) = (&fact.subject.name, &fact.object.name);
+        let until = fact.until.map(|at| format!(" until {}", at.utc_date())).unwrap_or_default();
+        let doubt = if fact.is_trusted { "" } else { " (foreign)" };
+        let places =
+            fact.said_by.iter().map(|said| format!("{}:{}", said.source.path, said.row.line));
+        let places: Vec<String> = places.collect();
+        format!("{subject} {} {object}{until}{doubt} <- {}", fact.relation, places.join(", "))
+    });
+    told.collect()
+}
+
+fn anna() -> PersonId {
+    "anna".parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_newer_text_closes_what_an_older_one_said_and_both_are_cited() {
+    let world = World::new().await;
+    let daily = "people/anna/memory/main/daily";
+    world.write(&format!("{daily}/2026-01-05.md"), "- 10:00 Ben lives in Bonn\n");
+    world.write(&format!("{daily}/2026-03-01.md"), "- 09:00 had tea\n- 10:00 Ben moved to Rome\n");
+    world.write("people/bert/vault/a.md", "Ben lives in Oslo\n");
+    let expected = [
+        "Ben lives in Rome <- memory/main/daily/2026-03-01.md:2",
+        "Ben lives in Bonn until 2026-03-01 <- memory/main/daily/2026-01-05.md:1",
+    ];
+    assert_eq!(facts(&world, "ben").await, expected);
+    let rome = facts(&world, "Rome").await;
+    assert_eq!(rome, expected[..1], "it is found from its other end too");
+    // What is taken back is as if it was never said.
+    std::fs::remove_file(world.path(&format!("{daily}/2026-03-01.md"))).unwrap();
+    world.index.sync().await.unwrap();
+    assert_eq!(
+        facts(&world, "Ben").await,
+        ["Ben lives in Bonn <- memory/main/daily/2026-01-05.md:1"]
+    );
+    assert_eq!(page(&world, "Rome").await, None);
+}
+
+#[tokio::test]
+async fn what_is_said_in_conversations_counts_and_what_may_not_be_seen_does_not() {
+    let world = World::new().await;
+    let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
+    let run = talk.run(&world, &["I live in Graz".into(), "I live in a computer".into()]).await;
+    let mut thread = Talk::new(&world, "anna", SessionOrigin::Thread);
+    thread.run(&world, &["I work at Acme".into()]).await;
+    let place = format!("sessions/{}/{run}:1", talk.key.session);
+    assert_eq!(facts(&world, "anna").await, [format!("anna lives in Graz <- {place}")]);
+    let all: ScopeSet = world.index.all_scopes(&anna()).await.unwrap();
+    let page = world.index.graph_entity(&all, "anna").await.unwrap().unwrap();
+    assert_eq!(page.facts.len(), 2, "the person sees what was said in their thread too");
+    let known = world.index.graph_entities(&all, "", 10).await.unwrap();
+    let mut names: Vec<&str> = known.iter().map(|entity| entity.name.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["Acme", "Graz", "anna"]);
+    let part = world.index.graph_entities(&all, "gra", 10).await.unwrap();
+    assert_eq!(part.iter().map(|entity| entity.facts).collect::<Vec<_>>(), [1]);
+}
+
+#[tokio::test]
+async fn text_from_outside_is_marked_and_closes_nothing() {
+    let world = World::new().await;
+    let space = "0193b3a0-0000-7000-8000-000000000001";
+    world.write("people/anna/memory/main/MEMORY.md", "Ben lives in Bonn.\n");
+    let source = format!("people/anna/memory/main/sources/{space}/page.md");
+    world.write(&source, "Ben moved to Oslo.\n");
+    let mut told = facts(&world, "Ben").await;
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "Ben lives in Bonn <- memory/main/MEMORY.md:1".to_owned(),
+            format!("Ben lives in Oslo (foreign) <- memory/main/sources/{space}/page.md:1"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn names_are_made_one_and_taken_apart_by_hand() {
+    let world = World::new().await;
+    world.write("people/anna/vault/a.md", "Bob lives in Bonn.\n");
+    world.write("people/anna/vault/b.md", "Robert Miller works at Acme.\nBob likes figs.\n");
+    let files = &*world.store.files;
+    let merge = |decisions: &mut NameDecisions| decisions.merge("Robert Miller", &["Bob".into()]);
+    NameDecisions::change(files, &anna(), merge).await.unwrap();
+    let one = page(&world, "bob").await.unwrap();
+    assert_eq!(
+        (one.name.as_str(), one.also, one.facts.len()),
+        ("Robert Miller", vec!["Bob".into()], 3)
+    );
+    let entities = world.index.graph_entities(&chat("anna"), "", 10).await.unwrap();
+    assert!(entities.iter().all(|entity| entity.name.name != "Bob"), "{entities:?}");
+
+    let unmerge = |decisions: &mut NameDecisions| decisions.unmerge("bob");
+    NameDecisions::change(files, &anna(), unmerge).await.unwrap();
+    assert_eq!(page(&world, "Bob").await.unwrap().facts.len(), 2);
+    let split = |decisions: &mut NameDecisions| {
+        decisions.split("Bob", "Bob (uncle)", &["vault/a.md".into()]);
+    };
+    NameDecisions::change(files, &anna(), split).await.unwrap();
+    assert_eq!(facts(&world, "Bob (uncle)").await, ["Bob (uncle) lives in Bonn <- vault/a.md:1"]);
+    assert_eq!(facts(&world, "Bob").await, ["Bob likes figs <- vault/b.md:2"]);
+}
+
+/// Says of every text that its first word knows its last.
+#[derive(Default)]
+struct Reader {
+    calls: AtomicUsize,
+}
+
+impl FactFinder for Reader {
+    fn name(&self) -> String {
+        "test/reader".into()
+    }
+
+    fn find(&self, passage: FactPassage) -> BoxFuture<'_, Result<FoundFacts, ModelFailure>> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let text = passage.text.trim().to_owned();
+        let word = |word: Option<&str>| word.unwrap_or_default().to_owned();
+        let fact = |quote: String| FoundFact {
+            subject: word(text.split(' ').next()),
+            relation: "Knows".into(),
+            object: word(text.split(' ').next_back()),
+            quote,
+            from: Some("2020-01-01T00:00:00Z".parse::<Timestamp>().unwrap()),
+            until: None,
+            has_ended: false,
+        };
+        let facts = vec![fact(text.clone()), fact("nobody wrote this".into())];
+        async move { Ok(FoundFacts { facts, tokens: 60 }) }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_model_reads_within_its_budget_and_only_what_the_text_bears_out_is_kept() {
+    let world = World::new().await;
+    for (name, text) in
+        [("a", "Ben has long been a friend of Mia"), ("b", "Tom has long been a friend of Ida")]
+    {
+        world.write(&format!("people/anna/vault/{name}.md"), text);
+    }
+    let reader = Arc::new(Reader::default());
+    world.index.set_fact_finder(Some(Arc::clone(&reader) as _), 100);
+    world.index.catch_up().await.unwrap();
+    let known = facts(&world, "Mia").await;
+    assert_eq!(known, ["Ben knows Mia <- vault/a.md:1"]);
+    assert_eq!(facts(&world, "Ida").await, ["Tom knows Ida <- vault/b.md:1"]);
+    // The second was begun within the budget; the third is not.
+    world.write("people/anna/vault/c.md", "Eva has long been a friend of Max");
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    assert_eq!((facts(&world, "Max").await.len(), reader.calls.load(Ordering::Relaxed)), (0, 2));
+    // A text that moves is not paid for again.
+    std::fs::rename(world.path("people/anna/vault/a.md"), world.path("people/anna/vault/d.md"))
+        .unwrap();
+    std::fs::remove_file(world.path("people/anna/vault/c.md")).unwrap();
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    assert_eq!(facts(&world, "Mia").await, ["Ben knows Mia <- vault/d.md:1"]);
+    assert_eq!(reader.calls.load(Ordering::Relaxed), 2);
+}

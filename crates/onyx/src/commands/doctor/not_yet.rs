@@ -1,0 +1,64 @@
+//! What a home holds and nothing uses yet. What the config sets and nothing reads is among the
+//! config's own warnings.
+
+use std::fs;
+use std::path::Path;
+
+use onyx_types::{NOT_YET, NotYet, NotYetAt};
+use serde_json::Value;
+
+use super::Check;
+use crate::home::HomeFolder;
+
+pub(super) fn check(home: &HomeFolder) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for NotYet { at, sentence } in NOT_YET {
+        let (found, remedy) = match at {
+            NotYetAt::Skills => {
+                (agents_with_skills(home), "keep them, or move them to the agent's AGENTS.md")
+            }
+            NotYetAt::RuntimeMode(mode) => {
+                (people_in_mode(home, mode), "choose Keys in Settings, You")
+            }
+            // The config's warnings tell of these, and a tool's output of artifacts.
+            NotYetAt::ConfigSection(_)
+            | NotYetAt::AgentField(_)
+            | NotYetAt::ProviderKind(_)
+            | NotYetAt::Artifacts => continue,
+        };
+        if !found.is_empty() {
+            let detail = format!("{}: {sentence}", found.join(", "));
+            checks.push(Check::warning("not yet", detail, remedy));
+        }
+    }
+    checks
+}
+
+fn agents_with_skills(home: &HomeFolder) -> Vec<String> {
+    let agents = names_in(&home.path().join("agents"));
+    let has_skills = |agent: &String| {
+        !names_in(&home.path().join("agents").join(agent).join("skills")).is_empty()
+    };
+    agents.into_iter().filter(has_skills).map(|agent| format!("agents/{agent}/skills")).collect()
+}
+
+fn people_in_mode(home: &HomeFolder, mode: &str) -> Vec<String> {
+    let people = home.path().join("people");
+    let chose = |person: &String| {
+        // A file that cannot be read is the business of the checks of the store.
+        let text = fs::read_to_string(people.join(person).join("agent.json")).unwrap_or_default();
+        let chosen: Option<Value> = serde_json::from_str(&text).ok();
+        chosen.is_some_and(|chosen| chosen["runtime_mode"] == mode)
+    };
+    let chosen = names_in(&people).into_iter().filter(chose);
+    chosen.map(|person| format!("people/{person}/agent.json: runtime_mode")).collect()
+}
+
+/// The names in a folder, in order; none where there is no such folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}

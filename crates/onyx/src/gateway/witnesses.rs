@@ -1,0 +1,41 @@
+//! What outside the home knows of its audit log: a key beside those of the secrets, and a copy where
+//! the owner wants one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use onyx_storage::{AuditExport, AuditSeal, AuditWitnesses, StoreError};
+use onyx_types::Hash;
+
+use crate::env;
+
+/// The key is named after where the home lies, which nobody changes by writing the database.
+pub(crate) fn audit_witnesses(home: &Path) -> Result<AuditWitnesses> {
+    let export = env::audit_export().map(|path| AuditExport::open(&path)).transpose()?;
+    let seal = match env::key_folder() {
+        Some(folder) => seal(home, &folder)?,
+        None => {
+            tracing::warn!("the audit log has no key: set ONYX_KEYS to a folder outside the home");
+            None
+        }
+    };
+    Ok(AuditWitnesses { seal: seal.map(Arc::new), export: export.map(Arc::new) })
+}
+
+fn seal(home: &Path, folder: &Path) -> Result<Option<AuditSeal>> {
+    let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+    let name = Hash::of(home.as_os_str().as_encoded_bytes()).to_string();
+    let path = folder.join(format!("audit-{}.seal", &name[..16]));
+    let is_there = path.exists();
+    match AuditSeal::open(&path, onyx_identity::fresh_key()?) {
+        Ok(seal) => Ok(Some(seal)),
+        // Where rows were hashed with a key, going on without it would break their chain.
+        Err(error) if is_there => Err(error).context("the audit log cannot be continued"),
+        Err(error @ (StoreError::Failed(_) | StoreError::Damaged(_))) => {
+            tracing::warn!(%error, "the audit log has no key: there is no place for one");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

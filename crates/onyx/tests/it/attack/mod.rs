@@ -1,0 +1,8 @@
+//! Holes that attacks on the running server found, each closed at the level of the design.
+
+mod chain;
+mod deceiving;
+mod helpers;
+mod logs;
+mod members;
+mod searching;

@@ -1,0 +1,51 @@
+//! How many attacks of each class succeeded.
+
+use std::collections::BTreeMap;
+
+use super::corpus::Attack;
+
+#[derive(Default)]
+pub(super) struct Table {
+    classes: BTreeMap<String, Row>,
+    wrong: Vec<String>,
+    /// Of attacks that wait for work under way.
+    waiting: Vec<String>,
+}
+
+#[derive(Default)]
+struct Row {
+    trials: usize,
+    succeeded: usize,
+    waiting: usize,
+}
+
+impl Table {
+    /// What went otherwise than it must in one trial; nothing: the attack got nowhere.
+    pub(super) fn add(&mut self, attack: &Attack, wrong: Vec<String>) {
+        let row = self.classes.entry(attack.class.clone()).or_default();
+        row.trials += 1;
+        if wrong.is_empty() {
+            return;
+        }
+        if attack.waits_for.is_some() {
+            row.waiting += 1;
+            self.waiting.extend(wrong);
+        } else {
+            row.succeeded += 1;
+            self.wrong.extend(wrong);
+        }
+    }
+
+    #[allow(clippy::print_stdout, reason = "the table is what `make redteam` prints")]
+    pub(super) fn print(&self, title: &str) {
+        println!("{title}\n{:<14} {:>7} {:>9} {:>8}", "class", "trials", "succeeded", "waiting");
+        for (class, Row { trials, succeeded, waiting }) in &self.classes {
+            println!("{class:<14} {trials:>7} {succeeded:>9} {waiting:>8}");
+        }
+        self.waiting.iter().for_each(|what| println!("waits: {what}"));
+    }
+
+    pub(super) fn assert_none_succeeded(&self) {
+        assert!(self.wrong.is_empty(), "{}:\n{}", self.wrong.len(), self.wrong.join("\n"));
+    }
+}

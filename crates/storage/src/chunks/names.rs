@@ -1,0 +1,188 @@
+//! What a person decided about names of the knowledge graph: which ones are the same, and which one
+//! name means two. Kept as `graph.json` in their folder: it cannot be made again from texts.
+
+use std::collections::BTreeSet;
+
+use onyx_types::PersonId;
+use serde::{Deserialize, Serialize};
+
+use super::{EntityName, StoredFact};
+use crate::{Area, Expect, Files, ObjectKey, StoreError};
+
+const FILE: &str = "graph.json";
+/// A file of ours is far smaller; a larger one is somebody else's.
+const LONGEST: u64 = 1024 * 1024;
+/// Somebody else may write it at the same moment.
+const TRIES: usize = 5;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NameDecisions {
+    same: Vec<SameName>,
+    apart: Vec<ApartName>,
+}
+
+/// Names of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SameName {
+    /// What it is called.
+    name: String,
+    also: BTreeSet<String>,
+}
+
+/// What some texts call by a name is another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ApartName {
+    name: String,
+    into: String,
+    paths: BTreeSet<String>,
+}
+
+impl NameDecisions {
+    pub async fn read(files: &dyn Files, person: &PersonId) -> Result<Self, StoreError> {
+        let objects = files.objects(&Area::Person(person.clone()))?;
+        match objects.get(&key()?, LONGEST).await? {
+            Some(object) => parse(&object.bytes),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// Reads, changes and writes, again where somebody else wrote meanwhile.
+    pub async fn change(
+        files: &dyn Files,
+        person: &PersonId,
+        change: impl Fn(&mut Self) + Send + Sync,
+    ) -> Result<Self, StoreError> {
+        let objects = files.objects(&Area::Person(person.clone()))?;
+        for _ in 0..TRIES {
+            let before = objects.get(&key()?, LONGEST).await?;
+            let (mut decisions, expect) = match &before {
+                Some(object) => (parse(&object.bytes)?, Expect::Is(object.hash)),
+                None => (Self::default(), Expect::Absent),
+            };
+            change(&mut decisions);
+            let mut text = serde_json::to_vec_pretty(&decisions)
+                .map_err(|error| StoreError::Failed(format!("{FILE}: {error}")))?;
+            text.push(b'\n');
+            match objects.put(&key()?, &text, expect).await {
+                Ok(_) => return Ok(decisions),
+                Err(StoreError::Conflict) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(StoreError::Conflict)
+    }
+
+    /// Everything said of these names is said of one.
+    pub fn merge(&mut self, into: &str, names: &[String]) {
+        let into = EntityName::new(into);
+        let mut also = BTreeSet::new();
+        for name in names.iter().map(|name| EntityName::new(name)) {
+            let known =
+                self.same.extract_if(.., |same| same.is_about(&name.key)).flat_map(|same| {
+                    let mut all = same.also;
+                    all.insert(same.name);
+                    all
+                });
+            also.extend(known);
+            also.insert(name.name);
+        }
+        let known = self.same.extract_if(.., |same| same.is_about(&into.key));
+        also.extend(known.flat_map(|same| same.also));
+        also.retain(|name| EntityName::new(name).key != into.key);
+        self.same.push(SameName { name: into.name, also });
+    }
+
+    /// A name that was made one with another is its own again.
+    pub fn unmerge(&mut self, name: &str) {
+        let key = EntityName::new(name).key;
+        for same in &mut self.same {
+            same.also.retain(|also| EntityName::new(also).key != key);
+        }
+        self.same.retain(|same| !same.also.is_empty());
+    }
+
+    /// What these texts call by a name is another.
+    pub fn split(&mut self, name: &str, into: &str, paths: &[String]) {
+        let (name, into) = (EntityName::new(name), EntityName::new(into));
+        let apart =
+            ApartName { name: name.name, into: into.name, paths: paths.iter().cloned().collect() };
+        self.apart.push(apart);
+    }
+
+    /// Names by which a text may mean one, as keys.
+    pub fn keys_of(&self, name: &str) -> Vec<String> {
+        let key = self.one_name(&EntityName::new(name)).key;
+        let mut keys = BTreeSet::from([key.clone()]);
+        for same in self.same.iter().filter(|same| same.is_about(&key)) {
+            keys.extend(same.also.iter().map(|name| EntityName::new(name).key));
+        }
+        let apart = self.apart.iter().filter(|apart| EntityName::new(&apart.into).key == key);
+        keys.extend(apart.map(|apart| EntityName::new(&apart.name).key));
+        keys.into_iter().collect()
+    }
+
+    /// The other names of one.
+    pub fn also(&self, name: &EntityName) -> Vec<String> {
+        let same = self.same.iter().filter(|same| same.is_about(&name.key));
+        same.flat_map(|same| same.also.iter().cloned()).collect()
+    }
+
+    /// What a name stands for.
+    pub fn one_name(&self, name: &EntityName) -> EntityName {
+        let same = self.same.iter().find(|same| same.is_about(&name.key));
+        same.map_or_else(|| name.clone(), |same| EntityName::new(&same.name))
+    }
+
+    /// A fact with the names that the person decided on.
+    pub fn apply(&self, fact: &mut StoredFact) {
+        for name in [&mut fact.row.subject, &mut fact.row.object] {
+            let is_it = |apart: &&ApartName| {
+                EntityName::new(&apart.name).key == name.key
+                    && apart.paths.contains(&fact.source.path)
+            };
+            if let Some(apart) = self.apart.iter().find(is_it) {
+                *name = EntityName::new(&apart.into);
+            }
+            *name = self.one_name(name);
+        }
+    }
+}
+
+impl SameName {
+    fn is_about(&self, key: &str) -> bool {
+        let is_it = |name: &String| EntityName::new(name).key == key;
+        is_it(&self.name) || self.also.iter().any(is_it)
+    }
+}
+
+fn key() -> Result<ObjectKey, StoreError> {
+    FILE.parse().map_err(|error| StoreError::Failed(format!("{FILE}: {error}")))
+}
+
+fn parse(bytes: &[u8]) -> Result<NameDecisions, StoreError> {
+    serde_json::from_slice(bytes).map_err(|error| StoreError::Refused(format!("{FILE}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_one_and_taken_apart_again() {
+        let mut decisions = NameDecisions::default();
+        decisions.merge("Robert Miller", &["bob".into(), "Rob".into()]);
+        decisions.merge("Robert Miller", &["Bobby".into(), "ROBERT MILLER".into()]);
+        let one =
+            |decisions: &NameDecisions, name: &str| decisions.one_name(&EntityName::new(name)).name;
+        assert_eq!(one(&decisions, "Bob"), "Robert Miller");
+        assert_eq!(one(&decisions, "bobby"), "Robert Miller");
+        assert_eq!(decisions.keys_of("rob"), ["bob", "bobby", "rob", "robert miller"]);
+        // What was one already comes along when that becomes another.
+        decisions.merge("Bobby Tables", &["Robert Miller".into()]);
+        assert_eq!(one(&decisions, "rob"), "Bobby Tables");
+        decisions.unmerge("Rob");
+        assert_eq!(one(&decisions, "rob"), "rob");
+        assert_eq!(one(&decisions, "bob"), "Bobby Tables");
+    }
+}

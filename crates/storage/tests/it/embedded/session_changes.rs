@@ -1,0 +1,58 @@
+//! The sequence that tells which sessions moved.
+
+use onyx_storage::{BeginIn, BeginRun, RunOutcome, SessionChange, TitleSource};
+use onyx_types::{RunStatus, SessionId, SessionOrigin, Timestamp, Usage};
+
+use crate::support::{Maker, TempStore};
+
+#[tokio::test]
+async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_when_a_run_begins() {
+    let temp = TempStore::new().await;
+    let ledger = &temp.store.ledger;
+    let mut make = Maker::new();
+    let (one, two) = (make.key(), make.key());
+    let begin = |make: &mut Maker, key: &onyx_types::SessionKey| BeginRun {
+        run: make.run(),
+        key: key.clone(),
+        input_turn: make.user("x").id,
+        started_at: Timestamp::from_millis(5),
+        session: BeginIn::New(SessionOrigin::Chat),
+    };
+    let moved = async |after: u64| -> Vec<(u64, SessionId)> {
+        let moved = ledger.moved_sessions(after, 9).await.unwrap();
+        moved.into_iter().map(|moved| (moved.seq, moved.session)).collect()
+    };
+    let first = begin(&mut make, &one);
+    ledger.begin_run(first.clone()).await.unwrap();
+    ledger.begin_run(begin(&mut make, &two)).await.unwrap();
+    let start = ledger.session_sequence().await.unwrap().unwrap();
+    assert_eq!(
+        moved(0).await.iter().map(|(_, id)| *id).collect::<Vec<_>>(),
+        [one.session, two.session]
+    );
+    assert_eq!(moved(0).await[1].0, start.last);
+
+    let end = RunOutcome {
+        run: first.run,
+        status: RunStatus::Done,
+        ended_at: Timestamp::from_millis(9),
+        usage: Usage::default(),
+        used: Vec::new(),
+        messages_added: 2,
+        preview: None,
+        title: None,
+    };
+    ledger.end_run(end).await.unwrap();
+    let ended = moved(start.last).await;
+    assert_eq!(ended.iter().map(|(_, id)| *id).collect::<Vec<_>>(), [one.session]);
+    ledger.begin_run(begin(&mut make, &one)).await.unwrap();
+    assert_eq!(moved(ended[0].0).await, [], "more will be said in it");
+
+    let title = Some(("Name".to_owned(), TitleSource::Person));
+    let change = SessionChange { title, ..SessionChange::default() };
+    ledger.change_session(&two.person, two.session, &change).await.unwrap();
+    ledger.delete_session(&one.person, one.session).await.unwrap();
+    let last = moved(ended[0].0).await;
+    assert_eq!(last.iter().map(|(_, id)| *id).collect::<Vec<_>>(), [two.session, one.session]);
+    assert_eq!(ledger.session_sequence().await.unwrap().unwrap().epoch, start.epoch);
+}

@@ -1,0 +1,367 @@
+//! The places on disk a call may touch, with who wrote what they hold.
+
+use std::sync::Arc;
+
+use onyx_storage::{
+    Area, Change, Expect, History, Object, ObjectKey, ObjectMeta, Objects, StoreError,
+    declared_origin,
+};
+use onyx_types::{DraftId, Hash, HomePath, Origin, PlanTarget, Taint, Target};
+
+use crate::paths::key;
+use crate::{Pending, ToolCx, ToolError};
+
+/// Longer files are not for a model to read or rewrite in one piece.
+pub(super) const FILE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// The files under one folder of the person's, and the versions kept of them.
+pub(crate) struct AgentFiles {
+    /// Where the folder stands in the home.
+    root: String,
+    /// Where it stands in the person's folder, which is how the history knows it.
+    in_person: String,
+    objects: Arc<dyn Objects>,
+    history: History,
+    pending: Arc<Pending>,
+}
+
+/// A text as it stands on disk.
+pub(crate) struct TextOnDisk {
+    pub(crate) text: String,
+    pub(crate) hash: Hash,
+    pub(crate) origin: Origin,
+}
+
+/// A text as the session sees it: on disk, or as one of its open drafts would leave it.
+pub(crate) struct SeenText {
+    pub(crate) text: String,
+    /// What is on disk.
+    pub(crate) base: Option<Hash>,
+    pub(crate) origin: Origin,
+    pub(crate) draft: Option<DraftId>,
+}
+
+/// A file as the session sees it, whether it is text or not.
+pub(crate) struct AnyFile {
+    /// None: it is not text.
+    pub(crate) text: Option<String>,
+    pub(crate) size: usize,
+    /// What is on disk.
+    pub(crate) base: Option<Hash>,
+}
+
+impl SeenText {
+    /// Stands before what a model reads, so that it is not taken for done.
+    pub(crate) fn label(&self) -> String {
+        self.draft.map_or_else(String::new, |draft| {
+            format!("[as draft {draft} would leave it; not on disk until a person approves it]\n")
+        })
+    }
+}
+
+impl AgentFiles {
+    pub(crate) fn vault(cx: &ToolCx) -> Result<Self, ToolError> {
+        Self::of(cx, &Area::Vault(cx.key.person.clone()))
+    }
+
+    /// The person's memory of the answering agent.
+    pub(crate) fn memory(cx: &ToolCx) -> Result<Self, ToolError> {
+        Self::of(cx, &Area::Memory(cx.key.person.clone(), cx.agent.clone()))
+    }
+
+    fn of(cx: &ToolCx, area: &Area) -> Result<Self, ToolError> {
+        let Some(in_person) = area.path_in_person() else {
+            return Err(ToolError::Refused(format!("{} is nobody's own", area.path())));
+        };
+        Ok(Self {
+            root: area.path(),
+            in_person,
+            objects: cx.files.objects(area).map_err(refused)?,
+            history: cx.files.history(&cx.key.person).map_err(refused)?,
+            pending: Arc::clone(&cx.pending),
+        })
+    }
+
+    /// Where a target of a plan lies; `Refused` when it is no file of the person's that a tool
+    /// could have written.
+    pub(crate) fn holding(cx: &ToolCx, file: &HomePath) -> Result<(Self, ObjectKey), ToolError> {
+        for files in [Self::vault(cx)?, Self::memory(cx)?] {
+            if let Some(path) = within(&files.root, file.as_str()) {
+                return Ok((files, key(path)?));
+            }
+        }
+        let person = Self::of(cx, &Area::Person(cx.key.person.clone()))?;
+        match within(&person.root, file.as_str()) {
+            Some(path) if !OURS.iter().any(|ours| within(ours, path).is_some()) => {
+                Ok((person, key(path)?))
+            }
+            Some(_) | None => Err(ToolError::Refused(format!("{file} is no file of the person's"))),
+        }
+    }
+
+    /// A folder to look through; `None`: all of them.
+    pub(crate) fn folder(&self, key: Option<&ObjectKey>) -> Target {
+        Target::Folder(key.map_or_else(|| HomePath::new(&self.root), |key| self.name(key)))
+    }
+
+    pub(crate) fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// How a file is called in plans and records.
+    pub(crate) fn name(&self, key: &ObjectKey) -> HomePath {
+        HomePath::new(format!("{}/{key}", self.root))
+    }
+
+    /// A file of the vault as a plan names it; `base` is what it holds now.
+    pub(crate) fn target(&self, cx: &ToolCx, key: &ObjectKey, base: Option<Hash>) -> PlanTarget {
+        let target = Target::File(self.name(key));
+        PlanTarget { target, base, instruction: cx.paths.steers(key) }
+    }
+
+    pub(crate) async fn read(&self, key: &ObjectKey) -> Result<Option<TextOnDisk>, ToolError> {
+        let Some(object) = self.get(key).await? else { return Ok(None) };
+        let written = self.history.origin(&self.path(key)?, &object).await?;
+        let (hash, size) = (object.hash, object.bytes.len());
+        let text = String::from_utf8(object.bytes)
+            .map_err(|_| ToolError::Arguments(format!("{key} is not text ({size} bytes)")))?;
+        let origin = written.max(declared_origin(&text));
+        Ok(Some(TextOnDisk { text, hash, origin }))
+    }
+
+    /// What the session's own reads see.
+    pub(crate) async fn seen(&self, key: &ObjectKey) -> Result<Option<SeenText>, ToolError> {
+        let on_disk = self.read(key).await?;
+        let base = on_disk.as_ref().map(|reading| reading.hash);
+        let Some(file) = self.pending.file(&self.name(key)) else {
+            return Ok(on_disk.map(|reading| SeenText {
+                text: reading.text,
+                base,
+                origin: reading.origin,
+                draft: None,
+            }));
+        };
+        let seen = |text: &str| SeenText {
+            text: text.to_owned(),
+            base,
+            origin: file.origin,
+            draft: Some(file.draft),
+        };
+        Ok(file.text.map(seen))
+    }
+
+    /// The same of any file, for what does not look into it.
+    pub(crate) async fn any_file(&self, key: &ObjectKey) -> Result<Option<AnyFile>, ToolError> {
+        let on_disk = self.get(key).await?;
+        let base = on_disk.as_ref().map(|object| object.hash);
+        let bytes = match self.pending.file(&self.name(key)) {
+            Some(file) => file.text.map(|text| text.as_bytes().to_vec()),
+            None => on_disk.map(|object| object.bytes),
+        };
+        Ok(bytes.map(|bytes| AnyFile {
+            size: bytes.len(),
+            text: String::from_utf8(bytes).ok(),
+            base,
+        }))
+    }
+
+    /// What is on disk, for people to compare with.
+    pub(crate) async fn shown(&self, key: &ObjectKey) -> Result<String, ToolError> {
+        let Some(object) = self.get(key).await? else { return Ok(String::new()) };
+        let size = object.bytes.len();
+        Ok(String::from_utf8(object.bytes)
+            .unwrap_or_else(|_| format!("[{size} bytes, not text]\n")))
+    }
+
+    /// Adds lines to a log. Who else adds at the same time loses nothing; the version kept may
+    /// then lack their lines.
+    pub(crate) async fn append(
+        &self,
+        key: &ObjectKey,
+        lines: &str,
+        by: &Writer<'_>,
+    ) -> Result<(), ToolError> {
+        let before = self.get(key).await?;
+        let held = before.as_ref().map_or(&[][..], |object| object.bytes.as_slice());
+        // A person may have left the last line without an end.
+        let joins = !held.is_empty() && !held.ends_with(b"\n");
+        let added = [if joins { "\n" } else { "" }, lines].concat();
+        let after = [held, added.as_bytes()].concat();
+        let change = by.change(by.origin());
+        self.history
+            .keep(&self.path(key)?, before.as_ref(), Some(&after), change)
+            .await
+            .map_err(refused)?;
+        self.objects.append(key, added.as_bytes()).await.map_err(refused)
+    }
+
+    pub(crate) async fn list(
+        &self,
+        folder: Option<&ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<ObjectMeta>, StoreError> {
+        self.objects.list(folder, limit).await
+    }
+
+    /// Who gave files and folders their names: a name is text that a model reads, too.
+    pub(crate) async fn named_by(&self, entries: &[ObjectMeta]) -> Result<Origin, ToolError> {
+        let mut paths = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let path = self.path(&entry.key)?;
+            // Until a command has ended, nobody knows what it named.
+            if self.history.is_under_command(&path, entry.changed) {
+                return Ok(Origin::External);
+            }
+            paths.push(path);
+        }
+        Ok(self.history.named_by(&paths).await?)
+    }
+
+    /// What the file holds; `None` when there is none.
+    pub(crate) async fn bytes(&self, key: &ObjectKey) -> Result<Option<Vec<u8>>, ToolError> {
+        Ok(self.get(key).await?.map(|object| object.bytes))
+    }
+
+    /// Makes the file hold this again, or be gone again, whatever it is now.
+    pub(crate) async fn put_back(
+        &self,
+        key: &ObjectKey,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), ToolError> {
+        let done = match bytes {
+            Some(bytes) => self.objects.put(key, bytes, Expect::Anything).await.map(drop),
+            None => self.objects.delete(key, Expect::Anything).await,
+        };
+        match done {
+            Ok(()) | Err(StoreError::NotFound) => Ok(()),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// Writes down whose work files are that something else has written already, and which names came with them. They
+    /// are no changes of the run's that could be undone: what was there before is not known.
+    pub(crate) async fn written(
+        &self,
+        keys: &[&ObjectKey],
+        names: &[&ObjectKey],
+        origin: Origin,
+    ) -> Result<(), ToolError> {
+        let mut files = Vec::with_capacity(keys.len());
+        for key in keys {
+            // Too large for a tool to read, or gone again.
+            let object = self.get(key).await.ok().flatten();
+            files.push((self.path(key)?, object));
+        }
+        let names = names.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.history.written(&files, &names, origin).await?)
+    }
+
+    pub(super) async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, ToolError> {
+        self.objects.get(key, FILE_BYTES).await.map_err(refused)
+    }
+
+    /// The version before is durable before anything changes, and what changed since the plan is
+    /// never written over.
+    pub(super) async fn put(
+        &self,
+        key: &ObjectKey,
+        text: &str,
+        base: Option<Hash>,
+        by: &Writer<'_>,
+        origin: Origin,
+    ) -> Result<(), ToolError> {
+        let conflict = || ToolError::Conflict(key.to_string());
+        let current = self.get(key).await?;
+        if current.as_ref().map(|object| object.hash) != base {
+            return Err(conflict());
+        }
+        self.history
+            .keep(&self.path(key)?, current.as_ref(), Some(text.as_bytes()), by.change(origin))
+            .await
+            .map_err(refused)?;
+        let expect = base.map_or(Expect::Absent, Expect::Is);
+        match self.objects.put(key, text.as_bytes(), expect).await {
+            Ok(_) => Ok(()),
+            Err(StoreError::Conflict) => Err(conflict()),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    pub(super) async fn remove(
+        &self,
+        key: &ObjectKey,
+        base: Option<Hash>,
+        by: &Writer<'_>,
+    ) -> Result<(), ToolError> {
+        let current = self.get(key).await?;
+        let Some(current) = current.filter(|object| Some(object.hash) == base) else {
+            return Err(ToolError::Conflict(key.to_string()));
+        };
+        let change = by.change(by.origin());
+        let kept = self.history.keep(&self.path(key)?, Some(&current), None, change).await;
+        kept.map_err(refused)?;
+        match self.objects.delete(key, Expect::Is(current.hash)).await {
+            Ok(()) => Ok(()),
+            Err(StoreError::Conflict | StoreError::NotFound) => {
+                Err(ToolError::Conflict(key.to_string()))
+            }
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    fn path(&self, key: &ObjectKey) -> Result<ObjectKey, ToolError> {
+        match self.in_person.as_str() {
+            "" => Ok(key.clone()),
+            folder => crate::paths::key(&format!("{folder}/{key}")),
+        }
+    }
+}
+
+/// Folders of a person's that only Onyx itself writes.
+const OURS: [&str; 2] = ["history", "sessions"];
+
+/// The rest of a path below a folder.
+fn within<'a>(folder: &str, path: &'a str) -> Option<&'a str> {
+    path.strip_prefix(folder)?.strip_prefix('/')
+}
+
+/// Who writes: the tool of an agent in a run.
+pub(crate) struct Writer<'a> {
+    pub(crate) cx: &'a ToolCx,
+    pub(crate) tool: &'a str,
+}
+
+impl Writer<'_> {
+    pub(super) fn origin(&self) -> Origin {
+        match self.cx.taint {
+            Taint::Clean => Origin::Agent,
+            Taint::Tainted => Origin::AgentTainted,
+        }
+    }
+
+    fn change(&self, origin: Origin) -> Change {
+        Change {
+            ts: self.cx.clock.wall(),
+            author: self.cx.author(),
+            origin,
+            run: Some(self.cx.standing.map_or(self.cx.run, |standing| standing.root)),
+            tool: self.tool.to_owned(),
+        }
+    }
+}
+
+/// Links, devices and the like are refused by the store itself; that is a denial and is audited.
+fn refused(error: StoreError) -> ToolError {
+    match error {
+        StoreError::Refused(why) => ToolError::Refused(why),
+        StoreError::NotFound
+        | StoreError::Conflict
+        | StoreError::LeaseLost
+        | StoreError::Busy
+        | StoreError::AlreadyRun
+        | StoreError::Full
+        | StoreError::ReadOnly(_)
+        | StoreError::Damaged(_)
+        | StoreError::Failed(_) => ToolError::Storage(error),
+    }
+}

@@ -1,0 +1,121 @@
+//! Commands and addresses that a person accepted with a job.
+
+use std::time::Duration;
+
+use onyx_egress::Address;
+use onyx_types::{ErrorCode, Fault, Origin};
+
+use super::{Access, Ending, Network, Order, Runtime, Steering};
+use crate::{ToolCx, Web};
+
+/// The most of an answer that is looked through for words.
+const ANSWER_BYTES: usize = 1024 * 1024;
+
+/// The way out for jobs: commands in the sandbox, requests through the egress client. What is run
+/// and reached was accepted by a person with the job.
+#[derive(Clone, Default)]
+pub struct JobOutside {
+    runtime: Option<Runtime>,
+    web: Option<Web>,
+}
+
+/// What a command may do to the person's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandAccess {
+    Look,
+    Change,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandEnd {
+    pub succeeded: bool,
+    pub output: String,
+    /// In words for people, where it did not succeed.
+    pub why: Option<String>,
+}
+
+/// What an address answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpAnswer {
+    pub status: u16,
+    pub body: String,
+}
+
+impl JobOutside {
+    pub fn new(runtime: Runtime, web: Web) -> Self {
+        Self { runtime: Some(runtime), web: Some(web) }
+    }
+
+    pub async fn command(
+        &self,
+        argv: Vec<String>,
+        access: CommandAccess,
+        limit: Duration,
+        cx: &ToolCx,
+    ) -> Result<CommandEnd, Fault> {
+        let runtime = self.runtime.as_ref().filter(|runtime| runtime.is_likely());
+        let Some(runtime) = runtime else {
+            let message = "Commands cannot run here: there is no sandbox.";
+            return Err(Fault::new(ErrorCode::ToolFailed, message).with_hint("See `onyx doctor`."));
+        };
+        let access = match access {
+            CommandAccess::Look => Access::Look,
+            // Whoever wrote what it reads, nobody looked at what it writes.
+            CommandAccess::Change => Access::Change(Origin::AgentTainted, Steering::Kept),
+        };
+        let order = Order {
+            argv,
+            folder: None,
+            access,
+            network: Network::None,
+            beside: None,
+            tool: "job".to_owned(),
+        };
+        let ran = runtime.run(order, limit, cx).await;
+        let ran = ran.map_err(|error| Fault::new(ErrorCode::ToolFailed, error.to_string()))?;
+        let why = match ran.ending {
+            Ending::Exited(0) => None,
+            Ending::Exited(code) => Some(format!("The command ended with exit code {code}.")),
+            Ending::Killed => Some("The command was killed.".to_owned()),
+            Ending::Cancelled => Some("The command was stopped.".to_owned()),
+            Ending::TimedOut => {
+                Some(format!("The command took longer than {} s.", limit.as_secs()))
+            }
+        };
+        let output = format!("{}{}", ran.output, ran.left.note());
+        Ok(CommandEnd { succeeded: why.is_none(), output, why })
+    }
+
+    pub async fn get(&self, url: &str) -> Result<HttpAnswer, Fault> {
+        let (web, address) = self.way_to(url)?;
+        let fetched =
+            web.egress().get(&address, "*/*").await.map_err(|error| unreachable(&error))?;
+        let body = &fetched.body[..fetched.body.len().min(ANSWER_BYTES)];
+        Ok(HttpAnswer { status: fetched.status, body: String::from_utf8_lossy(body).into_owned() })
+    }
+
+    /// Posts JSON. The key is the same at each try, so that a receiver can tell a repeat.
+    pub async fn post(&self, url: &str, key: &str, body: Vec<u8>) -> Result<u16, Fault> {
+        let (web, address) = self.way_to(url)?;
+        let headers = [("idempotency-key", key.to_owned())];
+        let sent = web.egress().post(&address, "application/json", &headers, body).await;
+        Ok(sent.map_err(|error| unreachable(&error))?.status)
+    }
+
+    fn way_to(&self, url: &str) -> Result<(&Web, Address), Fault> {
+        let web = self.web.as_ref();
+        let web =
+            web.ok_or_else(|| Fault::new(ErrorCode::ToolFailed, "There is no way out here."))?;
+        Ok((web, url.parse().map_err(|error| unreachable(&error))?))
+    }
+
+    /// Whether an address could be asked at all.
+    pub fn check_address(url: &str) -> Result<(), String> {
+        url.parse::<Address>().map(drop).map_err(|error| error.to_string())
+    }
+}
+
+fn unreachable(error: &onyx_egress::EgressError) -> Fault {
+    Fault::new(ErrorCode::ToolFailed, error.to_string())
+}

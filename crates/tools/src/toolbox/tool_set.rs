@@ -1,0 +1,156 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use onyx_types::{AgentId, Capability, ErrorCode, Fault, PersonId, ToolSpec, Visibility};
+
+use super::offering::{Offering, Offerings, ToolTraits};
+use crate::gate::{KnownTools, Policy};
+use crate::schema::Checker;
+use crate::tool::{Registration, Tool};
+
+/// The tools as they were at one moment. What comes or goes later makes another set, so that
+/// whoever holds one sees the same tools until it asks again.
+#[derive(Default)]
+pub struct ToolSet {
+    version: u64,
+    /// The number of the next registration.
+    next: u64,
+    entries: Vec<Arc<Entry>>,
+    offerings: Offerings,
+}
+
+pub(super) struct Entry {
+    pub(super) registration: Registration,
+    pub(super) tool: Arc<dyn Tool>,
+    pub(super) checker: Checker,
+}
+
+/// Whether a tool can work for somebody, and what is missing where it cannot.
+pub(super) enum Readiness {
+    Ready,
+    Lacks(String),
+}
+
+impl ToolSet {
+    /// The same with more tools, all of them or none: every schema must compile and no name may
+    /// shadow another. Names that differ only in case are one: people and models mix them up.
+    pub(super) fn with(
+        &self,
+        tools: Vec<Arc<dyn Tool>>,
+    ) -> Result<(Self, Vec<Registration>), Fault> {
+        let mut entries = self.entries.clone();
+        let mut registrations = Vec::with_capacity(tools.len());
+        for (number, tool) in (self.next..).zip(tools) {
+            let name = &tool.spec().name;
+            let shadowed = |entry: &Arc<Entry>| entry.tool.spec().name.eq_ignore_ascii_case(name);
+            if entries.iter().any(shadowed) {
+                let message = format!("two tools are called {name}");
+                let hint = "A tool needs a name of its own; none is put in the place of another.";
+                return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint));
+            }
+            let checker = Checker::new(tool.spec())?;
+            let registration = Registration(number);
+            registrations.push(registration);
+            entries.push(Arc::new(Entry { registration, tool, checker }));
+        }
+        let next = self.next + registrations.len() as u64;
+        let version = self.version + 1;
+        Ok((Self { version, next, entries, offerings: Offerings::default() }, registrations))
+    }
+
+    /// The same without these.
+    pub(super) fn without(&self, gone: &[Registration]) -> Self {
+        let stays = |entry: &&Arc<Entry>| !gone.contains(&entry.registration);
+        let entries = self.entries.iter().filter(stays).cloned().collect();
+        let version = self.version + 1;
+        Self { version, next: self.next, entries, offerings: Offerings::default() }
+    }
+
+    /// Grows with every change of the toolbox.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub fn specs(&self) -> Vec<&ToolSpec> {
+        self.entries.iter().map(|entry| entry.tool.spec()).collect()
+    }
+
+    pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.entry(name).map(|entry| entry.tool.spec())
+    }
+
+    /// For policies, which are resolved against them.
+    pub fn known(&self) -> KnownTools<'_> {
+        KnownTools { version: self.version, specs: self.specs() }
+    }
+
+    /// What a policy allows, always in the same order so that prompt caches hit.
+    pub fn offers(&self, policy: &Policy) -> Vec<&ToolSpec> {
+        let policy = policy.for_tools(&self.known());
+        let allowed = |spec: &&ToolSpec| policy.visibility(&spec.name) == Visibility::Offered;
+        self.specs().into_iter().filter(allowed).collect()
+    }
+
+    /// Of these, what is there for the agent and can work for the person now.
+    pub fn ready_offers(
+        &self,
+        policy: &Policy,
+        agent: &AgentId,
+        person: &PersonId,
+    ) -> Arc<Offering> {
+        let policy = policy.for_tools(&self.known());
+        let mut needs = Needs { person, known: BTreeMap::new() };
+        let mut is_offered = |entry: &Entry| {
+            let spec = entry.tool.spec();
+            policy.visibility(&spec.name) == Visibility::Offered
+                && is_for(spec, agent)
+                && needs.missing(&*entry.tool).is_none()
+        };
+        let ready: Vec<bool> = self.entries.iter().map(|entry| is_offered(entry)).collect();
+        self.offerings.of(ready, |ready| {
+            let entries = self.entries.iter().zip(ready).filter(|(_, ready)| **ready);
+            let traits = |entry: &Entry| ToolTraits::of(entry.tool.spec(), entry.registration);
+            entries.map(|(entry, _)| traits(entry)).collect()
+        })
+    }
+
+    /// Is the tool there for this agent, whether or not it can work now?
+    pub(super) fn visibility(&self, name: &str, policy: &Policy, agent: &AgentId) -> Visibility {
+        match self.spec(name) {
+            Some(spec) if is_for(spec, agent) => policy.visibility(name),
+            Some(_) | None => Visibility::Absent,
+        }
+    }
+
+    /// Can it work for this person now?
+    pub(super) fn readiness(&self, entry: &Entry, person: &PersonId) -> Readiness {
+        let mut needs = Needs { person, known: BTreeMap::new() };
+        needs.missing(&*entry.tool).map_or(Readiness::Ready, Readiness::Lacks)
+    }
+
+    pub(super) fn entry(&self, name: &str) -> Option<&Arc<Entry>> {
+        self.entries.iter().find(|entry| *entry.tool.spec().name == *name)
+    }
+}
+
+fn is_for(spec: &ToolSpec, agent: &AgentId) -> bool {
+    spec.agents.as_ref().is_none_or(|agents| agents.contains(agent))
+}
+
+/// What is there for a person, looked at once for all tools that need it.
+struct Needs<'a> {
+    person: &'a PersonId,
+    known: BTreeMap<Capability, Option<String>>,
+}
+
+impl Needs<'_> {
+    fn missing(&mut self, tool: &dyn Tool) -> Option<String> {
+        for need in &tool.spec().needs {
+            let look = || tool.check_capability(*need, self.person).err();
+            if let Some(why) = self.known.entry(*need).or_insert_with(look) {
+                return Some(why.clone());
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,77 @@
+//! The words of a web search: none of them is a command to the engine, and whether they could carry
+//! something out of the house.
+
+/// Begin a command of SearXNG: another engine, a redirect, a language, a timeout.
+const COMMANDS: [char; 4] = ['!', '?', ':', '<'];
+
+/// Longer searches, and longer words, are rather a message than a search.
+const USUAL_CHARS: usize = 100;
+const USUAL_WORD: usize = 28;
+
+/// The words without whatever makes one of them a command, for the engine and those behind it.
+pub(crate) fn neutral(query: &str) -> String {
+    let plain = |word: &str| word.trim_start_matches(COMMANDS).trim_end_matches('!').to_owned();
+    let words = query.split_whitespace().map(plain).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Could they bring a message to whoever reads the engine's questions, or owns a name in them?
+pub(crate) fn could_carry(query: &str) -> bool {
+    query.chars().count() > USUAL_CHARS
+        || query
+            .split_whitespace()
+            .any(|word| names_host(word) || word.chars().count() > USUAL_WORD)
+}
+
+/// An address, a mail address, or something that looks like the name of a host.
+fn names_host(word: &str) -> bool {
+    if word.contains("://") || word.contains('@') {
+        return true;
+    }
+    let word = word.rsplit(':').next().unwrap_or(word);
+    let host = word.split(['/', '?', '#']).next().unwrap_or(word);
+    let host = host.trim_matches(|c: char| !c.is_alphanumeric());
+    let Some((before, last)) = host.rsplit_once('.') else { return false };
+    !before.is_empty() && last.len() > 1 && last.chars().all(char::is_alphabetic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_is_a_command() {
+        for (query, sent) in [
+            ("tides today", "tides today"),
+            ("!!evil.example x", "evil.example x"),
+            ("a !images :de <5 ?x b", "a images de 5 x b"),
+            ("!! :!< tides!", "tides"),
+            ("weather g!", "weather g"),
+            ("!:!x", "x"),
+            ("C++ 5<6 what?", "C++ 5<6 what?"),
+        ] {
+            assert_eq!(neutral(query), sent, "{query}");
+        }
+    }
+
+    #[test]
+    fn what_could_carry_a_message_is_known() {
+        for query in [
+            "evil.example",
+            "a.b.evil.example tides",
+            "site:evil.example tides",
+            "see http://x/y",
+            "me@evil.example",
+            "(evil.example)",
+            "c2VjcmV0IGtleSBvZiB0aGUgaG91c2U",
+            &"word ".repeat(30),
+        ] {
+            assert!(could_carry(query), "{query}");
+        }
+        for query in
+            ["high water at noon", "pi is 3.14", "e.g. tides", "version 2.0.1", "what? now!"]
+        {
+            assert!(!could_carry(query), "{query}");
+        }
+    }
+}

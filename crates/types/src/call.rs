@@ -1,0 +1,237 @@
+//! A tool call as people read it: words by its state, what it is about, what came of it. These are
+//! made where the facts are known, so that no surface has to guess them from a name or a sentence.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Preview, ToolEffect, Verdict};
+
+/// What a call does, in words for people. Secrets are masked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallLabel {
+    pub verb: Verb,
+    /// What the call is about: a path, a question, an address. Empty where the verb says it all.
+    pub subject: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<CallTarget>,
+    /// What an edit changes, where its arguments alone say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<CallChange>,
+}
+
+/// The words for a call in each of its states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verb {
+    /// `Edit`
+    pub plain: String,
+    /// `Wants to edit`: a person has to agree first.
+    pub wants: String,
+    /// `Editing`
+    pub doing: String,
+    /// `Edited`
+    pub did: String,
+    /// `Was not allowed to edit`
+    pub refused: String,
+    /// `Could not edit`
+    pub failed: String,
+}
+
+/// The one thing that a call is about, where it is one that a surface can show or open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallTarget {
+    pub kind: CallTargetKind,
+    pub name: String,
+    /// Where in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallTargetKind {
+    /// A file of the vault.
+    File,
+    Address,
+    Command,
+    Agent,
+    Session,
+    Person,
+}
+
+/// An edit as a unified diff, with its lines counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallChange {
+    pub unified: String,
+    #[serde(flatten)]
+    pub lines: LineCounts,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LineCounts {
+    pub added: usize,
+    pub removed: usize,
+}
+
+/// What came of a call, beside what the model reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallReport {
+    pub state: CallState,
+    /// The strictest of what was planned; absent where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<ToolEffect>,
+    /// How many lines of text the plan changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LineCounts>,
+    /// In a dry run: what would have been done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearsal: Option<Rehearsal>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    #[default]
+    Done,
+    Failed,
+    /// The gate, the tool or a person said no; nothing was done.
+    Refused,
+    /// A person decides; nothing has been done yet.
+    Waiting,
+    /// In a dry run; nothing was done.
+    Rehearsed,
+}
+
+/// A call that a dry run only planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rehearsal {
+    /// One line for people.
+    pub summary: String,
+    /// What the gate would have said.
+    pub verdict: Verdict,
+    pub preview: Preview,
+}
+
+impl Verb {
+    /// From the three forms of an English verb in lower case, with what always follows it:
+    /// `edit, editing, edited`, `search memory for, searching memory for, …`.
+    pub fn new(plain: &str, doing: &str, did: &str) -> Self {
+        Self {
+            plain: capitalised(plain),
+            wants: format!("Wants to {plain}"),
+            doing: capitalised(doing),
+            did: capitalised(did),
+            refused: format!("Was not allowed to {plain}"),
+            failed: format!("Could not {plain}"),
+        }
+    }
+
+    /// With this subject and nothing more to say of the call.
+    pub fn of(self, subject: impl Into<String>) -> CallLabel {
+        CallLabel { verb: self, subject: subject.into(), target: None, change: None }
+    }
+}
+
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+impl CallLabel {
+    #[must_use]
+    pub fn about(mut self, kind: CallTargetKind, name: impl Into<String>) -> Self {
+        self.target = Some(CallTarget { kind, name: name.into(), line: None });
+        self
+    }
+
+    /// About the file that the subject names.
+    #[must_use]
+    pub fn about_file(self) -> Self {
+        let path = self.subject.clone();
+        self.about(CallTargetKind::File, path)
+    }
+
+    /// The call in one line, verb first: `Edit notes.md +2 −1`.
+    pub fn summary(&self) -> String {
+        let mut line = self.verb.plain.clone();
+        if !self.subject.is_empty() {
+            line.push(' ');
+            line.push_str(&self.subject);
+        }
+        if let Some(CallChange { lines, .. }) = &self.change {
+            line.push_str(&format!(" {lines}"));
+        }
+        line
+    }
+}
+
+/// `+2 −1`
+impl std::fmt::Display for LineCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "+{} −{}", self.added, self.removed)
+    }
+}
+
+impl LineCounts {
+    /// Of what a preview shows, if that is a change of lines.
+    pub fn of(preview: &Preview) -> Option<Self> {
+        let Preview::Diff { unified, .. } = preview else { return None };
+        let lines: Vec<&str> = unified.lines().collect();
+        // Two lines name a file before its first hunk.
+        let is_head = |at: usize| {
+            let starts = |offset: usize, with: &str| {
+                lines.get(at + offset).is_some_and(|line| line.starts_with(with))
+            };
+            starts(0, "--- ") && starts(1, "+++ ") && starts(2, "@@ ")
+        };
+        let mut counts = Self::default();
+        for (at, line) in lines.iter().enumerate() {
+            match line.as_bytes().first() {
+                Some(b'-') if !is_head(at) => counts.removed += 1,
+                Some(b'+') if at == 0 || !is_head(at - 1) => counts.added += 1,
+                _ => {}
+            }
+        }
+        Some(counts)
+    }
+}
+
+impl CallReport {
+    /// Of a result in a log from before reports were kept.
+    pub fn from_before(is_error: bool, has_draft: bool) -> Self {
+        let state = match (is_error, has_draft) {
+            (true, _) => CallState::Failed,
+            (false, true) => CallState::Waiting,
+            (false, false) => CallState::Done,
+        };
+        Self { state, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verb_has_words_for_every_state() {
+        let verb = Verb::new("edit", "editing", "edited");
+        let expected = Verb {
+            plain: "Edit".into(),
+            wants: "Wants to edit".into(),
+            doing: "Editing".into(),
+            did: "Edited".into(),
+            refused: "Was not allowed to edit".into(),
+            failed: "Could not edit".into(),
+        };
+        assert_eq!(verb, expected);
+    }
+
+    #[test]
+    fn lines_are_counted_in_every_file_of_a_diff_and_its_heads_are_not() {
+        let unified = "Note: a.md: steers agents\n--- a.md\n+++ a.md\n@@ -1,2 +1,2 @@\n one\n-two\n\
+            +2\n--- two dashes\n--- b.md\n+++ b.md\n@@ -0,0 +1 @@\n+new\n";
+        let preview = Preview::Diff { path: "a.md, b.md".into(), unified: unified.into() };
+        assert_eq!(LineCounts::of(&preview), Some(LineCounts { added: 2, removed: 2 }));
+        assert_eq!(LineCounts::of(&Preview::Text { text: "+1".into() }), None);
+    }
+}

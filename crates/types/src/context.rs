@@ -1,0 +1,24 @@
+use serde::{Deserialize, Serialize};
+
+/// Where one piece of retrieved text stands in the untrusted block of its message. The block itself
+/// is kept as it was sent, so a mark holds no text of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextMark {
+    /// `person`, `agent`, `space`, `channel`, `thread` or `shared`.
+    pub scope: String,
+    pub source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// The first byte of its text in the block, and the first after it.
+    pub from: usize,
+    pub to: usize,
+}
+
+impl ContextMark {
+    /// The piece's text. Empty where the block is not the one that the mark was made for.
+    pub fn text<'a>(&self, block: &'a str) -> &'a str {
+        block.get(self.from..self.to).unwrap_or_default()
+    }
+}

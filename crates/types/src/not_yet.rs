@@ -1,0 +1,108 @@
+//! What is accepted or shown and does nothing yet. This table is the only place that says so: the
+//! config's warnings, `onyx doctor` and the web app all read it, and a row goes when its part is
+//! built.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// One thing that does nothing yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotYet {
+    pub at: NotYetAt,
+    /// What a person is told, a whole sentence.
+    pub sentence: &'static str,
+}
+
+/// Where a person meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotYetAt {
+    /// A key at the top of `onyx.json`.
+    ConfigSection(&'static str),
+    /// A key of an agent in `onyx.json`.
+    AgentField(&'static str),
+    /// The `kind` of a provider.
+    ProviderKind(&'static str),
+    /// A person's choice of how their agents run.
+    RuntimeMode(&'static str),
+    /// The folder `skills` of an agent.
+    Skills,
+    /// The whole of an output that was too long for a model.
+    Artifacts,
+}
+
+/// Everything that does nothing yet.
+pub const NOT_YET: &[NotYet] = &[
+    NotYet {
+        at: NotYetAt::ConfigSection("bindings"),
+        sentence: "This does nothing yet: Onyx has no connectors to bind agents to.",
+    },
+    NotYet {
+        at: NotYetAt::ConfigSection("plugins"),
+        sentence: "This does nothing yet: Onyx loads no plugins.",
+    },
+    NotYet {
+        at: NotYetAt::ConfigSection("storage"),
+        sentence: "This does nothing yet: everything is kept in the home folder.",
+    },
+    NotYet {
+        at: NotYetAt::ConfigSection("mcp"),
+        sentence: "This does nothing yet: Onyx connects to no MCP servers.",
+    },
+    NotYet {
+        at: NotYetAt::AgentField("workspace"),
+        sentence: "This does nothing yet: an agent's files are those of its folder in the home.",
+    },
+    NotYet {
+        at: NotYetAt::ProviderKind("claude-cli"),
+        sentence: "This does nothing yet: Onyx cannot use Claude Code on this machine.",
+    },
+    NotYet {
+        at: NotYetAt::ProviderKind("pi"),
+        sentence: "This does nothing yet: Onyx cannot use Pi on this machine.",
+    },
+    NotYet {
+        at: NotYetAt::RuntimeMode("gateway_subscription"),
+        sentence: "Nothing answers this way yet: Onyx has no subscription gateway. With fallback, \
+                   models answer with their own keys; without it, Anthropic's do not answer.",
+    },
+    NotYet {
+        at: NotYetAt::Skills,
+        sentence: "Skills do nothing yet: agents are not told of them and cannot open them.",
+    },
+    NotYet { at: NotYetAt::Artifacts, sentence: "No tool can open the rest yet." },
+];
+
+/// The sentence for this, if it does nothing yet.
+pub fn not_yet(at: NotYetAt) -> Option<&'static str> {
+    NOT_YET.iter().find(|row| row.at == at).map(|row| row.sentence)
+}
+
+/// A row as the app reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotYetView {
+    /// `config.mcp`, `agent.workspace`, `provider.claude-cli` and so on.
+    pub id: String,
+    pub sentence: String,
+}
+
+impl NotYetView {
+    pub fn all() -> Vec<Self> {
+        NOT_YET
+            .iter()
+            .map(|row| Self { id: row.at.id(), sentence: row.sentence.to_owned() })
+            .collect()
+    }
+}
+
+impl NotYetAt {
+    pub fn id(self) -> String {
+        match self {
+            Self::ConfigSection(name) => format!("config.{name}"),
+            Self::AgentField(name) => format!("agent.{name}"),
+            Self::ProviderKind(name) => format!("provider.{name}"),
+            Self::RuntimeMode(name) => format!("runtime.{name}"),
+            Self::Skills => "skills".to_owned(),
+            Self::Artifacts => "artifacts".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Text that a model, a file or a page chose, made safe to look at: whatever would steer a terminal,
+//! turn the direction of writing or stand there unseen is written out (`\u{202e}`), so that nothing
+//! shown to a person can be taken for something else. Every surface shows such text through this
+//! module, the web app through its twin (`web/src/ui/visible.ts`); `crates/types/tests/visible.json`
+//! holds the cases of both.
+//!
+//! What people write stays as it is: a joiner (U+200C, U+200D) or a variation selector (U+FE0E,
+//! U+FE0F) directly after a character outside ASCII, as in Persian and in emoji.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use serde::Serializer;
+
+/// Text of several lines: line breaks and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    shown(text, Lines::Many, written_out)
+}
+
+/// Text for one line: line breaks and tabs are written out too.
+pub fn visible_line(text: &str) -> Cow<'_, str> {
+    shown(text, Lines::One, written_out)
+}
+
+/// JSON text that means the same as before, with the characters in its strings written as JSON
+/// writes them (`\u202e`).
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    shown(json, Lines::Many, |out, character| {
+        let mut units = [0; 2];
+        for unit in character.encode_utf16(&mut units) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    })
+}
+
+/// For fields that are there to be shown, whoever fills them.
+pub fn serialize_visible<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&visible(text))
+}
+
+/// Text of several lines that comes in pieces.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VisiblePieces(Before);
+
+impl VisiblePieces {
+    pub fn add<'a>(&mut self, piece: &'a str) -> Cow<'a, str> {
+        rest_shown(piece, Lines::Many, &mut self.0, written_out)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    One,
+    Many,
+}
+
+/// What stands before a character, as far as it decides whether an invisible one may follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Before {
+    #[default]
+    Plain,
+    /// A visible character outside ASCII.
+    Foreign,
+    /// A variation selector that stays.
+    Selector,
+}
+
+fn shown(text: &str, lines: Lines, write_out: impl Fn(&mut String, char)) -> Cow<'_, str> {
+    rest_shown(text, lines, &mut Before::default(), write_out)
+}
+
+fn rest_shown<'a>(
+    text: &'a str,
+    lines: Lines,
+    before: &mut Before,
+    write_out: impl Fn(&mut String, char),
+) -> Cow<'a, str> {
+    let mut changed: Option<String> = None;
+    for (at, character) in text.char_indices() {
+        let stays = stays(character, lines, before);
+        match (&mut changed, stays) {
+            (None, true) => {}
+            (Some(out), true) => out.push(character),
+            (None, false) => {
+                let mut out = String::with_capacity(text.len() + 16);
+                out.push_str(&text[..at]);
+                write_out(&mut out, character);
+                changed = Some(out);
+            }
+            (Some(out), false) => write_out(out, character),
+        }
+    }
+    changed.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Whether a character may be shown as it is; `before` then says what stands before the next one.
+fn stays(character: char, lines: Lines, before: &mut Before) -> bool {
+    let (stays, after) = match (character, *before) {
+        ('\n' | '\t', _) => (lines == Lines::Many, Before::Plain),
+        ('\u{200c}' | '\u{200d}', Before::Foreign | Before::Selector) => (true, Before::Plain),
+        ('\u{fe0e}' | '\u{fe0f}', Before::Foreign) => (true, Before::Selector),
+        (character, _) if deceives(character) => (false, Before::Plain),
+        (character, _) if character.is_ascii() => (true, Before::Plain),
+        _ => (true, Before::Foreign),
+    };
+    *before = after;
+    stays
+}
+
+/// Controls, marks of direction, and what has no width of its own.
+const fn deceives(character: char) -> bool {
+    matches!(character,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}'
+        | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn written_out(out: &mut String, character: char) {
+    match character {
+        '\n' => out.push_str("\\n"),
+        '\t' => out.push_str("\\t"),
+        '\r' => out.push_str("\\r"),
+        // Writing to a string cannot fail.
+        other => {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(other));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Time zones, and what day and time it is in one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{PersonId, Timestamp};
+
+/// A time zone by its IANA name.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Zone(TimeZone);
+
+/// A name that no time zone has, with one that was probably meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no time zone {name:?}; {hint}")]
+pub struct UnknownZone {
+    name: String,
+    hint: String,
+}
+
+impl Zone {
+    pub const fn utc() -> Self {
+        Self(TimeZone::UTC)
+    }
+
+    pub fn named(name: &str) -> Result<Self, UnknownZone> {
+        let found = TimeZone::get(name).ok().filter(|zone| zone.iana_name().is_some());
+        found.map(Self).ok_or_else(|| UnknownZone { name: name.to_owned(), hint: hint(name) })
+    }
+
+    /// The one that this machine is set to; UTC where it says nothing that can be used.
+    pub fn of_this_machine() -> Self {
+        TimeZone::try_system()
+            .ok()
+            .filter(|zone| zone.iana_name().is_some())
+            .map_or_else(Self::utc, Self)
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.iana_name().unwrap_or("UTC")
+    }
+
+    /// For calculations with days and hours of the zone.
+    pub fn time_zone(&self) -> &TimeZone {
+        &self.0
+    }
+
+    /// The calendar date there, as `YYYY-MM-DD`.
+    pub fn date(&self, at: Timestamp) -> String {
+        if self.0 == TimeZone::UTC {
+            return at.utc_date();
+        }
+        self.0.to_datetime(at.to_jiff()).date().to_string()
+    }
+
+    /// The date of the day before.
+    pub fn date_before(&self, at: Timestamp) -> String {
+        let today = self.0.to_datetime(at.to_jiff()).date();
+        today.yesterday().unwrap_or(today).to_string()
+    }
+
+    /// The time of day there, as `HH:MM`.
+    pub fn time(&self, at: Timestamp) -> String {
+        let there = self.0.to_datetime(at.to_jiff());
+        format!("{:02}:{:02}", there.hour(), there.minute())
+    }
+
+    /// Date, time and offset, to the minute: `2026-11-17T09:00+13:00`, or `…Z` in UTC.
+    pub fn stamp(&self, at: Timestamp) -> String {
+        let (date, time) = (self.date(at), self.time(at));
+        if self.0 == TimeZone::UTC {
+            return format!("{date}T{time}Z");
+        }
+        let seconds = self.0.to_offset(at.to_jiff()).seconds();
+        let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
+        format!("{date}T{time}{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+    }
+}
+
+/// A name that ends alike (`berlin`), else an example.
+fn hint(name: &str) -> String {
+    let wanted = name.rsplit('/').next().unwrap_or(name).replace(' ', "_");
+    let ends_alike = |known: &String| {
+        !wanted.is_empty()
+            && known.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(&wanted))
+    };
+    let known = jiff::tz::db().available().map(|known| known.to_string()).find(ends_alike);
+    match known {
+        Some(known) => format!("did you mean {known}?"),
+        None => "write it like Europe/Berlin or America/New_York".to_owned(),
+    }
+}
+
+impl Default for Zone {
+    fn default() -> Self {
+        Self::utc()
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Zone({})", self.name())
+    }
+}
+
+impl fmt::Display for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Zone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Zone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Self::named(&name).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The zones of people. Clones share what they hold.
+#[derive(Clone, Debug, Default)]
+pub struct Zones(Arc<RwLock<KnownZones>>);
+
+#[derive(Debug, Default)]
+struct KnownZones {
+    server: Zone,
+    /// By the config.
+    declared: BTreeMap<PersonId, Zone>,
+    /// By the people themselves; these count more.
+    chosen: BTreeMap<PersonId, Zone>,
+}
+
+impl Zones {
+    pub fn new(server: Zone) -> Self {
+        Self(Arc::new(RwLock::new(KnownZones { server, ..KnownZones::default() })))
+    }
+
+    /// What the person chose, else what the config says of them, else the server's.
+    pub fn of(&self, person: &PersonId) -> Zone {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let own = known.chosen.get(person).or_else(|| known.declared.get(person));
+        own.unwrap_or(&known.server).clone()
+    }
+
+    /// Those of the config, in the place of all that it declared before.
+    pub fn declare(&self, declared: BTreeMap<PersonId, Zone>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).declared = declared;
+    }
+
+    /// What the person chose; `None` takes the choice back.
+    pub fn choose(&self, person: &PersonId, zone: Option<Zone>) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        match zone {
+            Some(zone) => known.chosen.insert(person.clone(), zone),
+            None => known.chosen.remove(person),
+        };
+    }
+}

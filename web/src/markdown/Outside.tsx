@@ -1,0 +1,35 @@
+import { useContext, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
+import { GivenHosts } from './given';
+import type { SafeLink } from './links';
+
+/**
+ * A link that leads out. Browsers look the host of a live link up when the mouse comes near it, which tells whoever owns
+ * that host that the text was read; so one to a host that nobody gave is no link to the browser until it is pressed.
+ */
+export function Outside({ link, className, children }: { link: SafeLink; className?: string; children: ReactNode }) {
+  const given = useContext(GivenHosts);
+  if (link.href.startsWith('mailto:') || given.has(link.host)) {
+    return (
+      <a href={link.href} target="_blank" rel="noopener noreferrer nofollow" title={link.href} className={className}>
+        {children}
+      </a>
+    );
+  }
+  const follow = (event: MouseEvent | KeyboardEvent) => {
+    event.preventDefault();
+    window.open(link.href, '_blank', 'noopener,noreferrer');
+  };
+  return (
+    <span
+      role="link"
+      tabIndex={0}
+      title={link.href}
+      className={`outside ${className ?? ''}`}
+      onClick={follow}
+      onAuxClick={(event) => event.button === 1 && follow(event)}
+      onKeyDown={(event) => event.key === 'Enter' && follow(event)}
+    >
+      {children}
+    </span>
+  );
+}

@@ -1,0 +1,17 @@
+import { createContext } from 'react';
+
+/** Hosts that the person of this conversation wrote themselves. Links to others are not live before they are pressed. */
+export const GivenHosts = createContext<ReadonlySet<string>>(new Set());
+
+const ADDRESS = /https?:\/\/[^\s<>"')\]]+/gi;
+
+/** The hosts of the addresses in these texts. */
+export function hostsIn(texts: string[]): ReadonlySet<string> {
+  const hosts = new Set<string>();
+  for (const text of texts) {
+    for (const address of text.match(ADDRESS) ?? []) {
+      if (URL.canParse(address)) hosts.add(new URL(address).host);
+    }
+  }
+  return hosts;
+}
