@@ -84,7 +84,7 @@ impl TypedTool for SelectModel {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        _: Arguments,
         plan: Authorised<Plan>,
         _: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
