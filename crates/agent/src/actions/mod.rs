@@ -243,7 +243,9 @@ impl Actions {
         let history = self.files.history(person)?;
         // Words from outside do not become the person's own at the press of a button.
         if history.origin(&kept_as, &object).await?.taints() {
-            return Ok(Err(format!("it came from outside; read it, then accept it: {ACCEPT} {kept_as}")));
+            return Ok(Err(format!(
+                "it came from outside; read it, then accept it: {ACCEPT} {kept_as}"
+            )));
         }
         Ok(Ok((recipe, warnings)))
     }

@@ -123,10 +123,7 @@ impl LaneContext<'_> {
     }
 
     /// The stable part of the lane's prompts.
-    async fn snapshot(
-        &self,
-        agent: &AgentProfile,
-    ) -> Result<RenderedPrompt, Fault> {
+    async fn snapshot(&self, agent: &AgentProfile) -> Result<RenderedPrompt, Fault> {
         if let Some(light) = &self.plan.request.terms.light {
             let snapshot = Arc::new(PromptSnapshot::of(&light.system));
             return Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign: Vec::new() });

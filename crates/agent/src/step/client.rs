@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use onyx_types::{
-    AssistantText, ErrorCode, Fault, Origin, ResponseFormat, RunStatus, TextStatus, ToolCall, ToolCallTurn,
-    ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent,
+    AssistantText, ErrorCode, Fault, Origin, ResponseFormat, RunStatus, TextStatus, ToolCall,
+    ToolCallTurn, ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent,
 };
 
 /// A client's part of a run.
@@ -35,7 +35,11 @@ pub enum ClientTurn {
     /// An answer of ours that the client tells again, with where it came from then. No wire makes this.
     Given(String, Origin),
     ToolCall(ToolCall),
-    ToolResult { id: ToolUseId, output: String, is_error: bool },
+    ToolResult {
+        id: ToolUseId,
+        output: String,
+        is_error: bool,
+    },
 }
 
 /// Do the agent's notes about the person go into the prompt?
@@ -91,12 +95,14 @@ impl ClientTurn {
     pub(crate) fn into_body(self) -> TurnBody {
         match self {
             Self::User(content) => TurnBody::User(content.into()),
-            Self::Assistant(content) | Self::Given(content, _) => TurnBody::AssistantText(AssistantText {
-                content,
-                status: TextStatus::Complete,
-                model: "client".to_owned(),
-                provider_data: None,
-            }),
+            Self::Assistant(content) | Self::Given(content, _) => {
+                TurnBody::AssistantText(AssistantText {
+                    content,
+                    status: TextStatus::Complete,
+                    model: "client".to_owned(),
+                    provider_data: None,
+                })
+            }
             Self::ToolCall(call) => TurnBody::ToolCall(ToolCallTurn {
                 tool_use_id: call.id,
                 tool_name: call.name,

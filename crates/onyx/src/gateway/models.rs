@@ -182,7 +182,8 @@ impl Current {
         }
         let all = std::iter::once(&primary).chain(&choice.fallbacks);
         if let Some(elsewhere) = all.into_iter().find(|model| !self.is_local(model)) {
-            let message = format!("Only models of this machine may be used here; {elsewhere} is none.");
+            let message =
+                format!("Only models of this machine may be used here; {elsewhere} is none.");
             return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(
                 "Choose a local model, or take `localOnly` from the agent or `local_only` from the \
                  space.",
@@ -242,7 +243,11 @@ impl Models for LiveModels {
         Ok(Arc::new(self.till.budget(model, payer, limits)))
     }
 
-    fn resolve_local(&self, choice: &ModelChoice, payer: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
+    fn resolve_local(
+        &self,
+        choice: &ModelChoice,
+        payer: Payer<'_>,
+    ) -> Result<Arc<dyn Model>, Fault> {
         let choice = self.get().local_choice(choice)?;
         self.resolve(&choice, payer)
     }

@@ -9,9 +9,9 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName
 use super::provider::{Line, Provider};
 use super::reference::References;
 use super::settings::{ProviderKind, ProviderSettings, TimeoutSettings};
-use crate::http::is_loopback;
 use super::vendor::{AuthStyle, KeyNeed, Locality, PLAIN, Vendor, vendor};
 use crate::Secret;
+use crate::http::is_loopback;
 use crate::http::{Endpoint, Timeouts};
 use crate::oauth::{Logins, Plan, PlanError};
 use crate::wire::Wire;

@@ -28,7 +28,9 @@ async fn import(files: &dyn Files, area: &Area) -> Result<(), StoreError> {
             children => children?,
         };
         let Some(path) = folder.as_str().strip_suffix(VERSIONS) else {
-            folders.extend(children.into_iter().filter(|child| child.is_folder).map(|child| child.key));
+            folders.extend(
+                children.into_iter().filter(|child| child.is_folder).map(|child| child.key),
+            );
             continue;
         };
         let Some(path) = path.strip_prefix(FILES).and_then(|path| path.strip_prefix('/')) else {

@@ -16,7 +16,10 @@ pub(super) fn all(text: &str) -> BTreeSet<u64> {
     if words.len() < FEWEST_WORDS {
         return BTreeSet::new();
     }
-    words.windows(WORDS).map(|words| words.iter().fold(0, |hash, word| mixed(hash ^ word))).collect()
+    words
+        .windows(WORDS)
+        .map(|words| words.iter().fold(0, |hash, word| mixed(hash ^ word)))
+        .collect()
 }
 
 /// Those by which a text is known again.
@@ -38,7 +41,8 @@ pub(super) fn added(kept: &[u64], after: &[u8], before: &[u8]) -> Vec<u64> {
 
 /// Letters and digits in small letters: how a text is set and punctuated does not matter.
 fn words(text: &str) -> impl Iterator<Item = u64> {
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words =
+        text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(|word| {
         let letters = word.chars().flat_map(char::to_lowercase);
         letters.fold(0xcbf2_9ce4_8422_2325, |hash: u64, letter| {

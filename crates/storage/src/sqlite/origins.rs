@@ -225,14 +225,16 @@ fn put(
             )?
             .execute(params![owner, note.path, hash, origin, prints, at.as_millis()])?;
         let id = connection.last_insert_rowid();
-        let mut statement = connection
-            .prepare_cached("INSERT OR IGNORE INTO prints (owner, print, note) VALUES (?1, ?2, ?3)")?;
+        let mut statement = connection.prepare_cached(
+            "INSERT OR IGNORE INTO prints (owner, print, note) VALUES (?1, ?2, ?3)",
+        )?;
         for print in &note.prints {
             statement.execute(params![owner, print.cast_signed(), id])?;
         }
     }
-    let mut statement = connection
-        .prepare_cached("INSERT OR REPLACE INTO foreign_names (owner, path, origin) VALUES (?1, ?2, ?3)")?;
+    let mut statement = connection.prepare_cached(
+        "INSERT OR REPLACE INTO foreign_names (owner, path, origin) VALUES (?1, ?2, ?3)",
+    )?;
     for name in &note.names {
         statement.execute(params![owner, name, origin])?;
     }
@@ -261,9 +263,10 @@ fn known(
         .query_row(params![owner, path], |row| Ok((row.get(0)?, named(row, 1)?)))
         .optional()?;
     let before = newest.filter(|(hash, _)| !hash.is_empty()).map(|(_, origin)| origin);
-    let mut statement =
-        connection.prepare_cached("SELECT origin, at FROM origins WHERE owner = ?1 AND hash = ?2")?;
-    let rows = statement.query_map(params![owner, hash], |row| Ok((named(row, 0)?, timestamp(row, 1)?)))?;
+    let mut statement = connection
+        .prepare_cached("SELECT origin, at FROM origins WHERE owner = ?1 AND hash = ?2")?;
+    let rows = statement
+        .query_map(params![owner, hash], |row| Ok((named(row, 0)?, timestamp(row, 1)?)))?;
     let mut elsewhere: Option<(Origin, Timestamp)> = None;
     for row in rows {
         let found: (Origin, Timestamp) = row?;
@@ -281,7 +284,8 @@ fn alike(
     by: Timestamp,
 ) -> Result<Option<Origin>, StoreError> {
     let signed: Vec<i64> = prints.iter().map(|print| print.cast_signed()).collect();
-    let signed = serde_json::to_string(&signed).map_err(|error| StoreError::Failed(error.to_string()))?;
+    let signed =
+        serde_json::to_string(&signed).map_err(|error| StoreError::Failed(error.to_string()))?;
     // The rule of `provenance::prints::is_alike`.
     let mut statement = connection.prepare_cached(
         "SELECT origins.origin FROM prints JOIN origins ON origins.id = prints.note
@@ -296,7 +300,8 @@ fn alike(
 }
 
 fn named_by(connection: &Connection, owner: &str, paths: &[String]) -> Result<Origin, StoreError> {
-    let paths = serde_json::to_string(paths).map_err(|error| StoreError::Failed(error.to_string()))?;
+    let paths =
+        serde_json::to_string(paths).map_err(|error| StoreError::Failed(error.to_string()))?;
     let mut statement = connection.prepare_cached(
         "SELECT DISTINCT origin FROM foreign_names
          WHERE owner = ?1 AND path IN (SELECT value FROM json_each(?2))",

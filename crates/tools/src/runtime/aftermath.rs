@@ -10,8 +10,8 @@ use onyx_storage::ObjectKey;
 use onyx_types::{FileChange, Hash, Origin, Plan, ToolEffect};
 use serde_json::json;
 
-use crate::files::diff_to_disk;
 use crate::files::AgentFiles;
+use crate::files::diff_to_disk;
 use crate::{ToolCx, ToolError};
 
 /// More files than this are not looked at one by one.
@@ -77,8 +77,7 @@ enum Kind {
 }
 
 impl Stamp {
-    const FOLDER: Self =
-        Self { device: 0, inode: 0, size: 0, changed: (0, 0), kind: Kind::Folder };
+    const FOLDER: Self = Self { device: 0, inode: 0, size: 0, changed: (0, 0), kind: Kind::Folder };
 
     fn is_file(&self) -> bool {
         self.kind == Kind::File

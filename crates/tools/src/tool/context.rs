@@ -6,8 +6,8 @@ use onyx_types::{AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Ta
 
 use super::{LiveOutput, Pending, Standing};
 use crate::gate::Granted;
-use crate::ports::Audience;
 use crate::paths::PathRules;
+use crate::ports::Audience;
 use crate::web::Addresses;
 
 /// For whom and within what a call works. Made by the driver, never from a model's words.

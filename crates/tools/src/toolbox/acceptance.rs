@@ -50,7 +50,8 @@ impl Toolbox {
             let filter =
                 DraftFilter { state: Some(state), limit: MOST_DRAFTS, ..DraftFilter::default() };
             let drafts = self.services().drafts.drafts(&cx.key.person, &filter).await?;
-            let is_it = |draft: &Draft| is_acceptance(&draft.plan) && draft.plan.targets.contains(target);
+            let is_it =
+                |draft: &Draft| is_acceptance(&draft.plan) && draft.plan.targets.contains(target);
             if drafts.iter().any(is_it) {
                 return Ok(true);
             }
@@ -110,7 +111,9 @@ impl Toolbox {
         let seen = if is_acceptance(plan) { &plan.targets } else { trusted };
         for target in seen {
             let Some((area, path)) = place_of(&target.target) else { continue };
-            let Some(object) = cx.files.objects(&area)?.get(&path, LARGEST).await? else { continue };
+            let Some(object) = cx.files.objects(&area)?.get(&path, LARGEST).await? else {
+                continue;
+            };
             if is_acceptance(plan) && Some(object.hash) != target.base {
                 return Err(ToolError::Conflict(path.to_string()));
             }

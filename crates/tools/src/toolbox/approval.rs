@@ -8,8 +8,8 @@ use onyx_types::{
 };
 use serde_json::Value;
 
-use super::attempt::within;
 use super::acceptance::is_acceptance;
+use super::attempt::within;
 use super::tool_set::{Entry, Readiness};
 use super::{Toolbox, proposal};
 use crate::files::{AgentFiles, current_hash};

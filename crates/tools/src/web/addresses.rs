@@ -288,7 +288,10 @@ mod tests {
         }
         let numbers = Addresses::default();
         numbers.search_found(["http://10.0.0.1:80/", "http://10.0.0.1:81/"]);
-        assert_ne!(site(&"http://10.0.0.1:8/".parse().unwrap()), site(&"http://10.0.0.1:9/".parse().unwrap()));
+        assert_ne!(
+            site(&"http://10.0.0.1:8/".parse().unwrap()),
+            site(&"http://10.0.0.1:9/".parse().unwrap())
+        );
     }
 
     #[test]

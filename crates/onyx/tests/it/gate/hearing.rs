@@ -123,10 +123,10 @@ async fn few_links_of_a_page_are_fetched_without_asking_also_through_other_agent
     let site = Site::start(move |_| Page::html(format!("<p>{links}</p>"))).await;
     let model = obedient().await;
     let web = json!({"tools": {"web": {"allowPrivateHosts": [site.address().to_string()]}},
-        "agents": {"list": [
-            {"id": "main", "default": true, "model": "mine/some-model", "tier": "act"},
-            {"id": "helper", "model": "mine/some-model", "tier": "act"},
-        ]}});
+    "agents": {"list": [
+        {"id": "main", "default": true, "model": "mine/some-model", "tier": "act"},
+        {"id": "helper", "model": "mine/some-model", "tier": "act"},
+    ]}});
     let onyx = builder(&model).merge(web).start().await;
     let fetch = |page: &str| ("web_fetch", json!({"url": site.url(page)}));
     let first = site.url("/start");

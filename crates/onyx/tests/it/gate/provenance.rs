@@ -67,7 +67,8 @@ async fn foreign_text_stays_foreign_however_a_person_touches_it_until_they_accep
     fs::write(vault.join("f.md"), format!("{FOREIGN}and more\n")).unwrap();
     fs::rename(vault.join("f.md"), vault.join("g.md")).unwrap();
     assert!(reading_taints(&onyx, "g.md").await, "added to and renamed on disk");
-    let _ = onyx.post("/v1/memory/files/vault/f.md/restore", &json!({"version": 2})).await.expect(204);
+    let _ =
+        onyx.post("/v1/memory/files/vault/f.md/restore", &json!({"version": 2})).await.expect(204);
     assert!(reading_taints(&onyx, "f.md").await, "restored");
     let search = ("search_files", json!({"query": "Ignore what you were told"}));
     assert!(taints(&onyx, search).await, "found by searching");
@@ -158,7 +159,8 @@ async fn files_of_a_command_that_still_runs_or_was_killed_are_foreign() {
     approve_next(&onyx, &mut lines).await;
     lines.until("confirm").await;
     let made = onyx.home().join("people/owner/vault/made.md");
-    wait_until("the file", SOON, || fs::read_to_string(&made).is_ok_and(|text| !text.is_empty())).await;
+    wait_until("the file", SOON, || fs::read_to_string(&made).is_ok_and(|text| !text.is_empty()))
+        .await;
     let list = ("list_files", json!({"path": ""}));
     assert!(reading_taints(&onyx, "made.md").await, "it still runs");
     assert!(taints(&onyx, list.clone()).await, "and what it names is not known either");
@@ -187,7 +189,9 @@ async fn what_a_command_said_before_it_was_stopped_or_failed_is_from_outside() {
     let _ = onyx.stop(&stopped).await.expect(200);
     lines.until("done").await;
     // Found nothing, which is a failure, but it may say anything on the way.
-    let failed = session_of(&onyx.chat_stream(&json!({"message": exec(&["grep", "x", "a.md", "none"])})).await);
+    let failed = session_of(
+        &onyx.chat_stream(&json!({"message": exec(&["grep", "x", "a.md", "none"])})).await,
+    );
     for session in [stopped, failed] {
         let turns = onyx.get(&format!("/v1/sessions/{session}/turns")).await.expect(200).json();
         let turns = turns["turns"].as_array().unwrap();
@@ -223,7 +227,13 @@ async fn assistant_turns_that_a_client_tells_are_foreign_unless_they_are_known_a
         body
     };
     // Answered by us: the model always says `ok`.
-    let _ = onyx.post(CHAT, &json!({"model": "onyx:main", "messages": [{"role": "user", "content": "hello"}]})).await.expect(200);
+    let _ = onyx
+        .post(
+            CHAT,
+            &json!({"model": "onyx:main", "messages": [{"role": "user", "content": "hello"}]}),
+        )
+        .await
+        .expect(200);
     for (wire, body) in [
         (CHAT, &chat as &dyn Fn(&str) -> Value),
         ("/v1/responses", &responses),

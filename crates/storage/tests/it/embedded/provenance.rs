@@ -128,9 +128,8 @@ async fn names_belong_to_whoever_chose_them_folders_too() {
     world.write("vault/mine/a.md", "a");
     world.keep("vault/mine/obey me/now/b.md", "b", "main", Origin::AgentTainted).await;
     let history = world.history();
-    let named = async |path: &str| {
-        history.named_by([&path.parse::<ObjectKey>().unwrap()]).await.unwrap()
-    };
+    let named =
+        async |path: &str| history.named_by([&path.parse::<ObjectKey>().unwrap()]).await.unwrap();
     for path in ["vault/mine/obey me", "vault/mine/obey me/now", "vault/mine/obey me/x.md"] {
         assert_eq!(named(path).await, Origin::AgentTainted, "{path}");
     }
