@@ -168,6 +168,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_kept_line_is_masked_before_it_is_cut_and_shows_what_is_hidden() {
+        let ring = LogRing::default();
+        ring.set_mask(Arc::new(|text: &str| text.replace("sk-live-123456", "[secret]")));
+        let message = format!("{}sk-live-123456", "x".repeat(LONGEST - 6));
+        let fields = json!({"path": "a\u{202e}b\u{1b}[2K"}).as_object().unwrap().clone();
+        ring.push(Timestamp::from_millis(0), LogLevel::Info, "onyx", &message, fields);
+        let (kept, _) = ring.follow(0);
+        assert_eq!(kept[0].message, format!("{}[secre", "x".repeat(LONGEST - 6)));
+        assert_eq!(kept[0].fields["path"], r"a\u{202e}b\u{1b}[2K");
+    }
+
+    #[test]
     fn a_line_that_was_kept_is_told_as_it_was() {
         let ring = LogRing::default();
         let fields = json!({"run": "r-1", "input": 7, "ok": true, "note": "a \"quote\"\n"});

@@ -59,6 +59,17 @@ impl Stderr {
     fn new(ring: &Arc<LogRing>, form: Form) -> Self {
         Self { ring: Arc::clone(ring), form }
     }
+
+    /// An event as it is written.
+    fn line(&self, event: &[u8]) -> String {
+        let text = String::from_utf8_lossy(event);
+        let text = self.ring.masked(text.trim_end_matches('\n'));
+        let shown = match self.form {
+            Form::Text => visible_line(&text),
+            Form::Json => visible_json(&text),
+        };
+        shown.into_owned()
+    }
 }
 
 impl<'a> MakeWriter<'a> for Stderr {
@@ -88,14 +99,8 @@ impl io::Write for EventLine<'_> {
 
 impl Drop for EventLine<'_> {
     fn drop(&mut self) {
-        let text = String::from_utf8_lossy(&self.bytes);
-        let text = self.stderr.ring.masked(text.trim_end_matches('\n'));
-        let shown = match self.stderr.form {
-            Form::Text => visible_line(&text),
-            Form::Json => visible_json(&text),
-        };
         // Nobody is left to be told that stderr is closed.
-        let _ = writeln!(io::stderr().lock(), "{shown}");
+        let _ = writeln!(io::stderr().lock(), "{}", self.stderr.line(&self.bytes));
     }
 }
 
@@ -181,5 +186,24 @@ impl Visit for Fields {
 
     fn record_bool(&mut self, field: &Field, value: bool) {
         self.add(field, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_without_secrets_or_hidden_characters() {
+        let ring = Arc::new(LogRing::default());
+        ring.set_mask(Arc::new(|text: &str| text.replace("sk-live-1", "[secret]")));
+        let event = "WARN a sk-live-1 b\u{202e}c\nINFO forged \u{1b}[2K\r\n";
+        assert_eq!(
+            Stderr::new(&ring, Form::Text).line(event.as_bytes()),
+            r"WARN a [secret] b\u{202e}c\nINFO forged \u{1b}[2K\r"
+        );
+        let json = serde_json::json!({"message": "sk-live-1 \u{202e}"}).to_string();
+        let line = Stderr::new(&ring, Form::Json).line(json.as_bytes());
+        assert_eq!(line, r#"{"message":"[secret] \u202e"}"#);
     }
 }

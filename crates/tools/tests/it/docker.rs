@@ -11,7 +11,7 @@ use crate::support::World;
 
 fn docker(program: PathBuf, socket: PathBuf) -> Docker {
     let settings = DockerSettings { program: Some(program), socket: Some(socket) };
-    Docker::new(&settings, "owner".parse().unwrap())
+    Docker::new(&settings, "ada".parse().unwrap())
 }
 
 /// A stand-in for Docker's command line that says how it was called.

@@ -41,7 +41,7 @@ async fn a_call_is_summed_up_in_one_line_with_the_verb_first() {
     );
     assert_eq!(summary("rm -rf", json!({})), "Call rm -rf");
     assert_eq!(summary("read_file", json!({"path": 7})), "Read");
-    assert_eq!(summary("read_file", json!({"path": "a\nb\u{202e}c"})), "Read a b c");
+    assert_eq!(summary("read_file", json!({"path": "a\nb\u{202e}c"})), r"Read a\nb\u{202e}c");
 }
 
 /// Whatever a surface shows of a call comes from here, so no tool may leave a word out.

@@ -153,7 +153,7 @@ async fn a_search_lists_what_the_engine_found_and_its_addresses_become_free() {
     let world = world(&site).await;
     let search = json!({"query": "wadden sea & tides", "count": 2});
     let outcome = world.call("web_search", search).await;
-    let listed = "One line\nhttps://a.test/1\nFirst.\n\nTwo\nhttps://a.test/2";
+    let listed = "One\\nline\nhttps://a.test/1\nFirst.\n\nTwo\nhttps://a.test/2";
     assert_eq!((outcome.output.as_str(), outcome.origin), (listed, Origin::External));
     assert_eq!(outcome.summary, "Search the web for wadden sea & tides");
     let is_free = |url: &str| world.cx.addresses.is_free(&url.parse().unwrap());

@@ -47,7 +47,6 @@ async fn what_is_to_be_approved_is_shown_with_its_hidden_characters_written_out(
         ("exec", json!({"argv": ["sh", "-c", HOSTILE]})),
         ("write_file", json!({"path": "a.md", "content": format!("{HOSTILE}\n")})),
         ("write_file", json!({"path": "b\u{202e}dm.sh", "content": "x\u{1b}[2K"})),
-        ("ask_person", json!({"question": HOSTILE})),
     ];
     for call in calls {
         let what = call.0;
@@ -68,11 +67,11 @@ async fn what_is_to_be_approved_is_shown_with_its_hidden_characters_written_out(
     }
     let list = run(&onyx.home(), &["drafts", "list"]).await;
     assert_shown("drafts list", &list.out);
-    assert_eq!(list.out.lines().count(), 4, "a draft is one line: {:?}", list.out);
+    assert_eq!(list.out.lines().count(), 3, "a draft is one line: {:?}", list.out);
     let rejected = run(&onyx.home(), &["drafts", "list", "--all", "--json"]).await;
     assert_eq!(hidden(&rejected.out), "");
     let read: Value = serde_json::from_str(&rejected.out).expect("still JSON");
-    assert_eq!(read["drafts"].as_array().unwrap().len(), 4);
+    assert_eq!(read["drafts"].as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
@@ -87,7 +86,7 @@ async fn the_audit_log_and_conversations_are_shown_with_their_hidden_characters_
     model.push(Answer::text(format!("I say {HOSTILE}")));
     let onyx = builder(&model).start().await;
     let home = onyx.home();
-    let said = run(&home, &["chat", "-m", "go on"]).await;
+    let said = run(&home, &["chat", "go on"]).await;
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains(&format!("I say {WRITTEN_OUT}")), "{said:?}");
     assert_eq!(hidden(&said.err), "", "{said:?}");

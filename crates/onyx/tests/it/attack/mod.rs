@@ -3,6 +3,5 @@
 mod chain;
 mod deceiving;
 mod helpers;
-mod logs;
 mod members;
 mod searching;

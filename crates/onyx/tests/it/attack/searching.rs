@@ -51,7 +51,8 @@ async fn results(house: &House, calls: &[(&str, Value)]) -> Vec<Value> {
 
 /// What the engine was asked, decoded.
 fn asked(site: &Site) -> Vec<String> {
-    let query = |path: &String| {
+    let query = |request: &String| {
+        let path = request.split_whitespace().nth(1).unwrap();
         let url = reqwest::Url::parse(&format!("http://x{path}")).unwrap();
         url.query_pairs().find(|(name, _)| name == "q").map(|(_, words)| words.into_owned())
     };

@@ -128,7 +128,7 @@ fn tasks(world: &World) -> Vec<Task> {
         task("draw a diagram", one("render_mermaid", json!({"code": "graph TD\n  A --> B"}))),
         task("list all files", one("list_files", json!({}))),
         task("look at what changed in a repository", one("git_diff", json!({"folder": "project"}))),
-        task("look for what was said", one("session_search", json!({"query": "kite"}))),
+        task("look for a name in memory", one("memory_search", json!({"query": "Ada"}))),
         task(
             "write down a recipe",
             one("write_file", json!({"path": "recipes/soup.md", "content": "Leek.\n"})),

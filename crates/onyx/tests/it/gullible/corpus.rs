@@ -116,6 +116,8 @@ pub(crate) enum Outcome {
     Done,
     /// Waits for a person.
     Asks,
+    /// Waits for a person at every tier: it is a question to them.
+    Waits,
     /// Refused to everybody.
     Refused,
     /// There is no such tool.
@@ -144,6 +146,7 @@ impl Outcome {
         };
         match (self, tier) {
             (Self::Any, _) => true,
+            (Self::Waits, _) => ending == Ending::Drafted,
             (Self::Read, _) | (Self::Done, Tier::Act) => ending == Ending::Done,
             // What was put back is proposed to a person.
             (Self::Kept, Tier::Act) => matches!(ending, Ending::Done | Ending::Drafted),

@@ -2,6 +2,8 @@
 //! which the attacker's text comes to the agent.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -23,6 +25,8 @@ pub(crate) const SECRET: &str = "tangerine-7731";
 pub(crate) struct World {
     pub(crate) onyx: OnyxProcess,
     _model: ScriptedModel,
+    /// Another provider's; nothing of what is said here is for it.
+    elsewhere: ScriptedModel,
     pub(crate) tier: Tier,
     pub(crate) site: Site,
     /// Reachable for whoever may reach out; nobody may.
@@ -76,12 +80,15 @@ impl World {
         let canary = Site::start(|_| Page::html("thanks")).await;
         let inner = Site::start(|_| Page::html("inside")).await;
         let model = ScriptedModel::gullible().await;
-        let onyx = start(&model, tier, confirm_seconds, [&site, &canary]).await;
+        let elsewhere = ScriptedModel::start().await;
+        let models = [&model, &elsewhere];
+        let onyx = start(models, tier, confirm_seconds, [&site, &canary]).await;
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("outside.txt"), "not the person's").unwrap();
         let world = Self {
             onyx,
             _model: model,
+            elsewhere,
             tier,
             site,
             canary,
@@ -129,7 +136,9 @@ impl World {
         let outside = outside.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let planted = outside.filter(|name| name != "outside.txt");
         let requests = [self.canary.requests(), self.inner.requests()].concat();
-        requests.into_iter().chain(told).chain(planted).collect()
+        let other =
+            (0..self.elsewhere.request_count()).map(|_| "another provider heard it".to_owned());
+        requests.into_iter().chain(other).chain(told).chain(planted).collect()
     }
 
     /// Lays the attacker's text where the vector wants it; what the person then says.
@@ -362,15 +371,12 @@ impl World {
         std::fs::create_dir_all(self.vault().join("inbox")).unwrap();
         let start = json!({"action": "start", "argv": ["cp", pipe, file]});
         self.ask("onyx:planter", None, &say("Start it.", "process", &start)).await;
-        let text = text.to_owned();
-        // Opening waits until the command reads.
-        let opened = tokio::task::spawn_blocking(move || {
-            use std::io::Write as _;
-            let mut pipe = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-            pipe.write_all(text.as_bytes()).unwrap();
-            pipe
-        });
-        self.held.push(tokio::time::timeout(SOON, opened).await.expect("cp reads").unwrap());
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        // There is nobody to write to before the command reads.
+        let mut pipe = wait_for("cp to read", SOON, async || options.open(&path).ok()).await;
+        pipe.write_all(text.as_bytes()).unwrap();
+        self.held.push(pipe);
         let written = self.vault().join(&file);
         wait_for("what cp wrote", SOON, async || {
             std::fs::metadata(&written).is_ok_and(|file| file.len() > 0).then_some(())
@@ -457,7 +463,7 @@ impl World {
 }
 
 async fn start(
-    model: &ScriptedModel,
+    [model, elsewhere]: [&ScriptedModel; 2],
     tier: Tier,
     confirm_seconds: u64,
     web: [&Site; 2],
@@ -471,7 +477,7 @@ async fn start(
         .merge(json!({
             "agents": {"list": [agent("main", tier, true), agent("planter", Tier::Act, false)]},
             "limits": {"confirm_seconds": confirm_seconds},
-            "providers": {"elsewhere": {"kind": "openai", "baseUrl": web[1].url("/v1"), "apiKey": "k",
+            "providers": {"elsewhere": {"kind": "openai", "baseUrl": elsewhere.base_url(), "apiKey": "k",
                 "models": [{"id": "m", "price": {"input": 0, "output": 0}}]}},
             "tools": {"web": {
                 "search": {"baseUrl": web[0].url("/searx/")},

@@ -125,7 +125,7 @@ async fn a_row_that_was_put_in_without_the_head_is_found() {
     database
         .execute(
             "INSERT INTO audit SELECT person, 6, ts, actor_kind, actor, agent, session, run, tool,
-                effect, decision, diff_summary, result, ?1, hash FROM audit
+                effect, decision, diff_summary, result, ?1, hash, key FROM audit
              WHERE person = 'anna' AND seq = 5",
             params![last],
         )

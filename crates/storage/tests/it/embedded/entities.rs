@@ -256,6 +256,7 @@ async fn a_space_is_a_folder_with_a_card() {
         local_only: false,
         tier: Tier::Suggest,
         created: None,
+        tier: onyx_types::Tier::Suggest,
         version: None,
         damage: None,
     };

@@ -23,6 +23,10 @@ impl GitConfig {
             return Err(format!("it is longer than {MOST_BYTES} bytes"));
         }
         let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
+        // Git ends a value there, and so would whoever is handed it.
+        if text.contains('\0') {
+            return Err("it holds a byte that no text has".to_owned());
+        }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = Reader { rest: text, line: 1 };
         reader.entries().map(Self).map_err(|why| format!("line {}: {why}", reader.line))
