@@ -196,11 +196,11 @@ impl PreferenceFiles {
             run: None,
             tool: "settings".to_owned(),
         };
-        let before = Some(before.as_bytes()).filter(|before| !before.is_empty());
-        let after = Some(Hash::of(text.as_bytes()));
         let path = key(INSTRUCTIONS)?;
-        files.history(person)?.keep(&path, before, after, change).await?;
         let objects = files.objects(&Area::Person(person.clone()))?;
+        let before = objects.get(&path, LONGEST_PROMPT as u64).await?;
+        let after = Some(text.as_bytes());
+        files.history(person)?.keep(&path, before.as_ref(), after, change).await?;
         objects.put(&path, text.as_bytes(), Expect::Anything).await?;
         Ok(())
     }

@@ -274,8 +274,15 @@ impl Driver {
             agent: &actor.tool_cx.agent,
             limits: &self.limits,
         };
-        match self.services.models.resolve(&ModelChoice::only(id), payer) {
+        let (models, choice) = (&self.services.models, ModelChoice::only(id));
+        let resolved = if actor.tool_cx.audience.only_local {
+            models.resolve_local(&choice, payer)
+        } else {
+            models.resolve(&choice, payer)
+        };
+        match resolved {
             Ok(model) => {
+                actor.tool_cx.audience.model = id.to_owned();
                 let context_window = model.context_window();
                 let tokens = self.services.models.token_counter(id);
                 actor.retired.extend(actor.model.replace(model));

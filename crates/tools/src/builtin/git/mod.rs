@@ -257,7 +257,7 @@ impl Work<'_> {
             Ending::Exited(0) => Ok(ran.output.trim_end().to_owned()),
             ending => {
                 let said = ran.output.trim_end();
-                Err(ToolError::Failed(format!("git {}: {ending} {said}", command[0])))
+                Err(ToolError::Heard(format!("git {}: {ending} {said}", command[0])))
             }
         }
     }
@@ -274,7 +274,7 @@ impl Work<'_> {
             (Ending::Exited(1), _) => Ok(None),
             (ending, _) => {
                 let said = ran.output.trim();
-                Err(ToolError::Failed(format!("git rev-parse {name}: {ending} {said}")))
+                Err(ToolError::Heard(format!("git rev-parse {name}: {ending} {said}")))
             }
         }
     }
