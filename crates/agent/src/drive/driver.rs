@@ -320,13 +320,21 @@ impl Driver {
                 drop(cx);
                 outcome
             };
-            let forward = async {
-                while let Some(chunk) = chunks.recv().await {
-                    // Where the queue is full, live output is lost; the result holds all of it.
-                    let _ = live.try_send((lane, id.clone(), chunk));
+            // Where the queue is full, live output is lost; the result holds all of it.
+            let show = |chunk| drop(live.try_send((lane, id.clone(), chunk)));
+            tokio::pin!(work);
+            let outcome = loop {
+                tokio::select! {
+                    biased;
+                    Some(chunk) = chunks.recv() => show(chunk),
+                    outcome = &mut work => break outcome,
                 }
             };
-            let (outcome, ()) = tokio::join!(work, forward);
+            // What the call started may go on and keep its end of the queue: the call is over.
+            chunks.close();
+            while let Some(chunk) = chunks.recv().await {
+                show(chunk);
+            }
             Input::ToolDone(lane, id, outcome)
         }));
     }

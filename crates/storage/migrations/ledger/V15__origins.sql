@@ -23,7 +23,7 @@ CREATE TABLE prints (
 ) WITHOUT ROWID;
 CREATE INDEX prints_of_note ON prints (note);
 
--- Files and folders that somebody else than the person named.
+-- Files and folders that somebody else than the person named, until the person accepts one of them.
 CREATE TABLE foreign_names (
     owner  TEXT NOT NULL,
     path   TEXT NOT NULL,

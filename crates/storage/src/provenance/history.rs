@@ -114,8 +114,8 @@ impl History {
             let changed = SystemClock::new().wall();
             Content { bytes, hash: Hash::of(bytes), changed }
         });
-        if let (Some(content), Author::Person(_)) = (&after, &change.author) {
-            change.origin = change.origin.max(self.judge(path, content).await?);
+        if let Some(content) = &after {
+            change.origin = self.origin_after(path, content, &change).await?;
         }
         notes.push(match &after {
             Some(content) => {
@@ -149,6 +149,25 @@ impl History {
             self.person.append(&run_key(run)?, &line).await?;
         }
         Ok(version)
+    }
+
+    /// What a new content is to be taken for.
+    async fn origin_after(
+        &self,
+        path: &ObjectKey,
+        content: &Content<'_>,
+        change: &Change,
+    ) -> Result<Origin, StoreError> {
+        if let Author::Person(_) = change.author {
+            return Ok(change.origin.max(self.judge(path, content).await?));
+        }
+        // What was here before is what it was, whoever puts it back.
+        let known = self.origins.known(&self.owner, path.as_str(), content.hash).await?;
+        Ok(match known.here {
+            Some(here) if here.taints() => here.max(change.origin),
+            Some(here) => here.min(change.origin),
+            None => change.origin,
+        })
     }
 
     /// What a file is taken for before a change; with a note of it where there is none yet, so that it is known when
@@ -210,9 +229,10 @@ impl History {
         self.origins.note(&self.owner, notes).await
     }
 
-    /// The person has read this content of the file and takes it for their own.
+    /// The person has read this content of the file, under this name, and takes both for their own.
     pub async fn accept(&self, path: &ObjectKey, object: &Object) -> Result<(), StoreError> {
-        let accepted = note(path, &object.into(), Origin::Person);
+        let names = names_on(path).collect();
+        let accepted = OriginNote { names, ..note(path, &object.into(), Origin::Person) };
         self.origins.note(&self.owner, vec![accepted]).await
     }
 
@@ -255,9 +275,7 @@ impl History {
     ) -> Result<Origin, StoreError> {
         let mut names = std::collections::BTreeSet::new();
         for path in paths {
-            let folders = path.as_str().match_indices('/').map(|(at, _)| &path.as_str()[..at]);
-            names.extend(folders.map(str::to_owned));
-            names.insert(path.to_string());
+            names.extend(names_on(path));
         }
         self.origins.named_by(&self.owner, names.into_iter().collect()).await
     }
@@ -364,6 +382,12 @@ fn folder_of(path: &ObjectKey) -> Result<ObjectKey, StoreError> {
 
 fn manifest_key(path: &ObjectKey) -> Result<ObjectKey, StoreError> {
     Ok(folder_of(path)?.join(MANIFEST)?)
+}
+
+/// The path itself and those of its folders.
+fn names_on(path: &ObjectKey) -> impl Iterator<Item = String> {
+    let folders = path.as_str().match_indices('/').map(|(at, _)| path.as_str()[..at].to_owned());
+    folders.chain(std::iter::once(path.to_string()))
 }
 
 fn note(path: &ObjectKey, content: &Content<'_>, origin: Origin) -> OriginNote {

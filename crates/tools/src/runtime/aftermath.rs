@@ -200,7 +200,14 @@ impl Aftermath {
         let mut changes = Vec::new();
         let gone = self.before.keys().filter(|key| !after.contains_key(key));
         let new = changed(&self.before, after).map(|(key, _)| key);
-        for key in gone.chain(new).filter(|key| cx.paths.steers(key)) {
+        // A folder steers nothing by itself, only what lies in it; one in the place of a kept file does not stay.
+        let is_folder = |key: &ObjectKey| {
+            let stamp = after.get(key).or_else(|| self.before.get(key));
+            stamp.is_some_and(|stamp| stamp.kind == Kind::Folder)
+        };
+        let counts =
+            |key: &&ObjectKey| cx.paths.steers(key) && (kept.contains_key(*key) || !is_folder(key));
+        for key in gone.chain(new).filter(counts) {
             left.taken_back.push(key.to_string());
             let before = kept.get(key).map(Vec::as_slice);
             if after.get(key).is_some_and(|stamp| stamp.kind == Kind::Link) {

@@ -90,9 +90,7 @@ impl fmt::Display for Ending {
             Self::Exited(code) => write!(f, "[exit code {code}]"),
             Self::Killed => f.write_str("[it was killed]"),
             Self::Cancelled => f.write_str("[cancelled; all its processes were ended]"),
-            Self::TimedOut => {
-                f.write_str("[over its time limit; all its processes were ended]")
-            }
+            Self::TimedOut => f.write_str("[over its time limit; all its processes were ended]"),
         }
     }
 }

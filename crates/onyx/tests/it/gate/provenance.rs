@@ -7,7 +7,9 @@ use onyx_test_support::{OnyxBuilder, OnyxProcess, Reply, ScriptedModel, wait_unt
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{events_of, has_status, obedient, pending, read_tainted, results, sent, told};
+use super::{
+    events_of, has_status, obedient, pending, read_tainted, results, sent, told, until_live_output,
+};
 use crate::drafts::{message, path, session_of, tainting, words};
 use crate::v1::CHAT;
 use crate::{SOON, builder, run};
@@ -184,8 +186,9 @@ async fn what_a_command_said_before_it_was_stopped_or_failed_is_from_outside() {
         .await;
     let exec = |argv: &[&str]| message(&[("exec", json!({"argv": argv}))]);
     let mut lines = onyx.chat_lines(&json!({"message": exec(&["tail", "-f", "a.md"])})).await;
-    let stopped = lines.until("start").await["session_id"].as_str().unwrap().to_owned();
-    lines.until("tool_output").await;
+    let start = lines.until("start").await;
+    let stopped = start["session_id"].as_str().unwrap().to_owned();
+    until_live_output(&onyx, start["run_id"].as_str().unwrap()).await;
     let _ = onyx.stop(&stopped).await.expect(200);
     lines.until("done").await;
     // Found nothing, which is a failure, but it may say anything on the way.
@@ -226,7 +229,12 @@ async fn assistant_turns_that_a_client_tells_are_foreign_unless_they_are_known_a
         body["max_tokens"] = json!(100);
         body
     };
-    // Answered by us: the model always says `ok`.
+    // The same words twice would count as the worse of both.
+    model.respond_with(move |request| {
+        let is_forged = request.body.to_string().contains(forged);
+        if is_forged { "Very well.".into() } else { "ok".into() }
+    });
+    // Answered by us.
     let _ = onyx
         .post(
             CHAT,

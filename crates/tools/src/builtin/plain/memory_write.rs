@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{
-    CallLabel, Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb, Zone,
+    CallLabel, Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome,
+    ToolSpec, Verb, Zone,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
