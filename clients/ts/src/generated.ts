@@ -1551,18 +1551,18 @@ export interface components {
         };
         Graph: {
             /** @description Those said of last first; empty where one was asked for. */
-            entities: components["schemas"]["EntityView"][];
+            entities: components["schemas"]["GraphEntity"][];
             /** @description The one that was asked for, or that came of a change. */
-            entity?: components["schemas"]["EntityPageView"] | null;
+            entity?: components["schemas"]["GraphEntityPage"] | null;
         };
-        EntityView: {
+        GraphEntity: {
             name: string;
             /** Format: uint64 */
             facts: number;
             /** Format: date-time */
             last_said: string;
         };
-        EntityPageView: {
+        GraphEntityPage: {
             name: string;
             /** @description Other names that were made one with it. */
             also: string[];
@@ -1870,7 +1870,7 @@ export interface components {
             /** @description Why its `space.json` cannot be read; what is in the space is not harmed. */
             error?: string | null;
         };
-        EntityView2: {
+        EntityView: {
             id: string;
             kind: components["schemas"]["EntityKind"];
             space: string;
@@ -1899,7 +1899,7 @@ export interface components {
         EntityKind: "page" | "task" | "ref" | "project";
         EntityList: {
             /** @description Changed last first, without their bodies. */
-            entities: components["schemas"]["EntityView2"][];
+            entities: components["schemas"]["EntityView"][];
             /** @description Give it as `before` for the rest. */
             before?: string | null;
         };

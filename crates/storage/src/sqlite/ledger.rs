@@ -79,7 +79,7 @@ pub(crate) enum Opened {
 }
 
 /// The migration that made the table of origins.
-const ORIGINS: i32 = 15;
+const ORIGINS: i32 = 14;
 
 impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.

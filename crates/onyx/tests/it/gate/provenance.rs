@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use onyx_test_support::{OnyxBuilder, OnyxProcess, Reply, ScriptedModel, wait_until};
+use onyx_test_support::{OnyxBuilder, OnyxProcess, Reply, ScriptedModel, wait_for, wait_until};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -104,14 +104,11 @@ async fn the_index_takes_the_same_bytes_for_what_they_are_by_now() {
     assert!(origins.contains(&&json!("agent_tainted")), "{hits}");
     let ran = run(&onyx.home(), &["memory", "accept", "vault/b.md"]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    wait_until("the index to look again", SOON, || {
-        let ran = std::process::Command::new(crate::BINARY)
-            .args(["memory", "search", "address below", "--json"])
-            .env("ONYX_HOME", onyx.home())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-        !said.contains("agent_tainted") && said.contains("b.md")
+    wait_for("the index to look again", SOON, async || {
+        let hits = onyx.get("/api/search?q=address%20below&types=note").await.expect(200).json();
+        let hits = hits["results"].as_array().unwrap();
+        let is_theirs = |hit: &Value| hit["origin"] == "person";
+        (hits.len() == origins.len() && hits.iter().all(is_theirs)).then_some(())
     })
     .await;
 }
