@@ -8,6 +8,7 @@
 
 mod context;
 mod figures;
+mod given;
 mod inbox;
 mod lanes;
 mod live;
@@ -35,6 +36,7 @@ use crate::notices::Notifier;
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 use context::ContextSources;
 use figures::RunCounters;
+use given::GivenAnswers;
 
 pub(crate) use context::ContextOptions;
 pub use figures::{RUN_SECONDS, RunFigures};
@@ -75,6 +77,7 @@ struct Shared {
     counters: RunCounters,
     drive: Arc<DriveServices>,
     context: ContextSources,
+    given: GivenAnswers,
 }
 
 /// The rooms that runs are made from.
@@ -111,6 +114,7 @@ impl Runs {
             slots: RunSlots::new(setup.max_runs),
             counters: RunCounters::default(),
             context: ContextSources::new(&drive, setup.context),
+            given: GivenAnswers::default(),
             drive,
         };
         Self { shared: Arc::new(shared) }

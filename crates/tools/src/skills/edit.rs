@@ -151,7 +151,7 @@ impl SkillsCore {
             tool: "import skill".to_owned(),
         };
         let history = self.files.history(person)?;
-        history.keep(&in_person, None, Some(Hash::of(bytes)), change).await?;
+        history.keep(&in_person, None, Some(bytes), change).await?;
         objects.put(&key, bytes, Expect::Absent).await?;
         Ok(())
     }
