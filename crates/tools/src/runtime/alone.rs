@@ -41,9 +41,7 @@ impl Runtime {
             input: Input::Given,
             bounds: Bounds::default(),
         };
-        let started = self.sandbox.start(job, Stdio::null()).await;
-        let mut running = started.map_err(|error| not_run(&error))?;
-        let _proxy = self.answer(&mut running, network).await?;
+        let (mut running, _proxy) = self.start_answered(job, Stdio::null(), network).await?;
         let mut gathered = Gathered::default();
         let work = async {
             while let Some(piece) = running.next_output().await? {

@@ -106,6 +106,23 @@ impl SkillsCore {
         Ok(skills)
     }
 
+    /// Did the text of an agent's own skill come from outside? Those of the vault are judged by what
+    /// their person accepted.
+    pub(super) async fn is_foreign(
+        &self,
+        place: &SkillPlace,
+        text: &ObjectKey,
+    ) -> Result<bool, StoreError> {
+        let SkillPlace::Agent(agent) = place else { return Ok(false) };
+        let area = Area::Agent(agent.clone());
+        let object = match self.files.objects(&area)?.get(text, MOST_BYTES).await {
+            Ok(Some(object)) => object,
+            Ok(None) | Err(StoreError::Refused(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        Ok(self.files.history_of(&area)?.origin(text, &object).await?.taints())
+    }
+
     pub(super) async fn one(
         &self,
         person: &PersonId,
@@ -149,6 +166,9 @@ impl SkillsCore {
             None if flaw.is_some() => String::new(),
             None => return Ok(None),
         };
+        if flaw.is_none() && self.is_foreign(place, &entry.text_path(place)?).await? {
+            flaw = Some("its text came from outside; write it anew to make it yours".to_owned());
+        }
         let head = match flaw {
             Some(why) => Err(why),
             None => SkillHead::read(&entry.name, &text),

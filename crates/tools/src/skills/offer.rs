@@ -112,7 +112,8 @@ impl SkillsCore {
             // What cannot be read is told where skills are listed.
             let Ok(Found::File(object)) = found else { continue };
             let Ok(text) = String::from_utf8(object.bytes) else { continue };
-            if !counts(place, entry, &text, &accepted)? {
+            let is_foreign = self.is_foreign(place, &entry.text_path(place)?).await?;
+            if is_foreign || !counts(place, entry, &text, &accepted)? {
                 continue;
             }
             if let Ok(head) = SkillHead::read(&entry.name, &text) {
