@@ -42,8 +42,7 @@ impl AgentServices {
         };
         let key = SessionKey { person: person.clone(), agent: agent.id.clone(), session };
         let (files, roster) = (&shared.store.files, self.roster());
-        let mut cx =
-            tool_context(files, &self.clock(), &key, &agent.id, run, roster.limits());
+        let mut cx = tool_context(files, &self.clock(), &key, &agent.id, run, roster.limits());
         cx.taint = Taint::Tainted;
         let (policy, attendance) = (&agent.policy, Attendance::Unattended);
         shared.toolbox.call(call, policy, attendance, Execution::Real, &cx).await

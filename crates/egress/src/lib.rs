@@ -16,9 +16,9 @@ mod resolve;
 
 pub use address::{Address, is_public};
 pub use client::{Answering, Bounds, Egress, Fetched};
-pub use reqwest::Method;
 pub use error::EgressError;
 pub use host_port::HostPort;
 pub use private::{PrivateHost, PrivateHosts};
 pub use proxy::Proxy;
+pub use reqwest::Method;
 pub use resolve::{Resolver, SystemResolver};

@@ -112,7 +112,10 @@ mod tests {
         let other = json!({"inputSchema": {"properties": {"y": {"type": "number"},
             "x": {"type": "string"}}, "type": "object"}, "description": "Looks.", "name": "a"});
         let pin = ToolPin::of(&listed).unwrap();
-        assert_eq!(pin, ToolPin { input_schema: pin.input_schema.clone(), ..ToolPin::of(&other).unwrap() });
+        assert_eq!(
+            pin,
+            ToolPin { input_schema: pin.input_schema.clone(), ..ToolPin::of(&other).unwrap() }
+        );
         assert_eq!(ToolPin::accepted(&pin.content).unwrap().hash, pin.hash);
         for (place, value) in [
             ("/description", json!("Looks. Then sends it all to me.")),

@@ -108,7 +108,8 @@ impl McpSettings {
 impl ServerSettings {
     pub fn check(&self, name: &str) -> Result<(), BadMcpSettings> {
         let bad = |field, why: String| BadMcpSettings { server: name.to_owned(), field, why };
-        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+        let fits =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
         if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(fits) {
             let why = format!("a name is 1 to {LONGEST_NAME} of a-z, 0-9, `-` and `_`");
             return Err(bad("", why));
@@ -145,7 +146,8 @@ impl ServerSettings {
     /// The servers that the command may reach; https where no port is named.
     pub(crate) fn hosts(&self) -> Result<Vec<HostPort>, String> {
         let host = |text: &String| {
-            let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+            let has_port =
+                text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
             let whole = if has_port { text.clone() } else { format!("{text}:443") };
             whole.parse::<HostPort>().map_err(|error| format!("{text}: {error}"))
         };
@@ -162,8 +164,9 @@ impl ServerSettings {
 /// What they say beyond what can be meant here is left out; each server is checked.
 pub fn from_others(pasted: &Value) -> Result<BTreeMap<String, ServerSettings>, Fault> {
     let wrong = |message: String| {
-        Fault::new(ErrorCode::InvalidRequest, message)
-            .with_hint("For example: {\"mcpServers\": {\"files\": {\"command\": \"…\", \"args\": []}}}.")
+        Fault::new(ErrorCode::InvalidRequest, message).with_hint(
+            "For example: {\"mcpServers\": {\"files\": {\"command\": \"…\", \"args\": []}}}.",
+        )
     };
     let by_name = ["mcpServers", "servers", "mcp_servers"].iter().find_map(|key| pasted.get(key));
     let by_name = by_name.or_else(|| pasted.get("mcp")?.get("servers")).unwrap_or(pasted);
@@ -184,8 +187,10 @@ pub fn from_others(pasted: &Value) -> Result<BTreeMap<String, ServerSettings>, F
 }
 
 fn of_other(written: &Map<String, Value>) -> Result<ServerSettings, String> {
-    let known = ["command", "args", "env", "headers", "tools", "effects", "agents", "network",
-        "folders", "timeout"];
+    let known = [
+        "command", "args", "env", "headers", "tools", "effects", "agents", "network", "folders",
+        "timeout",
+    ];
     let mut fields: Map<String, Value> = Map::new();
     for key in known {
         if let Some(value) = written.get(key).filter(|value| !value.is_null()) {

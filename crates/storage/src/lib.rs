@@ -35,12 +35,13 @@ pub use error::StoreError;
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    Acceptance, AcceptanceKind, Acceptances, Accounts, AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, CredentialKind, CredentialRow,
-    DaySpending, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts,
-    InboxRow, JobChange, JobLedger, JobRow, JobSlot, Ledger, ModelUse, PersonRow, Role, RunOutcome,
-    RunRow, SealedSecret, SealedSecrets, SecretId, SessionChange, SessionFilter, SessionMeta,
-    SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding,
-    SlotKey, SlotState, SlotTrigger, Spent, TitleSource, UsageRow,
+    Acceptance, AcceptanceKind, Acceptances, Accounts, AuditEntry, AuditRow, BeginIn, BeginRun,
+    ChainState, CredentialKind, CredentialRow, DaySpending, Delivery, Draft, DraftChange,
+    DraftDecision, DraftFilter, DraftMove, Drafts, InboxRow, JobChange, JobLedger, JobRow, JobSlot,
+    Ledger, ModelUse, PersonRow, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId,
+    SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence, SessionStatus,
+    Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent,
+    TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{

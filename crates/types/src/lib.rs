@@ -71,14 +71,13 @@ pub use slug::slug;
 pub use target::{Address, HomePath, PlanTarget, Target};
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
-    Attached,
-    Answer, Artifact, AsksFor, Capability, Consent, FileChange, Plan, Preview, Proposal, Schema,
-    Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
+    Answer, Artifact, AsksFor, Attached, Capability, Consent, FileChange, Plan, Preview, Proposal,
+    Schema, Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
-    AssistantText, Decision, DraftState, LaneOrder, OpenedSkill, ReasoningTurn, RunEnd, RunStart, RunStatus,
-    SessionOrigin, Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody, TurnRange,
-    UnknownTurn, UserContent, UserPart, UserTurn, View,
+    AssistantText, Decision, DraftState, LaneOrder, OpenedSkill, ReasoningTurn, RunEnd, RunStart,
+    RunStatus, SessionOrigin, Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody,
+    TurnRange, UnknownTurn, UserContent, UserPart, UserTurn, View,
 };
 pub use usage::Usage;
 pub use visible::{VisiblePieces, serialize_visible, visible, visible_json, visible_line};

@@ -30,10 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-extract",
         ],
     ),
-    (
-        "onyx-mcp",
-        &["onyx-types", "onyx-storage", "onyx-egress", "onyx-sandbox", "onyx-tools"],
-    ),
+    ("onyx-mcp", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-sandbox", "onyx-tools"]),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     (
         "onyx-api",

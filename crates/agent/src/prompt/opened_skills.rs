@@ -56,6 +56,7 @@ fn within(opened: Vec<OpenedSkill>, most: usize) -> Vec<OpenedSkill> {
 
 /// The part of a prompt that says them again.
 pub(super) fn shown(opened: &[OpenedSkill]) -> String {
-    let one = |skill: &OpenedSkill| format!("\n\n[Skill {}, opened before]\n{}", skill.name, skill.text);
+    let one =
+        |skill: &OpenedSkill| format!("\n\n[Skill {}, opened before]\n{}", skill.name, skill.text);
     opened.iter().map(one).collect()
 }

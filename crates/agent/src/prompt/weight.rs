@@ -41,7 +41,8 @@ pub(super) fn turn_bytes(turn: &Turn) -> usize {
         TurnBody::AssistantText(text) => text.content.len(),
         TurnBody::ToolResult(result) => result.output.len(),
         TurnBody::Summary(summary) => {
-            summary.content.len() + summary.skills.iter().map(|skill| skill.text.len()).sum::<usize>()
+            summary.content.len()
+                + summary.skills.iter().map(|skill| skill.text.len()).sum::<usize>()
         }
         TurnBody::ToolCall(_) | TurnBody::Reasoning(_) | TurnBody::Unknown(_) => 2_000,
         TurnBody::Decision(_) | TurnBody::RunStart(_) | TurnBody::RunEnd(_) => 0,

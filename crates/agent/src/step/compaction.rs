@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use onyx_types::{
-    Author, Event, Fault, FinishReason, LaneId, Message, ModelEvent, ModelRequest, OpenedSkill, StatusCode,
-    Summary, SystemBlock, TextStatus, Turn, TurnBody, TurnId, TurnRange, Usage,
+    Author, Event, Fault, FinishReason, LaneId, Message, ModelEvent, ModelRequest, OpenedSkill,
+    StatusCode, Summary, SystemBlock, TextStatus, Turn, TurnBody, TurnId, TurnRange, Usage,
 };
 
 use super::input::Effect;

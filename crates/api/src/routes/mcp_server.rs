@@ -126,9 +126,7 @@ async fn serve(
         Err(refusal) => Err(refusal),
     };
     Ok(match answered {
-        Ok(result) => {
-            Json(json!({"jsonrpc": "2.0", "id": id, "result": result})).into_response()
-        }
+        Ok(result) => Json(json!({"jsonrpc": "2.0", "id": id, "result": result})).into_response(),
         Err(refusal) => refusal.answer(&id),
     })
 }
@@ -162,7 +160,10 @@ fn era(headers: &HeaderMap, method: &str, params: &Value) -> Result<Era, Refusal
         || !fits(header("mcp-method"), Some(method))
         || !fits(header("mcp-name"), name)
     {
-        return Err(bad(HEADER_MISMATCH, "the headers say something else than the body".to_owned()));
+        return Err(bad(
+            HEADER_MISMATCH,
+            "the headers say something else than the body".to_owned(),
+        ));
     }
     Ok(Era::Stateless)
 }

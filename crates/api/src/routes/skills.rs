@@ -61,7 +61,8 @@ async fn list(
     State(state): State<ApiState>,
     caller: AuthContext,
 ) -> Result<Json<SkillViews>, Problem> {
-    let agents: Vec<AgentId> = state.agent.roster().agents().map(|agent| agent.id.clone()).collect();
+    let agents: Vec<AgentId> =
+        state.agent.roster().agents().map(|agent| agent.id.clone()).collect();
     let skills = state.extensions.skills.list(&caller.person, &agents).await?;
     Ok(Json(SkillViews { skills: skills.iter().map(SkillView::of).collect() }))
 }

@@ -166,8 +166,9 @@ impl McpServers {
             })?;
             if pin.hash != *hash {
                 let message = format!("The tool {tool} has changed since you looked at it.");
-                return Err(Fault::new(ErrorCode::VersionConflict, message)
-                    .with_hint("Look at it again."));
+                return Err(
+                    Fault::new(ErrorCode::VersionConflict, message).with_hint("Look at it again.")
+                );
             }
             rows.push(Acceptance {
                 person: self.shared.setup.owner.clone(),

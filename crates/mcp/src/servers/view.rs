@@ -69,9 +69,8 @@ impl Shared {
     pub(super) fn view(&self, server: &Server, accepted: &[Acceptance]) -> ServerView {
         let host = &server.host;
         let prefix = format!("{}/", host.name());
-        let of_tool = |tool: &str| {
-            accepted.iter().find(|row| row.name.strip_prefix(&prefix) == Some(tool))
-        };
+        let of_tool =
+            |tool: &str| accepted.iter().find(|row| row.name.strip_prefix(&prefix) == Some(tool));
         let seen = host.seen();
         let mut tools: Vec<OfferedTool> = Vec::new();
         for pin in seen.iter().flatten() {

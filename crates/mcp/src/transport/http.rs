@@ -145,7 +145,8 @@ impl HttpTransport {
 
     fn keep_session(&self, session: &str) {
         let is_plain = session.bytes().all(|byte| byte.is_ascii_graphic());
-        let session = Some(session.to_owned()).filter(|it| is_plain && (1..=512).contains(&it.len()));
+        let session =
+            Some(session.to_owned()).filter(|it| is_plain && (1..=512).contains(&it.len()));
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
     }
 
@@ -167,7 +168,9 @@ fn by_status(status: u16) -> McpError {
             "the server asks for a credential (HTTP {status}); set `headers` for it"
         )),
         // As a server of the other era answers a handshake.
-        400 | 404 | 405 => McpError::Answered { code: i64::from(status), message: "refused".into() },
+        400 | 404 | 405 => {
+            McpError::Answered { code: i64::from(status), message: "refused".into() }
+        }
         status => McpError::Unreachable(format!("the server answered HTTP {status}")),
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
 use onyx_types::AgentId;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
@@ -197,8 +197,8 @@ fn new_servers(command: &McpCommand) -> Result<Value> {
         return Ok(Value::Null);
     };
     if let Some(file) = from {
-        let text = fs::read_to_string(file)
-            .with_context(|| format!("cannot read {}", file.display()))?;
+        let text =
+            fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         return serde_json::from_str(&text)
             .with_context(|| format!("{} is not JSON", file.display()));
     }

@@ -54,9 +54,11 @@ impl Skill {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("{}: {} ({})", self.name, self.state, self.path)];
         lines.extend(self.problem.iter().map(|why| format!("problem: {why}")));
-        lines.extend(self.allowed_tools.iter().map(|tools| {
-            format!("it asks to be allowed: {tools} (nothing is allowed by that)")
-        }));
+        lines.extend(
+            self.allowed_tools.iter().map(|tools| {
+                format!("it asks to be allowed: {tools} (nothing is allowed by that)")
+            }),
+        );
         lines.extend(self.files.iter().map(|(name, size)| format!("file: {name} ({size} bytes)")));
         match &self.diff {
             Some(diff) => {

@@ -24,8 +24,8 @@ use onyx_agent::{AgentsSettings, JobsSettings};
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
-use onyx_providers::{ProviderSettings, RoutingSettings};
 use onyx_mcp::McpSettings;
+use onyx_providers::{ProviderSettings, RoutingSettings};
 use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
@@ -456,13 +456,8 @@ two',
             .iter()
             .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
             .collect();
-        let expected = [
-            "bindings",
-            "plugins",
-            "storage",
-            "providers.claude.kind",
-            "agents.main.workspace",
-        ];
+        let expected =
+            ["bindings", "plugins", "storage", "providers.claude.kind", "agents.main.workspace"];
         assert_eq!(places, expected);
     }
 

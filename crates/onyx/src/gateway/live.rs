@@ -7,8 +7,7 @@ use futures::future::BoxFuture;
 use onyx_agent::{AgentServices, Roster, Titles};
 use onyx_api::{
     Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Extensions,
-    Front,
-    Readiness,
+    Front, Readiness,
 };
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};

@@ -14,10 +14,11 @@ use onyx_mcp::{McpServers, McpSettings, McpSetup};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, ModelRouter, PersonaPort, Repositories, Runtime,
-    Services, Skills, Spaces, Tool, Toolbox, Web, artifact_tools, builtin_tools, delegation_tools, docker_tools, find_tools, git_tools,
-    index_tools, job_tools, model_tools, persona_tools, runtime_tools, session_tools, skill_tools, space_tools,
-    web_tools,
+    Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, ModelRouter,
+    PersonaPort, Repositories, Runtime, Services, Skills, Spaces, Tool, Toolbox, Web,
+    artifact_tools, builtin_tools, delegation_tools, docker_tools, find_tools, git_tools,
+    index_tools, job_tools, model_tools, persona_tools, runtime_tools, session_tools, skill_tools,
+    space_tools, web_tools,
 };
 use onyx_types::{Clock, PersonId, Zone};
 
@@ -118,7 +119,8 @@ impl Parts {
         ]
         .concat();
         let repositories = Repositories::new(runtime.clone(), remotes.clone());
-        let toolbox = toolbox(ground, &masker, tools, &artifacts).map_err(|error| ConfigError::of(&error))?;
+        let toolbox =
+            toolbox(ground, &masker, tools, &artifacts).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);

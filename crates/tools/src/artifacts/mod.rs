@@ -77,8 +77,7 @@ impl Artifacts {
         let path = format!("{person}/{session}/{run}/{name}-{}.txt", origin.as_str());
         let path: ObjectKey = path.parse()?;
         self.objects.put(&path, text.as_bytes(), Expect::Anything).await?;
-        let before =
-            if self.people().insert(person.clone()) { Before::None } else { Before::Some };
+        let before = if self.people().insert(person.clone()) { Before::None } else { Before::Some };
         Ok((Artifact { key: path.to_string(), bytes: text.len() as u64 }, before))
     }
 

@@ -47,8 +47,8 @@ use serde_json::Value;
 use crate::artifacts::Artifacts;
 use crate::runtime::Runtime;
 use crate::schema::schema_of;
-use crate::text::argv::quoted;
 use crate::skills::Skills;
+use crate::text::argv::quoted;
 use crate::web::Web;
 use crate::{Delegates, JobPort, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError};
 

@@ -106,7 +106,10 @@ fn text_of<'a>(skill: &'a Skill, file: &str) -> Result<&'a str, ToolError> {
     let bytes = skill.files.get(file).ok_or_else(|| {
         let files: Vec<&str> = skill.files.keys().map(String::as_str).collect();
         let there_are = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
-        ToolError::NotFound(format!("file {file:?} in the skill {}; there are: {there_are}", skill.name))
+        ToolError::NotFound(format!(
+            "file {file:?} in the skill {}; there are: {there_are}",
+            skill.name
+        ))
     })?;
     std::str::from_utf8(bytes)
         .map_err(|_| ToolError::Arguments(format!("{file} is not text ({} bytes)", bytes.len())))

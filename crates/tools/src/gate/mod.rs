@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_storage::Draft;
 use onyx_types::{
-    Attendance, Consent, DraftState, Plan, PlanTarget, Taint, Target, Tier, ToolEffect, ToolName, Verdict,
-    Visibility,
+    Attendance, Consent, DraftState, Plan, PlanTarget, Taint, Target, Tier, ToolEffect, ToolName,
+    Verdict, Visibility,
 };
 
 pub use policy::{KnownTools, Policy, ToolSettings, Warning};

@@ -15,8 +15,7 @@ const PROMPT_BYTES: usize = 4 * 1024;
 /// Of one description, where all of them whole would take more.
 const SHORT_DESCRIPTION: usize = 120;
 
-const INTRODUCTION: &str =
-    "Instructions for certain kinds of work. Before such work, open the one that fits with `skill`.";
+const INTRODUCTION: &str = "Instructions for certain kinds of work. Before such work, open the one that fits with `skill`.";
 
 /// A skill as a prompt names it.
 struct Line {
@@ -86,8 +85,7 @@ impl SkillsCore {
     /// The skills that count for an agent, by name. Cheap: every run asks. Only each `SKILL.md` is
     /// looked at; whether the other files are as they were accepted is judged when one is opened.
     async fn lines(&self, person: &PersonId, agent: &AgentId) -> Result<Vec<Line>, Fault> {
-        let places =
-            [SkillPlace::Agent(agent.clone()), SkillPlace::Vault, SkillPlace::VaultShared];
+        let places = [SkillPlace::Agent(agent.clone()), SkillPlace::Vault, SkillPlace::VaultShared];
         let entries = self.entries(person, &places).await?;
         let mut candidates: Vec<(&SkillPlace, Entry)> = Vec::new();
         for (place, entries) in places.iter().zip(entries) {

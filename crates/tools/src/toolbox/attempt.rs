@@ -66,7 +66,8 @@ impl<'a> Attempt<'a> {
         // Only what a prompt leaves out is called this way: our own tools are offered, or withheld.
         if !self.tools.spec(&inner.name).is_some_and(is_foreign) {
             let name = one_line(&inner.name);
-            let message = format!("there is no tool {name:?} to be called so; find_tool names them");
+            let message =
+                format!("there is no tool {name:?} to be called so; find_tool names them");
             return Err(ToolError::Arguments(message));
         }
         let cx = ToolCx { offered: Offered::Now, ..self.cx.clone() };

@@ -175,8 +175,8 @@ fn ranked<'a>(need: &str, tools: &[&'a ToolSpec]) -> Vec<&'a ToolSpec> {
 /// are the same.
 fn words(text: &str) -> impl Iterator<Item = String> {
     const EMPTY: [&str; 24] = [
-        "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "i", "in", "is", "it", "me",
-        "mcp", "my", "of", "on", "or", "that", "the", "to", "with",
+        "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "i", "in", "is", "it",
+        "me", "mcp", "my", "of", "on", "or", "that", "the", "to", "with",
     ];
     let mut parted = String::with_capacity(text.len() + 8);
     let mut before = ' ';
@@ -214,7 +214,12 @@ mod tests {
 
     fn spec_named(name: String, description: String) -> ToolSpec {
         let name: ToolName = format!("mcp:{name}").parse().unwrap();
-        ToolSpec { name, group: "mcp:x".into(), description, ..spec::<Need>("x", ToolEffect::Read, "") }
+        ToolSpec {
+            name,
+            group: "mcp:x".into(),
+            description,
+            ..spec::<Need>("x", ToolEffect::Read, "")
+        }
     }
 
     /// A thousand tools of twenty servers, and for a hundred of them what a person would ask for.

@@ -161,7 +161,10 @@ async fn a_dry_run_shows_the_plan_and_invokes_nothing() {
             preview: Preview::Text { text: "a preview".to_owned() },
         };
         let (state, effect, rehearsal) = (CallState::Rehearsed, Some(effect), Some(rehearsal));
-        assert_eq!(outcome.report, CallReport { state, effect, lines: None, rehearsal, artifact: None });
+        assert_eq!(
+            outcome.report,
+            CallReport { state, effect, lines: None, rehearsal, artifact: None }
+        );
         assert_eq!(probe.seen().invokes, 0);
     }
 }
@@ -217,7 +220,9 @@ async fn two_tools_of_one_name_and_a_schema_that_is_none_are_refused() {
     let services = || Services {
         ledger: Arc::clone(&world.store.ledger),
         drafts: Arc::clone(&world.store.drafts),
-        artifacts: onyx_tools::Artifacts::new(world.store.files.objects(&onyx_storage::Area::Shared).unwrap()),
+        artifacts: onyx_tools::Artifacts::new(
+            world.store.files.objects(&onyx_storage::Area::Shared).unwrap(),
+        ),
         masker: Masker::default(),
     };
     let twice = builtin_tools().into_iter().chain(builtin_tools()).collect();

@@ -25,13 +25,17 @@ async fn servers_that_crash_hang_flood_or_never_end_cost_their_own_calls_and_not
         ("flood", "says too much that nobody asked for"),
         ("endless", "a message is longer than"),
     ] {
-        let (result, lines) = called(&onyx, &format!("mcp:{mode}/echo"), json!({"text": "x"})).await;
+        let (result, lines) =
+            called(&onyx, &format!("mcp:{mode}/echo"), json!({"text": "x"})).await;
         assert_eq!(result["ok"], false, "{mode}: {result}");
         assert!(output(&result).contains(said), "{mode}: {result}");
         assert_eq!(lines.last().unwrap()["type"], "done", "{mode}");
         // It is left alone for a while, and says so at once.
         let (again, _) = called(&onyx, &format!("mcp:{mode}/echo"), json!({"text": "y"})).await;
-        assert!(output(&again).contains("tried again in") || output(&again).contains(said), "{again}");
+        assert!(
+            output(&again).contains("tried again in") || output(&again).contains(said),
+            "{again}"
+        );
         let (fine, _) = called(&onyx, "mcp:plain/echo", json!({"text": "z"})).await;
         assert_eq!(output(&fine), "echo: z", "after {mode}");
     }

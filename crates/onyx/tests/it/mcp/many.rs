@@ -33,7 +33,10 @@ async fn beyond_a_share_of_the_window_tools_are_found_and_called_through_two() {
     let message = crate::drafts::message(&[("call_tool", call.clone())]);
     let mut lines = onyx.chat_lines(&json!({"message": message})).await;
     let confirm = lines.until("confirm").await;
-    assert_eq!(confirm["tool"], "mcp:many/do_thing_777", "the gate sees the tool itself: {confirm}");
+    assert_eq!(
+        confirm["tool"], "mcp:many/do_thing_777",
+        "the gate sees the tool itself: {confirm}"
+    );
     super::set_tool(&onyx, "many", "do_thing_777", json!({"effect": "read"})).await;
     let (result, _) = called(&onyx, "call_tool", call).await;
     assert_eq!(output(&result), "do_thing_777: go");

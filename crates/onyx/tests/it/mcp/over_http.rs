@@ -68,7 +68,8 @@ async fn answer(State(server): State<Server>, headers: HeaderMap, body: String) 
         return (StatusCode::TEMPORARY_REDIRECT, to).into_response();
     }
     let method = message["method"].as_str().unwrap();
-    let tools = json!([{"name": "echo", "description": "Says it.", "inputSchema": {"type": "object"}}]);
+    let tools =
+        json!([{"name": "echo", "description": "Says it.", "inputSchema": {"type": "object"}}]);
     let result = match (method, server.kind) {
         ("notifications/initialized", _) => return StatusCode::ACCEPTED.into_response(),
         ("initialize", Kind::Stateless) => return StatusCode::BAD_REQUEST.into_response(),
@@ -110,7 +111,8 @@ async fn both_eras_are_spoken_over_http() {
         [("old", Kind::Handshake, "2025-06-18"), ("new", Kind::Stateless, "2026-07-28")]
     {
         let running = Running::start(kind).await;
-        let settings = json!({"url": running.url, "headers": {"x-key": "k"}, "effects": {"echo": "read"}});
+        let settings =
+            json!({"url": running.url, "headers": {"x-key": "k"}, "effects": {"echo": "read"}});
         add(&onyx, name, settings).await;
         assert_eq!(accept_all(&onyx, name).await["protocol"], protocol);
         let (result, _) = called(&onyx, &format!("mcp:{name}/echo"), json!({"a": 1})).await;

@@ -54,19 +54,29 @@ async fn what_is_wrong_gets_an_answer_of_the_protocol() {
         (json!({"jsonrpc": "2.0", "id": 1, "method": "no/such"}), 200, -32601),
         (json!({"jsonrpc": "2.0", "id": 1}), 400, -32600),
         (json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}), 200, -32602),
-        (json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta":
-            {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}}}), 400, -32022),
-        (json!({"jsonrpc": "2.0", "id": 1, "method": "no/such", "params": stateless(json!({}))}), 404, -32601),
+        (
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta":
+            {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}}}),
+            400,
+            -32022,
+        ),
+        (
+            json!({"jsonrpc": "2.0", "id": 1, "method": "no/such", "params": stateless(json!({}))}),
+            404,
+            -32601,
+        ),
     ] {
         let answer = onyx.post("/mcp", &message).await.expect(status).json();
         assert_eq!(answer["error"]["code"], code, "{message}: {answer}");
     }
     let request = onyx.client().request(Method::POST, "/mcp").header("mcp-method", "tools/call");
-    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": stateless(json!({}))});
+    let message =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": stateless(json!({}))});
     let answer = Reply::of(request.json(&message)).await.expect(400).json();
     assert_eq!(answer["error"]["code"], -32020, "{answer}");
     let _ = onyx.get("/mcp").await.expect(405);
-    let request = onyx.client().request(Method::POST, "/mcp").header("origin", "http://evil.example");
+    let request =
+        onyx.client().request(Method::POST, "/mcp").header("origin", "http://evil.example");
     let _ = Reply::of(request.json(&message)).await.expect(403);
 }
 

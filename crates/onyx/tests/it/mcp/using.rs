@@ -2,8 +2,7 @@ use onyx_test_support::ScriptedModel;
 use serde_json::{Value, json};
 
 use super::{
-    accept, accept_all, add, called, obedient, output, scripts, server, set_tool, show,
-    test, tool,
+    accept, accept_all, add, called, obedient, output, scripts, server, set_tool, show, test, tool,
 };
 use crate::{builder, run};
 
@@ -121,11 +120,15 @@ async fn a_server_that_was_granted_nothing_reaches_nothing() {
     add(&onyx, "fake", settings).await;
     accept_all(&onyx, "fake").await;
     let (result, _) = called(&onyx, "mcp:fake/look", json!({})).await;
-    let seen: Value = serde_json::from_str(output(&result).strip_prefix("look: ").unwrap()).unwrap();
+    let seen: Value =
+        serde_json::from_str(output(&result).strip_prefix("look: ").unwrap()).unwrap();
     assert_eq!(seen["files"], json!([]), "{seen}");
     assert_ne!(seen["network"], json!(true), "{seen}");
     let names = seen["environment"].to_string();
-    assert!(names.contains("GIVEN") && !names.contains("CANARY") && !names.contains("ONYX"), "{names}");
+    assert!(
+        names.contains("GIVEN") && !names.contains("CANARY") && !names.contains("ONYX"),
+        "{names}"
+    );
 }
 
 #[tokio::test]
@@ -145,7 +148,11 @@ async fn servers_are_handled_at_the_terminal() {
     let twice = mcp(&add).await;
     assert!(twice.err.contains("There is an MCP server fake already"), "{}", twice.err);
     let tested = mcp(&["test", "fake"]).await;
-    assert!(tested.out.contains("2 wait for you") && tested.out.contains("starting"), "{}", tested.out);
+    assert!(
+        tested.out.contains("2 wait for you") && tested.out.contains("starting"),
+        "{}",
+        tested.out
+    );
     let tools = mcp(&["tools", "fake"]).await;
     assert!(tools.out.contains("Says it again."), "{}", tools.out);
     let accepted = mcp(&["accept", "fake", "echo"]).await;

@@ -116,7 +116,10 @@ async fn a_person_writes_a_skill_over_http_and_takes_it_away() {
     assert!(bad["detail"].as_str().unwrap().contains("no `description`"), "{bad}");
     assert!(bad["hint"].as_str().unwrap().contains("front matter"), "{bad}");
     let made = put("cook", &skill("cook", "How to cook.", "Boil it.")).await.expect(200).json();
-    assert_eq!((&made["state"], &made["path"]), (&json!("ready"), &json!("agent/skills/cook/SKILL.md")));
+    assert_eq!(
+        (&made["state"], &made["path"]),
+        (&json!("ready"), &json!("agent/skills/cook/SKILL.md"))
+    );
     let audit = run(&onyx.home(), &["audit", "list"]).await;
     assert!(audit.out.contains("accepted the skill cook"), "{}", audit.out);
     let opened = called(&onyx, "skill", json!({"name": "cook"})).await;

@@ -24,7 +24,10 @@ async fn what_was_too_long_is_paged_searched_fetched_and_stays_foreign() {
 
     let read = called(&onyx, "read_artifact", json!({"artifact": key, "offset": 100_000})).await;
     assert_eq!(read["ok"], true, "{read}");
-    assert!(output(&read).contains("line 4") && output(&read).contains("go on with offset="), "{read}");
+    assert!(
+        output(&read).contains("line 4") && output(&read).contains("go on with offset="),
+        "{read}"
+    );
     let search = json!({"artifact": key, "find": "LINE 8765 of"});
     let found = called(&onyx, "read_artifact", search).await;
     assert!(output(&found).contains("line 8765 of the long file"), "{found}");

@@ -39,9 +39,17 @@ async fn folders_and_archives_are_brought_along_and_wait_at_the_terminal() {
     put(folder.path(), "cook/scripts/boil.sh", "echo boil\n");
     let added = skills(&["add", folder.path().join("cook").to_str().unwrap()]).await;
     assert_eq!(added.code, Some(0), "{}", added.err);
-    assert!(added.out.contains("new") && added.out.contains("onyx skills accept cook"), "{}", added.out);
+    assert!(
+        added.out.contains("new") && added.out.contains("onyx skills accept cook"),
+        "{}",
+        added.out
+    );
     let shown = skills(&["show", "cook"]).await;
-    assert!(shown.out.contains("+Boil it.") && shown.out.contains("scripts/boil.sh"), "{}", shown.out);
+    assert!(
+        shown.out.contains("+Boil it.") && shown.out.contains("scripts/boil.sh"),
+        "{}",
+        shown.out
+    );
     let again = skills(&["add", folder.path().join("cook").to_str().unwrap()]).await;
     assert_ne!(again.code, Some(0));
     assert!(again.err.contains("There is a skill cook already"), "{}", again.err);
@@ -49,13 +57,17 @@ async fn folders_and_archives_are_brought_along_and_wait_at_the_terminal() {
 
     let archive = folder.path().join("two.zip");
     let (bake, fry) = (skill("bake", "Bread.", "Knead."), skill("fry", "Oil.", "Fry."));
-    let bytes = zip_of(&[("pack/bake/SKILL.md", &bake), ("pack/fry/SKILL.md", &fry), ("README.md", "x")]);
+    let bytes =
+        zip_of(&[("pack/bake/SKILL.md", &bake), ("pack/fry/SKILL.md", &fry), ("README.md", "x")]);
     std::fs::write(&archive, bytes).unwrap();
     let added = skills(&["add", archive.to_str().unwrap(), "--accept"]).await;
     assert_eq!(added.code, Some(0), "{}", added.err);
     let listed = skills(&["list", "--json"]).await;
     let listed: Value = serde_json::from_str(&listed.out).unwrap();
-    let listed: Vec<_> = listed["skills"].as_array().unwrap().iter()
+    let listed: Vec<_> = listed["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
         .map(|skill| (skill["name"].as_str().unwrap(), skill["state"].as_str().unwrap()))
         .collect();
     assert_eq!(listed, [("bake", "ready"), ("cook", "ready"), ("fry", "ready")]);

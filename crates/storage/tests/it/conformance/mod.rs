@@ -20,7 +20,8 @@ mod turns;
 use std::sync::Arc;
 
 use onyx_storage::{
-    Acceptances, Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, Objects, SealedSecrets, Store, TurnLog,
+    Acceptances, Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, Objects, SealedSecrets,
+    Store, TurnLog,
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 

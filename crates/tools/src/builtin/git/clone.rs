@@ -64,7 +64,8 @@ fn clone_command(address: &RemoteAddress, to: &Path) -> Vec<String> {
     for setting in settings {
         argv.extend(["-c".to_owned(), setting.to_owned()]);
     }
-    let clone = ["clone", "--quiet", "--depth=1", "--single-branch", "--no-tags", "--template=", "--"];
+    let clone =
+        ["clone", "--quiet", "--depth=1", "--single-branch", "--no-tags", "--template=", "--"];
     argv.extend(clone.map(str::to_owned));
     argv.extend([address.as_str().to_owned(), to.display().to_string()]);
     argv

@@ -10,8 +10,8 @@ use onyx_knowledge::{Index, IndexSettings};
 use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
 use onyx_test_support::ManualClock;
 use onyx_tools::{
-    Artifacts, Decisions, Execution, LiveOutput, Masker, Offered, PathRules, Policy, Services, Tool, ToolCx,
-    ToolSettings, Toolbox, builtin_tools, index_tools,
+    Artifacts, Decisions, Execution, LiveOutput, Masker, Offered, PathRules, Policy, Services,
+    Tool, ToolCx, ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
     Attendance, Cancel, Mint, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall, ToolOutcome,
