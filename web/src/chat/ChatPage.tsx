@@ -1,13 +1,14 @@
 import { useEffect, useRef, useState } from 'react';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
-import { MoreHorizontal, Search, Users } from 'lucide-react';
+import { Archive, MoreHorizontal, Search, Users } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
-import { say, show } from '../store/actions';
+import { say, setArchived, show } from '../store/actions';
 import { loadConversation } from '../store/client';
 import { readKept, keep } from '../store/kept';
 import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore, type State } from '../store/state';
 import { Empty, ErrorLine } from '../ui/page';
+import { Suggestions } from '../pages/actions/Suggestions';
 import { COMPANION } from '../rail/useRail';
 import { OUTPUT, titleIn, turnsOf } from '../shell/links';
 import { Header } from '../shell/Header';
@@ -79,6 +80,16 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
   return (
     <>
       <Header title={title}>
+        {session?.status === 'archived' && (
+          <button
+            type="button"
+            className="chip"
+            title="Unarchive this chat"
+            onClick={() => void setArchived(session.id, false)}
+          >
+            <Archive size={14} aria-hidden /> Archived
+          </button>
+        )}
         <TaintMark sessionId={id} />
         {session && session.agents.length > 1 && <Several agents={session.agents} />}
         {session && session.messageCount > 0 && <span className="meta hidden sm:inline">{turnsOf(session)}</span>}
@@ -202,6 +213,7 @@ export function NewChatPage({ shared }: { shared?: string }) {
           <p className="meta mt-1 max-w-90">
             Your agent reads and writes in your own files, and asks before anything that deletes or overwrites.
           </p>
+          <Suggestions />
           <FirstRun />
         </div>
       )}

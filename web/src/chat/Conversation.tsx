@@ -140,7 +140,7 @@ export function Conversation({
         </div>
       </div>
       <p className="sr-only" role="status">
-        {running ? 'An answer is being written' : messages.at(-1)?.kind === 'answer' ? 'The answer is complete' : ''}
+        {running ? 'An answer is being written' : endOf(messages.at(-1))}
       </p>
       {away && (
         <button
@@ -165,6 +165,14 @@ function useTurnAt(id: string | undefined, turn: string | undefined, messages: M
     if (id && turn !== undefined && ready && at < 0 && before !== undefined) void loadOlder(id).catch(() => undefined);
   }, [id, turn, ready, at, before]);
   return at < 0 ? undefined : at;
+}
+
+/** How the last answer ended, for those who do not see it. */
+function endOf(message: Message | undefined): string {
+  if (message?.kind !== 'answer') return '';
+  if (message.state === 'cancelled') return 'The answer was stopped';
+  if (message.state === 'error' || message.error) return 'The answer failed';
+  return message.state === 'interrupted' ? 'The answer broke off' : 'The answer is complete';
 }
 
 /** The hosts that the person wrote in this conversation. */

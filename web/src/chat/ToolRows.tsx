@@ -4,8 +4,7 @@ import type { ToolStep } from '../store/messages';
 import { counted, duration } from '../ui/time';
 import { Diff } from './Diff';
 import { useStore } from '../store/state';
-import { changes } from './TurnActions';
-import { changedLines, describe, stateOf, type StepState } from './describe';
+import { changedLines, changes, describe, stateOf, type StepState } from './describe';
 
 /** How many steps are shown before they fold into one line. */
 const FEW = 3;

@@ -10,7 +10,7 @@ import { hueOf } from '../ui/hue';
 import { isOfProvider, mayPass } from '../ui/faults';
 import { Menu } from '../ui/Menu';
 import { ErrorLine, FAULT_ACTION } from '../ui/page';
-import { fullTime, timeOf } from '../ui/time';
+import { fullTime } from '../ui/time';
 import { useSurface } from './density';
 import { AnswerActions, useUndone } from './TurnActions';
 import { DraftCard } from './DraftCard';
@@ -64,13 +64,8 @@ function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?:
     <article className="group" aria-label={name} aria-busy={running}>
       <div className="turn" style={style}>
         <div className="who">
-          <h2>{name.toUpperCase()}</h2>
+          <h2 title={answer.ts && fullTime(answer.ts)}>{name.toUpperCase()}</h2>
           {answer.model && <span className="min-w-0 truncate tracking-normal">{shortModel(answer.model)}</span>}
-          {answer.ts && !running && (
-            <time className="shrink-0 tracking-normal" dateTime={answer.ts} title={fullTime(answer.ts)}>
-              {timeOf(answer.ts)}
-            </time>
-          )}
         </div>
         <Citations value={answer.context}>
           <div className="flex flex-col gap-2.5">

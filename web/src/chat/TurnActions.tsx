@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
-import type { Draft } from '@onyx/sdk';
 import { BookOpenText, Copy, GitFork, MoreHorizontal, Pencil, Redo2, RefreshCw, Undo2 } from 'lucide-react';
 import { fork, learnUndone, redoRun, say, undoRun } from '../store/actions';
 import { answerText, textOf, type Answer, type Words } from '../store/messages';
@@ -9,8 +8,9 @@ import { useStore } from '../store/state';
 import { copy } from '../ui/copy';
 import { Menu } from '../ui/Menu';
 import { sendsByKey } from '../ui/keyboard';
-import { money, tokens } from '../ui/time';
+import { fullTime, money, timeOf, tokens } from '../ui/time';
 import { useSurface } from './density';
+import { changes } from './describe';
 import { Siblings } from './Siblings';
 
 const ROW =
@@ -20,11 +20,21 @@ function useBusy(sessionId: string): boolean {
   return useStore((state) => state.conversations[sessionId]?.live !== undefined);
 }
 
+function Time({ at }: { at?: string }) {
+  if (!at) return null;
+  return (
+    <time className="mx-1 text-tiny whitespace-nowrap" dateTime={at} title={fullTime(at)}>
+      {timeOf(at)}
+    </time>
+  );
+}
+
 export function WordsActions({ words, sessionId, onEdit }: { words: Words; sessionId: string; onEdit: () => void }) {
   const busy = useBusy(sessionId);
   const { density } = useSurface();
   return (
     <div className={`${ROW} justify-end`}>
+      <Time at={words.ts} />
       {density === 'page' && <Siblings sessionId={sessionId} turnId={words.id} />}
       <button
         type="button"
@@ -67,7 +77,6 @@ export function Editor({ words, sessionId, close }: { words: Words; sessionId: s
   };
   return (
     <form
-      aria-label="Edit your message"
       className="ml-auto w-full max-w-155"
       onSubmit={(event) => (event.preventDefault(), void send())}
     >
@@ -114,10 +123,6 @@ const hasWritten = (answer: Answer) =>
     (part) =>
       part.kind === 'tools' && part.steps.some(({ report }) => report?.state === 'done' && changes(report.effect)),
   );
-
-/** What undoing a run may take back. */
-export const changes = (effect: Draft['effect'] | null) =>
-  effect === 'write' || effect === 'destroy' || effect === 'execute';
 
 export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; sessionId: string; isLast: boolean }) {
   const navigate = useNavigate();
@@ -193,6 +198,7 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
           {tokens(usage.input + usage.output)} tokens{usage.cost ? ` · ${money(usage.cost)}` : ''}
         </span>
       )}
+      <Time at={answer.ts} />
     </div>
   );
 }

@@ -8,7 +8,7 @@ import { discardQueued, say, sayAgain } from '../store/actions';
 import { textOf, type Words } from '../store/messages';
 import { dropPending } from '../store/outbox';
 import { ErrorLine } from '../ui/page';
-import { fullTime, timeOf } from '../ui/time';
+import { fullTime } from '../ui/time';
 import { attachedIn } from './attachments';
 import { useSurface } from './density';
 import { Editor, WordsActions } from './TurnActions';
@@ -44,12 +44,7 @@ export function WordsTurn({ words, sessionId }: { words: Words; sessionId?: stri
               <Clock size={12} aria-hidden /> Waiting for the connection
             </span>
           )}
-          {words.ts && words.state === 'stored' && (
-            <time className="tracking-normal" dateTime={words.ts} title={fullTime(words.ts)}>
-              {timeOf(words.ts)}
-            </time>
-          )}
-          <h2>YOU</h2>
+          <h2 title={words.ts && fullTime(words.ts)}>YOU</h2>
         </div>
         <Content content={words.content} />
       </div>
@@ -105,7 +100,7 @@ function Content({ content }: { content: UserContent }) {
         </button>
       )}
       {paths.length > 0 && (
-        <ul className="mt-1.5 flex flex-wrap justify-end gap-1.5" aria-label="Attachments">
+        <ul className="mt-1.5 flex flex-wrap justify-end gap-1.5" aria-label="Attached files">
           {paths.map((path) => (
             <li key={path}>
               <Link to="/memory" search={{ path: `vault/${path}` }} className="chip bg-surface" title={path}>

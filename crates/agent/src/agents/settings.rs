@@ -22,7 +22,7 @@ pub struct AgentDefaults {
     pub tools: Option<ToolSettings>,
     pub temperature: Option<f32>,
     pub max_tokens: Option<u32>,
-    /// Who names sessions; `model` unless told otherwise.
+    /// Who names sessions; their first words unless told otherwise, which costs no call.
     pub titles: Option<Titles>,
 }
 

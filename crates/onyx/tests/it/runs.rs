@@ -141,7 +141,7 @@ async fn what_was_undone_is_done_again_and_what_somebody_changed_meanwhile_is_le
 
     assert_eq!(post("undo").await.status, 200);
     std::fs::write(vault.join("note.md"), "mine, later").unwrap();
-    let conflict = post("redo").await.expect(409).json();
+    let conflict = post("redo").await.expect(412).json();
     assert_eq!(conflict["code"], "version_conflict");
     assert_eq!((read("note.md"), read("new.md")), (Some("mine, later".into()), None));
 }

@@ -54,7 +54,9 @@ pub(crate) struct Graph {
     entity: Option<EntityPageView>,
 }
 
+// Spaces have entities too.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "GraphEntityView")]
 struct EntityView {
     name: String,
     facts: u64,
