@@ -21,7 +21,8 @@ export async function unreadable(page: Page, where: string): Promise<string[]> {
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       const within = node.parentElement;
       if (!within || within.closest(asWritten) || within.closest('script, style')) continue;
-      if (within.getClientRects().length > 0 && node.textContent?.trim()) found.push(within.innerText || node.textContent);
+      if (within.getClientRects().length > 0 && node.textContent?.trim())
+        found.push(within.innerText || node.textContent);
     }
     return [...new Set(found)];
   }, AS_WRITTEN);

@@ -5,7 +5,20 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { HOUSE, tellCompanion, COMPANION_ANSWERS } from './house';
-import { clearsAfterEach, composer, finished, log, open, play, say, sessionOf, share, told, words, WIDTHS } from './play';
+import {
+  clearsAfterEach,
+  composer,
+  finished,
+  log,
+  open,
+  play,
+  say,
+  sessionOf,
+  share,
+  told,
+  words,
+  WIDTHS,
+} from './play';
 import { PHONE, WIDE, type Answer } from './stage';
 
 clearsAfterEach();
@@ -75,7 +88,10 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     const group = (name: string) => page.locator('main').getByRole('region', { name });
     await group('Today').getByText('three chat').waitFor();
     const act = async (name: string, entry: string) => {
-      await page.locator('main').getByRole('button', { name: `More for ${name}` }).press('Enter');
+      await page
+        .locator('main')
+        .getByRole('button', { name: `More for ${name}` })
+        .press('Enter');
       await page.getByRole('menuitem', { name: entry, exact: true }).press('Enter');
     };
     await act('one chat', 'Pin');
@@ -106,7 +122,9 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
   });
 
   test('a chat is exported as one page that runs and loads nothing', async () => {
-    const at = await share([{ text: 'Hi <script>alert(1)</script> **there** [x](javascript:alert(2)) ![y](https://evil.example/z.png)' }]);
+    const at = await share([
+      { text: 'Hi <script>alert(1)</script> **there** [x](javascript:alert(2)) ![y](https://evil.example/z.png)' },
+    ]);
     const page = await open(at, '/chat', { viewport });
     await say(page, `export ${width}`);
     await finished(page);
@@ -128,16 +146,20 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     const page = await open(at, '/chat', { viewport });
     const choose = async (entry: RegExp) => {
       await page.getByRole('button', { name: /^Agent:/ }).press('Enter');
-      await page.getByRole('menu').getByText(entry).press('Enter');
+      await page.getByRole('menuitem').or(page.getByRole('menuitemradio')).filter({ hasText: entry }).press('Enter');
     };
     await choose(/^Optimist/);
     await say(page, Array.from({ length: 40 }, (_, index) => `line ${index}`).join('\n'));
     await finished(page);
     const fold = log(page).getByRole('button', { name: 'Show all' });
-    const height = () => log(page).getByRole('article', { name: 'You' }).evaluate((one) => one.clientHeight);
+    const height = () =>
+      log(page)
+        .getByRole('article', { name: 'You' })
+        .evaluate((one) => one.clientHeight);
     const folded = await height();
     await fold.press('Enter');
     await expect.poll(height).toBeGreaterThan(folded * 2);
+    await log(page).getByRole('article', { name: 'Optimist' }).waitFor();
     await page.goto(`${at.url}/chat`);
     await page.getByRole('button', { name: 'Agent: Main' }).waitFor();
     await choose(/^Optimist/);
@@ -196,7 +218,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     const page = await open(at, '/inbox', { viewport });
     const card = page.locator('[data-draft][data-open]');
     await card.getByText('New task').waitFor();
-    await card.getByText('Two mills, oak and larch.').waitFor();
+    await card.getByRole('group', { name: 'Text' }).getByText('Two mills, oak and larch.').waitFor();
     expect(await card.locator('.diff').isVisible()).toBe(false);
     await card.getByText('Show the file').press('Enter');
     await card.locator('.diff').getByText('+status: todo').waitFor();
@@ -217,6 +239,28 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     const marked = (name: string) => page.evaluate((key) => CSS.highlights.get(key)?.size ?? 0, name);
     await expect.poll(() => marked('found')).toBe(2);
     expect(await marked('found-current')).toBe(1);
+  });
+
+  test('code opens in a panel: a table as a table, a drawing as a picture that runs nothing; Esc closes', async () => {
+    const drawing =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script><image href="https://evil.example/x.png"/></svg>';
+    const at = await share([
+      { text: `\`\`\`csv\nwood,price\n"oak, old",96\n\`\`\`\n\n\`\`\`svg\n${drawing}\n\`\`\`\n` },
+    ]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'make them');
+    await finished(page);
+    const buttons = log(page).getByRole('button', { name: 'Open in a panel' });
+    await buttons.first().press('Enter');
+    await page.getByRole('dialog').getByRole('cell', { name: 'oak, old' }).waitFor();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('dialog').getByRole('button', { name: 'Download' }).press('Enter');
+    expect((await saved).suggestedFilename()).toBe('artifact.csv');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await buttons.last().press('Enter');
+    await page.getByRole('dialog').getByAltText('The drawing').waitFor();
+    expect(page.wrongs).toEqual([]);
   });
 
   test('an empty chat begins with the person’s own actions', async () => {
@@ -252,7 +296,10 @@ test('on a phone the bar has four places, More is a list, and a thumb reaches ch
   await bar.getByRole('link', { name: 'More' }).tap();
   const small = await tooSmall(page);
   expect(small).toEqual([]);
-  await page.locator('main').getByRole('link', { name: /^Settings/ }).tap();
+  await page
+    .locator('main')
+    .getByRole('link', { name: /^Settings/ })
+    .tap();
   await page.locator('main').getByRole('link', { name: 'General' }).tap();
   await page.getByRole('radio', { name: 'Dark' }).waitFor();
   await page.getByRole('link', { name: 'Back' }).tap();

@@ -65,7 +65,9 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     );
     expect(await attached.count()).toBe(0);
     // What went along is a chip that opens the file.
-    await log(page).getByRole('link', { name: `plan${width}-2.csv` }).press('Enter');
+    await log(page)
+      .getByRole('link', { name: `plan${width}-2.csv` })
+      .press('Enter');
     await page.waitForURL(new RegExp(`path=vault%2Fattachments%2Fplan${width}-2.csv`));
     expect(page.wrongs.filter((wrong) => !wrong.includes('412'))).toEqual([]);
   });
@@ -196,7 +198,10 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await row(CABIN).waitFor({ state: 'detached' });
     await page.getByLabel('Agent', { exact: true }).selectOption('');
     const act = async (entry: string) => {
-      await page.getByRole('button', { name: `More for ${CABIN}` }).last().click();
+      await page
+        .getByRole('button', { name: `More for ${CABIN}` })
+        .last()
+        .click();
       await page.getByRole('menuitem', { name: entry, exact: true }).click();
     };
     await act('Archive');

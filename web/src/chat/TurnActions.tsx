@@ -76,10 +76,7 @@ export function Editor({ words, sessionId, close }: { words: Words; sessionId: s
     if (id) await navigate({ to: '/chat/$id', params: { id } });
   };
   return (
-    <form
-      className="ml-auto w-full max-w-155"
-      onSubmit={(event) => (event.preventDefault(), void send())}
-    >
+    <form className="ml-auto w-full max-w-155" onSubmit={(event) => (event.preventDefault(), void send())}>
       <textarea
         autoFocus
         aria-label="Edit your message"

@@ -25,7 +25,7 @@ import { useWaiting } from './useWaiting';
 
 const RECENT = 8;
 /** On a low screen. */
-const RECENT_LOW = 5;
+const RECENT_LOW = 4;
 const MOST_SPACES = 6;
 const MOST_AGENTS = 6;
 
@@ -73,7 +73,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
             </div>
           </NavSection>
         )}
-        <NavSection label="Chats">
+        <NavSection label="Chats" all={{ to: '/sessions', label: 'All chats' }}>
           <div className="flex flex-col gap-0.5 max-xl:hidden">
             {recent.map((session, index) => (
               // Where the screen is low, fewer chats leave the rest in sight.
@@ -92,9 +92,9 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
               <p className="px-2 py-1 text-meta text-dim">Your chats appear here.</p>
             )}
           </div>
-          <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
+          <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" narrowOnly />
         </NavSection>
-        <NavSection label="Spaces">
+        <NavSection label="Spaces" all={{ to: '/spaces', label: 'All spaces' }}>
           <div className="flex flex-col gap-0.5 max-xl:hidden">
             {spaces?.slice(0, MOST_SPACES).map((space) => (
               <Link
@@ -110,13 +110,13 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
               </Link>
             ))}
           </div>
-          <Item to="/spaces" icon={<LayoutGrid size={16} aria-hidden />} label="All spaces" exact />
+          <Item to="/spaces" icon={<LayoutGrid size={16} aria-hidden />} label="All spaces" exact narrowOnly />
         </NavSection>
-        <NavSection label="Channels">
+        <NavSection label="Channels" all={{ to: '/channels', label: 'All channels' }}>
           <NavChannels />
-          <Item to="/channels" icon={<Hash size={16} aria-hidden />} label="All channels" exact />
+          <Item to="/channels" icon={<Hash size={16} aria-hidden />} label="All channels" exact narrowOnly />
         </NavSection>
-        <NavSection label="Agents">
+        <NavSection label="Agents" all={{ to: '/agents', label: 'All agents' }}>
           <div className="flex flex-col gap-0.5 max-xl:hidden">
             {agents?.slice(0, MOST_AGENTS).map((agent) => (
               <Link
@@ -132,7 +132,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
               </Link>
             ))}
           </div>
-          <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact />
+          <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact narrowOnly />
         </NavSection>
       </div>
       <div className="flex shrink-0 flex-col gap-0.5 border-t border-line pt-2">
@@ -152,17 +152,20 @@ function Item({
   label,
   badge = 0,
   exact = false,
+  narrowOnly = false,
 }: {
   to: string;
   icon: React.ReactNode;
   label: string;
   badge?: number;
   exact?: boolean;
+  /** Where the list is wide, something else leads there. */
+  narrowOnly?: boolean;
 }) {
   return (
     <Link
       to={to}
-      className="nav-item max-xl:justify-center max-xl:px-0"
+      className={`nav-item max-xl:justify-center max-xl:px-0 ${narrowOnly ? 'xl:hidden' : ''}`}
       activeOptions={{ exact }}
       activeProps={{ 'aria-current': 'page' }}
       title={label}

@@ -147,7 +147,8 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
             {chats.map((session) => (
               <Command.Item
                 key={session.id}
-                value={`${titleOf(session)} ${session.id}`}
+                // The list looks at an entry again only when its value is another one.
+                value={`${titleOf(session)} ${session.id}${said.has(session.id) ? ' said' : ''}`}
                 keywords={[titleOf(session), said.has(session.id) ? SAID : session.preview]}
                 onSelect={open(session)}
                 className={ITEM}
