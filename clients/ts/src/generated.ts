@@ -480,6 +480,11 @@ export interface components {
              * @default []
              */
             memory_read: string[];
+            /**
+             * @description It uses models of this machine and no others.
+             * @default null
+             */
+            local_only: boolean | null;
         };
         /** @description Names of tools, or `group:<name>`. Deny wins. */
         ToolFields: {
@@ -941,7 +946,6 @@ export interface components {
             session_id: string;
             /** Format: uuid */
             run_id: string;
-            /** @description The call that it came from. */
             tool_use_id: components["schemas"]["ToolUseId"];
             agent: string;
             /** Format: date-time */
@@ -1586,18 +1590,18 @@ export interface components {
         };
         Graph: {
             /** @description Those said of last first; empty where one was asked for. */
-            entities: components["schemas"]["GraphEntityView"][];
+            entities: components["schemas"]["GraphEntity"][];
             /** @description The one that was asked for, or that came of a change. */
-            entity?: components["schemas"]["EntityPageView"] | null;
+            entity?: components["schemas"]["GraphEntityPage"] | null;
         };
-        GraphEntityView: {
+        GraphEntity: {
             name: string;
             /** Format: uint64 */
             facts: number;
             /** Format: date-time */
             last_said: string;
         };
-        EntityPageView: {
+        GraphEntityPage: {
             name: string;
             /** @description Other names that were made one with it. */
             also: string[];
@@ -1896,6 +1900,8 @@ export interface components {
              * @description The session of its companion, once there is one.
              */
             companion?: string | null;
+            /** @description Its conversations are for models of this machine only. */
+            local_only: boolean;
             /** @description How far agents may go in it, whatever their own tier allows. */
             tier: components["schemas"]["Tier"];
             /** Format: date-time */
@@ -2311,6 +2317,11 @@ export interface components {
              * @default []
              */
             memory_read: string[];
+            /**
+             * @description It uses models of this machine and no others.
+             * @default null
+             */
+            local_only: boolean | null;
         };
         /** @description Names of tools, or `group:<name>`. Deny wins. */
         ToolFieldsInput: {
@@ -2369,6 +2380,15 @@ export interface components {
              * @default []
              */
             memory_read: string[];
+            /**
+             * @description It uses models of this machine and no others.
+             * @default null
+             */
+            local_only: boolean | null;
+        };
+        AcceptFile: {
+            /** @description The ETag of what was read. */
+            seen: string;
         };
         ListQuery: {
             agent?: string | null;
@@ -2669,9 +2689,14 @@ export interface components {
              */
             version?: number | null;
         };
-        Restore: {
-            /** Format: uint64 */
-            version: number;
+        FileAct: {
+            /**
+             * Format: uint64
+             * @description Of `restore`: what the file held before this change is put back.
+             */
+            version?: number | null;
+            /** @description Of `accept`: the ETag of what was read. */
+            seen?: string | null;
         };
         GraphQuery: {
             /** @description A name; its facts are answered. */
@@ -2794,6 +2819,8 @@ export interface components {
             /** @description Made from the name unless it is given. */
             id?: string | null;
             default_agent?: string | null;
+            /** @description Its conversations are for models of this machine only. */
+            local_only?: boolean | null;
         };
         SpacePatch: {
             name?: string | null;
@@ -2802,6 +2829,8 @@ export interface components {
              * @default null
              */
             default_agent: string | null;
+            /** @description Its conversations are for models of this machine only. */
+            local_only?: boolean | null;
             tier?: components["schemas"]["Tier"] | null;
         };
         /** @description One of `url`, `text`, and `data` with its `name`. */

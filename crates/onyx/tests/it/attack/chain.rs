@@ -67,10 +67,13 @@ fn unkeyed_hash(row: &[Option<String>], seq: i64, ts: i64, previous: &str) -> bl
 /// Changes what a row says and makes the whole chain anew, as an attacker would.
 fn forge(connection: &Connection) {
     connection.execute("UPDATE audit SET diff_summary = 'nothing' WHERE seq = 2", []).unwrap();
-    let columns = "person, actor_kind, actor, agent, session, run, tool, effect, decision, \
-                   diff_summary, result, seq, ts";
-    let mut statement =
-        connection.prepare(&format!("SELECT {columns} FROM audit ORDER BY seq")).unwrap();
+    let mut statement = connection
+        .prepare(
+            "SELECT person, actor_kind, actor, agent, session, run, tool, effect, decision,
+                    diff_summary, result, seq, ts
+             FROM audit ORDER BY seq",
+        )
+        .unwrap();
     let rows: Vec<(Vec<Option<String>>, i64, i64)> = statement
         .query_map([], |row| {
             let texts =
