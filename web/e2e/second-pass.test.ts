@@ -56,17 +56,17 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     const session = await told(at, `walks ${width}`);
     const more = { message: 'and else?', session_id: session };
     await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify(more) });
+    // The index follows what is said within a moment.
+    const found = async () => {
+      const answer = await at.api(`/v1/sessions?q=${encodeURIComponent(`heron ${width}`)}`);
+      const { sessions } = (await answer.json()) as { sessions: { found?: { turn?: string } }[] };
+      return sessions.some((one) => one.found?.turn);
+    };
+    await expect.poll(found).toBe(true);
     const page = await open(at, '/sessions', { viewport });
     await page.getByLabel('Search chats').fill(`heron ${width}`);
     const row = page.locator('main li').filter({ hasText: 'weir' });
-    // The index follows what is said within a moment.
-    await expect
-      .poll(async () => {
-        await page.getByLabel('Search chats').fill('heron');
-        await page.getByLabel('Search chats').fill(`heron ${width}`);
-        return row.locator('mark').count();
-      })
-      .toBeGreaterThan(0);
+    await row.locator('mark').first().waitFor();
     await row.getByRole('link').first().press('Enter');
     await page.waitForURL(/turn=/);
     await page.locator('[data-found]').getByText('nests by the weir').waitFor();

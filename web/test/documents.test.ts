@@ -12,6 +12,8 @@ describe('the change of a document', () => {
       '+---',
       '+title: "Floor: oak"',
       '+status: todo',
+      '+created: 2026-11-16T22:27:29Z',
+      '+origin: agent_tainted',
       '+tags: [floor, wood]',
       '+---',
       '+Two mills.',

@@ -18,6 +18,8 @@ export interface FieldChange {
 
 const PLACE = /(?:^|\/)spaces\/[^/]+\/(page|task|ref|project)s\/[^/]+\.md$/;
 const FENCE = '---';
+/** Fields that nobody decides on; the file shows them. */
+const KEPT_BY_ONYX = new Set(['id', 'created', 'updated', 'origin']);
 const HUNK = /^@@ -(\d+)/;
 
 /** What the file's diff means, or nothing where the file is none of a space's. */
@@ -30,7 +32,7 @@ export function documentIn(path: string, unified: string): DocumentChange | unde
   const after = fieldsOf(front.filter(({ change }) => change !== 'removed'));
   const names = [...new Set([...before.keys(), ...after.keys()])];
   const fields = names
-    .filter((name) => before.get(name) !== after.get(name))
+    .filter((name) => !KEPT_BY_ONYX.has(name) && before.get(name) !== after.get(name))
     .map((name) => ({ name, before: before.get(name), after: after.get(name) }));
   const isNew = lines.length > 0 && lines.every(({ change }) => change === 'added');
   const title = after.get('title') ?? before.get('title');

@@ -146,9 +146,9 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
           <Command.Group heading={<Heading>Chats</Heading>}>
             {chats.map((session) => (
               <Command.Item
-                key={session.id}
-                // The list looks at an entry again only when its value is another one.
-                value={`${titleOf(session)} ${session.id}${said.has(session.id) ? ' said' : ''}`}
+                // As a new entry where the server found something in it: known ones are not looked at again.
+                key={`${session.id}${said.has(session.id) ? ' said' : ''}`}
+                value={`${titleOf(session)} ${session.id}`}
                 keywords={[titleOf(session), said.has(session.id) ? SAID : session.preview]}
                 onSelect={open(session)}
                 className={ITEM}

@@ -42,7 +42,7 @@ export function SettingsPage({ section }: { section?: string }) {
                 to="/settings/$section"
                 params={{ section: one.id }}
                 className="nav-item"
-                aria-current={one.id === shown?.id ? 'page' : undefined}
+                aria-current={one.id === shown?.id && !(narrow && isList) ? 'page' : undefined}
                 onClick={() => setQuery('')}
               >
                 {one.title}
