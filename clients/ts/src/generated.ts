@@ -904,7 +904,6 @@ export interface components {
             session_id: string;
             /** Format: uuid */
             run_id: string;
-            /** @description The call that it came from. */
             tool_use_id: components["schemas"]["ToolUseId"];
             agent: string;
             /** Format: date-time */

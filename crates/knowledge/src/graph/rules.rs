@@ -346,7 +346,7 @@ fn about(
 fn without_time(text: &str, now: Timestamp) -> (&str, Option<Timestamp>, Option<Timestamp>) {
     let mut places: Vec<(usize, &str)> = BEFORE_TIMES
         .iter()
-        .flat_map(|words| text.match_indices(words).map(|(at, found)| (at, found)))
+        .flat_map(|words| text.match_indices(words))
         .collect();
     places.sort_unstable();
     for (at, words) in places {
