@@ -4,7 +4,8 @@
 import type { Page } from 'playwright-core';
 
 /** Where files, what is said of their keys, commands and people's own words are shown as they are. */
-const AS_WRITTEN = 'pre, code, textarea, input, select, .font-mono, .editor, .prose, .step, .diff, .words, [dir=auto], [data-of-file]';
+const AS_WRITTEN =
+  'pre, code, textarea, input, select, .font-mono, .editor, .prose, .step, .diff, .words, [dir=auto], [data-of-file]';
 
 const WRONG: [string, RegExp][] = [
   ['raw JSON', /[{[]\s*"[^"]*"\s*[:,]|"\s*:\s*["{[\d]/],
