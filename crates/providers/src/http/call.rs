@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::client::{Endpoint, Pass};
 use super::obstacle::transport;
-use super::retry_after::retry_after;
+use super::retry_after::{limit_headers, retry_after};
 use super::tee::{RawCall, Tee};
 use crate::failure::{failure, is_last};
 use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
@@ -61,9 +61,9 @@ impl Call {
         self,
         request: &ModelRequest,
     ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
-        let (body, tee) = match self.raw {
-            Some(raw) => (raw.body, Some(Tee::new(raw.out))),
-            None => (self.wire.encode(request, &self.target)?.into(), None),
+        let (body, asked, tee) = match self.raw {
+            Some(raw) => (raw.body, raw.headers, Some(Tee::new(raw.out))),
+            None => (self.wire.encode(request, &self.target)?.into(), HeaderMap::new(), None),
         };
         let start = Instant::now();
         let running = Box::new(Running {
@@ -79,6 +79,7 @@ impl Call {
                 alarm: None,
             },
             ready: VecDeque::new(),
+            asked,
             tee,
             phase: Phase::Request { client: self.client, body },
         });
@@ -93,6 +94,8 @@ struct Running {
     names: ToolNames,
     deadlines: Deadlines,
     ready: VecDeque<ModelEvent>,
+    /// The client's own headers, where it wrote the request.
+    asked: HeaderMap,
     tee: Option<Tee>,
     phase: Phase,
 }
@@ -209,8 +212,13 @@ impl Running {
         let status = response.status();
         if !status.is_success() {
             let wait = retry_after(response.headers());
+            let limits = limit_headers(response.headers());
             let body = self.error_body(response).await?;
-            return Err(http_failure(status.as_u16(), wait, &body));
+            let mut failure = http_failure(status.as_u16(), wait, &body);
+            if let Some(upstream) = &mut failure.upstream {
+                upstream.headers = limits;
+            }
+            return Err(failure);
         }
         let form = body_form(&response)?;
         if let Some(tee) = &mut self.tee {
@@ -239,6 +247,9 @@ impl Running {
     /// The wire's own headers yield to those a person has configured.
     fn headers(&self) -> HeaderMap {
         let mut headers = self.endpoint.headers.clone();
+        for (name, value) in &self.asked {
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
         for (name, value) in self.wire.headers() {
             headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
         }
