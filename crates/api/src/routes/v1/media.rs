@@ -81,7 +81,9 @@ pub(super) async fn embeddings(
         ),
         _ => fault.into(),
     };
-    forward(state, caller, model.to_owned(), MediaRoute::Embeddings, (json, sent), refused).await
+    let (route, model) = (MediaRoute::Embeddings, model.to_owned());
+    let ready = Ready { model, route, content_type: json, body: sent };
+    forward(state, caller, ready, refused).await
 }
 
 async fn pass(
@@ -102,19 +104,27 @@ async fn pass(
         Some(_) => sent.with_model(own_name),
         None => sent.bytes(),
     };
-    forward(&state, &caller, model, route, (content_type, body), Problem::from).await
+    let ready = Ready { model, route, content_type, body };
+    forward(&state, &caller, ready, Problem::from).await
+}
+
+/// A request with the model's own name in it.
+struct Ready {
+    model: String,
+    route: MediaRoute,
+    content_type: String,
+    body: Bytes,
 }
 
 async fn forward(
     state: &ApiState,
     caller: &AuthContext,
-    model: String,
-    route: MediaRoute,
-    (content_type, body): (String, Bytes),
+    ready: Ready,
     refused: impl FnOnce(Fault) -> Problem,
 ) -> Result<Response, Problem> {
     let limits = state.agent.roster().limits().clone();
     let person = caller.person.clone();
+    let Ready { model, route, content_type, body } = ready;
     let media = Media { person, limits, model, route, content_type, body };
     let mut pieces = state.upstream.media(media).map_err(refused)?;
     let (content_type, limits) = match pieces.next().await {

@@ -8,6 +8,7 @@ use futures::stream::StreamExt as _;
 use onyx_types::PersonId;
 use serde_json::{Map, Value, json};
 
+use super::sent::Target;
 use crate::pass_through::{StoredConversation, StoredResponse};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -31,6 +32,7 @@ impl Thread {
     pub(super) fn open(
         state: &ApiState,
         caller: &AuthContext,
+        target: &Target,
         body: &mut Map<String, Value>,
     ) -> Result<Self, Problem> {
         let now = state.agent.now();
@@ -46,7 +48,7 @@ impl Thread {
         }
         if let Some(id) = body.get("previous_response_id").and_then(Value::as_str)
             && let Some(found) = stored.response(&caller.person, id, now)
-            && !found.body.get("x-onyx-session-id").is_some_and(Value::is_string)
+            && !(is_of_agent(&found.body) && matches!(target, Target::Agent { .. }))
         {
             before = found.input;
             before.extend(found.body["output"].as_array().into_iter().flatten().cloned());
@@ -123,7 +125,9 @@ impl Recorder {
         }
         let body =
             if self.streams { self.last_frame() } else { serde_json::from_slice(&self.held).ok() };
-        if let (Some(body), Some(thread)) = (body, self.thread.take_if(|_| true)) {
+        if let Some(body) = body
+            && let Some(thread) = self.thread.take()
+        {
             thread.keep(&self.state, body);
         }
     }
@@ -142,6 +146,11 @@ impl Recorder {
         }
         None
     }
+}
+
+/// An agent goes on in the session of such an answer.
+fn is_of_agent(response: &Value) -> bool {
+    response.get("x-onyx-session-id").is_some_and(Value::is_string)
 }
 
 /// The input as a list of items.

@@ -48,11 +48,12 @@ const ARROWS: &str = ">>>";
 
 const FENCE: &str = "```";
 
-/// Where in a text the first thing stands that may be a call, or may become one.
-pub(super) fn candidate(text: &str) -> Option<usize> {
+/// Where in a text the first thing stands that may be a call, or may become one. `fresh`: the text
+/// begins a line.
+pub(super) fn candidate(text: &str, fresh: bool) -> Option<usize> {
     let marks = TAGS.iter().map(|(open, _)| *open).chain([FUNCTION]);
     let marked = marks.filter_map(|mark| text.find(mark)).min();
-    let lined = line_starts(text).find(|at| {
+    let lined = line_starts(text, fresh).find(|at| {
         let line = &text[*at..];
         line.starts_with(['{', '[']) || line.starts_with(FENCE) || line.starts_with(ARROWS)
     });
@@ -63,15 +64,18 @@ pub(super) fn candidate(text: &str) -> Option<usize> {
 }
 
 /// The length of the longest end of a text with which a mark could begin.
-pub(super) fn beginning_of_mark(text: &str) -> usize {
+pub(super) fn beginning_of_mark(text: &str, fresh: bool) -> usize {
     let marks = TAGS.iter().map(|(open, _)| *open).chain([FUNCTION]);
     let anywhere = marks.map(|mark| overlap(text, mark)).max().unwrap_or(0);
-    let last = line_starts(text).last().unwrap_or(0);
+    let Some(last) = line_starts(text, fresh).last() else { return anywhere };
     let line = &text[last..];
-    let at_line = [FENCE, ARROWS].iter().any(|mark| !line.is_empty() && mark.starts_with(line));
-    // Space at the beginning of a line may stand before a call.
-    let blank = if line.trim().is_empty() { line.len() } else { 0 };
-    anywhere.max(if at_line { line.len() } else { 0 }).max(blank)
+    let begins = [FENCE, ARROWS].iter().any(|mark| mark.starts_with(line));
+    if !begins {
+        return anywhere;
+    }
+    // With the space before it, which may stand before a call.
+    let start = text[..last].trim_end_matches([' ', '\t']).len();
+    anywhere.max(text.len() - start)
 }
 
 fn overlap(text: &str, mark: &str) -> usize {
@@ -84,8 +88,9 @@ fn overlap(text: &str, mark: &str) -> usize {
 }
 
 /// Where the words of each line begin.
-fn line_starts(text: &str) -> impl Iterator<Item = usize> {
-    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+fn line_starts(text: &str, fresh: bool) -> impl Iterator<Item = usize> {
+    let first = fresh.then_some(0).into_iter();
+    let starts = first.chain(text.match_indices('\n').map(|(at, _)| at + 1));
     starts.map(|at| {
         let line = &text[at..];
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
@@ -141,7 +146,7 @@ fn tagged(rest: &str, open: &str, close: Option<&str>, over: bool) -> Reading {
     };
     let (calls, end) = match read.moved(blank) {
         Reading::Calls(calls, end) => (calls, end),
-        mark @ Reading::Mark(_) => return mark,
+        decided @ (Reading::Mark(_) | Reading::Unfinished) => return decided,
         _ => return read_or_broken(body, over),
     };
     let after = rest[end..].trim_start();

@@ -16,6 +16,10 @@ use forms::{Reading, WrittenCall, beginning_of_mark, candidate, read};
 pub(super) struct Words {
     /// Not decided yet: a call, or what may become one.
     held: String,
+    /// What is held begins a line.
+    fresh: bool,
+    /// Nothing was said since the last call.
+    after_call: bool,
     calls: Calls,
     count: u32,
     /// Makes the ids of this answer's calls differ from those of others.
@@ -28,7 +32,8 @@ impl Words {
     /// For a model that was offered these tools.
     pub(super) fn with_calls(seed: usize, offered: Vec<String>) -> Self {
         let offered = Some(offered);
-        Self { held: String::new(), calls: Calls::default(), count: 0, seed, offered }
+        let (held, fresh, calls) = (String::new(), true, Calls::default());
+        Self { held, fresh, after_call: false, calls, count: 0, seed, offered }
     }
 
     pub(super) fn only() -> Self {
@@ -56,8 +61,9 @@ impl Words {
     ) -> Result<(), ModelFailure> {
         let offered = self.offered.clone().unwrap_or_default();
         loop {
-            let Some(at) = candidate(&self.held) else {
-                let open = if end.is_some() { 0 } else { beginning_of_mark(&self.held) };
+            let Some(at) = candidate(&self.held, self.fresh) else {
+                let open =
+                    if end.is_some() { 0 } else { beginning_of_mark(&self.held, self.fresh) };
                 let certain = self.held.len() - open;
                 self.say_before(certain, events);
                 return Ok(());
@@ -73,6 +79,7 @@ impl Words {
                     let before = self.held[..at].trim_end().to_owned();
                     say(&before, events);
                     self.held.drain(..at + length);
+                    (self.fresh, self.after_call) = (true, true);
                     for call in calls {
                         self.call(call, events)?;
                     }
@@ -80,6 +87,7 @@ impl Words {
                 Reading::Mark(length) => {
                     self.say_before(at, events);
                     self.held.drain(..length);
+                    self.fresh = true;
                 }
                 Reading::Words(length) => self.say_before(at + length.max(1), events),
                 // A call that the length limit cut is no call and nothing to show.
@@ -105,10 +113,16 @@ impl Words {
             end += 1;
         }
         let words: String = self.held.drain(..end).collect();
-        // After a call, an empty line is no answer.
-        if !(self.count > 0 && words.trim().is_empty()) {
-            say(&words, events);
+        let separates = |letter: char| letter.is_whitespace() || matches!(letter, ';' | ',');
+        if self.after_call && words.chars().all(separates) {
+            // What stands between two calls, or after the last, is no answer.
+            return;
         }
+        self.after_call = false;
+        let line = words.rsplit('\n').next().unwrap_or_default();
+        let begun = !line.trim().is_empty();
+        self.fresh = !begun && (self.fresh || words.contains('\n'));
+        say(&words, events);
     }
 
     fn call(

@@ -12,6 +12,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use super::libraries::record;
 use super::{installed, server_answering};
 
 /// What the file says that the client is to read, and nothing else does.
@@ -160,6 +161,19 @@ async fn greets_and_reads(program: Program, targets: &[&str]) {
     }
 }
 
+/// Everything that the table shows, with every target.
+async fn whole(program: Program, name: &str) {
+    let targets = program.targets();
+    greets_and_reads(program, &targets).await;
+    meets_trouble(program).await;
+    let columns = ["plain", "stream", "tools", "refused key", "rate limit", "cut stream", "cancel"];
+    let seen: Vec<String> = columns
+        .iter()
+        .flat_map(|column| targets.iter().map(move |target| format!("{column} {target}")))
+        .collect();
+    record(name, &seen.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 #[tokio::test]
 async fn claude_code_talks_and_uses_its_tools_with_an_agent_and_on_another_wire() {
     greets_and_reads(ClaudeCode, &["onyx:main", "mine/m"]).await;
@@ -172,14 +186,14 @@ async fn codex_talks_and_uses_its_tools_with_an_agent_and_on_another_wire() {
 
 #[tokio::test]
 #[ignore = "make test-clients"]
-async fn claude_code_on_every_kind_of_target() {
-    greets_and_reads(ClaudeCode, &ClaudeCode.targets()).await;
+async fn claude_code_with_every_target_and_in_trouble() {
+    whole(ClaudeCode, "claude_code").await;
 }
 
 #[tokio::test]
 #[ignore = "make test-clients"]
-async fn codex_on_every_kind_of_target() {
-    greets_and_reads(Codex, &Codex.targets()).await;
+async fn codex_with_every_target_and_in_trouble() {
+    whole(Codex, "codex").await;
 }
 
 /// A wrong key is said to be one; a limit and a cut stream are gone over; a program that is
@@ -217,16 +231,4 @@ async fn meets_trouble(program: Program) {
         })
         .await;
     }
-}
-
-#[tokio::test]
-#[ignore = "make test-clients"]
-async fn claude_code_in_trouble() {
-    meets_trouble(ClaudeCode).await;
-}
-
-#[tokio::test]
-#[ignore = "make test-clients"]
-async fn codex_in_trouble() {
-    meets_trouble(Codex).await;
 }

@@ -39,7 +39,10 @@ async fn speech_and_pictures_pass_to_a_provider_that_has_them() {
     model.push(Answer::status(200, "RIFF").header("content-type", "audio/wav"));
     let body = json!({"model": "mine/voice", "input": "hello", "voice": "v"});
     let reply = onyx.post("/v1/audio/speech", &body).await.expect(200);
-    assert_eq!((reply.text().as_str(), &reply.headers["content-type"]), ("RIFF", &"audio/wav".parse().unwrap()));
+    assert_eq!(
+        (reply.text().as_str(), &reply.headers["content-type"]),
+        ("RIFF", &"audio/wav".parse().unwrap())
+    );
 
     model.push(json_answer(&json!({"text": "hello"})));
     let form = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRIFF\r\n\
@@ -101,9 +104,13 @@ async fn a_prompt_of_before_there_were_chats_is_completed() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
     for target in ["onyx:main", "mine/m", "gem/m"] {
-        let body = json!({"model": target, "prompt": "Once upon", "max_tokens": 20, "stop": ["END"]});
+        let body =
+            json!({"model": target, "prompt": "Once upon", "max_tokens": 20, "stop": ["END"]});
         let reply = onyx.post("/v1/completions", &body).await.expect(200).json();
-        assert_eq!((&reply["object"], &reply["choices"][0]["text"]), (&json!("text_completion"), &json!("ok")));
+        assert_eq!(
+            (&reply["object"], &reply["choices"][0]["text"]),
+            (&json!("text_completion"), &json!("ok"))
+        );
         assert!(model.last_request().body.to_string().contains("Once upon"));
         let mut body = body;
         body["stream"] = true.into();

@@ -71,7 +71,9 @@ async fn a_request_has_its_id_under_each_makers_name() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
     let reply = onyx.post(CHAT, &ask("mine/m", "hi")).await.expect(200);
-    assert!(reply.headers.contains_key("x-request-id") && !reply.headers.contains_key("request-id"));
+    assert!(
+        reply.headers.contains_key("x-request-id") && !reply.headers.contains_key("request-id")
+    );
     let body = json!({"model": "nobody/x", "max_tokens": 9, "messages": []});
     let reply = onyx.post("/v1/messages", &body).await.expect(404);
     assert_eq!(reply.headers["request-id"], reply.headers["x-request-id"]);

@@ -160,7 +160,7 @@ enum Format {
 
 pub(crate) fn responses(body: Map<String, Value>) -> Result<ClientRequest, Problem> {
     let mut left_out = FIELDS.left_out(&body)?;
-    let mut request: Request = typed(body.into())?;
+    let request: Request = typed(body.into())?;
     let asked = request.asked()?;
     let conversation = Conversation::read(request.input, request.instructions)?;
     for kind in &conversation.left_out {
@@ -205,7 +205,7 @@ fn note(left_out: &mut Vec<String>, name: String) {
 }
 
 impl Request {
-    fn asked(&mut self) -> Result<Asked, Problem> {
+    fn asked(&self) -> Result<Asked, Problem> {
         let mut asked = Asked::default();
         asked.top_p(self.top_p);
         asked.note(Knob::CacheKey, "prompt_cache_key", self.prompt_cache_key.is_some());
