@@ -32,8 +32,8 @@ enum Input {
     One(String),
     Many(Vec<String>),
     /// As some libraries send texts: by the numbers of OpenAI's own tokens.
-    Tokens(Vec<u32>),
-    ManyTokens(Vec<Vec<u32>>),
+    Tokens(#[allow(dead_code, reason = "passed on as it came")] Vec<u32>),
+    ManyTokens(#[allow(dead_code, reason = "passed on as it came")] Vec<Vec<u32>>),
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]

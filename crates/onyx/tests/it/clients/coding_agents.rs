@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::process::{Output, Stdio};
 
 use onyx_test_support::{
-    Answer, DEFAULT_TOKEN, ErrorKind, Fault, OnyxProcess, RecordedRequest, ScriptedCall,
-    ScriptedModel, wait_for,
+    Answer, DEFAULT_TOKEN, ErrorKind, Fault, OnyxProcess, RecordedRequest, ScriptedCall, wait_for,
 };
 use serde_json::json;
 use tempfile::TempDir;
