@@ -16,7 +16,8 @@ pub(crate) fn openai_error(fault: &Fault, param: Option<&str>) -> Value {
     let kind = upstream.and_then(|upstream| upstream.kind.as_deref());
     json!({"error": {
         "message": sentence(fault),
-        "type": kind.unwrap_or_else(|| openai_type(makers_status(fault))),
+        "type": kind.filter(|_| at_fault(fault).is_none())
+            .unwrap_or_else(|| openai_type(makers_status(fault))),
         "param": param.or_else(of_provider).or_else(|| at_fault(fault)),
         "code": openai_code(fault),
     }})
@@ -54,7 +55,7 @@ pub(crate) fn makers_status(fault: &Fault) -> u16 {
 /// `{"type": "error", "error": {type, message}}`.
 pub(crate) fn anthropic_error(fault: &Fault) -> Value {
     let kind = fault.upstream.as_ref().and_then(|upstream| upstream.kind.as_deref());
-    let kind = kind.filter(|kind| ANTHROPIC_TYPES.contains(kind));
+    let kind = kind.filter(|kind| ANTHROPIC_TYPES.contains(kind) && at_fault(fault).is_none());
     json!({"type": "error", "error": {
         "type": kind.unwrap_or_else(|| anthropic_type(makers_status(fault))),
         "message": anthropic_sentence(fault),

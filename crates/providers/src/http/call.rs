@@ -24,6 +24,9 @@ use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
 /// Far more than any answer; a server that sends more is broken or hostile.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
+/// Of plain text, about; a prompt has hardly fewer tokens than that.
+const BYTES_A_TOKEN: usize = 4;
+
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
@@ -203,6 +206,7 @@ impl Running {
 
     async fn request(&mut self, client: &Client, body: Bytes) -> Result<Phase, ModelFailure> {
         let pass = self.deadlines.in_time(self.endpoint.pass()).await??;
+        let length = body.len();
         let mut response = self.send(client, body.clone(), &pass).await?;
         if response.status() == StatusCode::UNAUTHORIZED
             && let Some(next) = self.deadlines.in_time(self.endpoint.pass_after(&pass)).await??
@@ -215,6 +219,9 @@ impl Running {
             let limits = limit_headers(response.headers());
             let body = self.error_body(response).await?;
             let mut failure = http_failure(status.as_u16(), wait, &body);
+            if failure.class == ModelFailureClass::InvalidRequest && self.is_too_long(length) {
+                failure.class = ModelFailureClass::ContextLength;
+            }
             if let Some(upstream) = &mut failure.upstream {
                 upstream.headers = limits;
             }
@@ -227,6 +234,12 @@ impl Running {
         let decoder = self.wire.decoder(form, &self.target);
         let body = Body::from(response);
         Ok(Phase::Body(Box::new(Answering { body, decoder, received: 0 })))
+    }
+
+    /// Some wires have no code for it and say it in words alone: a request that is refused and is
+    /// longer than the model's window was refused for that.
+    fn is_too_long(&self, bytes: usize) -> bool {
+        self.target.context_window.is_some_and(|window| bytes / BYTES_A_TOKEN > window as usize)
     }
 
     async fn send(

@@ -10,7 +10,8 @@ async fn server(model: &ScriptedModel) -> OnyxProcess {
     builder(model)
         .merge(json!({"providers": {
             "claude": {"kind": "anthropic", "baseUrl": model.base_url_of(Wire::Anthropic), "apiKey": "k"},
-            "gem": {"kind": "gemini", "baseUrl": model.base_url_of(Wire::Gemini), "apiKey": "k"},
+            "gem": {"kind": "gemini", "baseUrl": model.base_url_of(Wire::Gemini), "apiKey": "k",
+                "models": [{"id": "m", "contextWindow": 1000}]},
         }}))
         .start()
         .await
@@ -62,18 +63,23 @@ async fn a_conversation_that_is_too_long_is_told_in_each_makers_way() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
     model.set_default(Answer::error(ErrorKind::ContextLength));
+    // Gemini has no code for it: there it is known by the length.
+    let long = "word ".repeat(2000);
     for target in ["mine/m", "claude/m", "gem/m"] {
-        let reply = onyx.post(CHAT, &ask(target, "hi")).await.expect(400).json();
+        let reply = onyx.post(CHAT, &ask(target, &long)).await.expect(400).json();
         assert_eq!(reply["error"]["code"], "context_length_exceeded", "{target}");
-        assert_eq!(reply["error"]["type"], "invalid_request_error", "{target}");
-        let reply = onyx.post("/v1/messages", &message(target)).await.expect(400).json();
-        assert_eq!(reply["error"]["type"], "invalid_request_error", "{target}");
+        let mut body = message(target);
+        body["messages"][0]["content"] = long.clone().into();
+        let reply = onyx.post("/v1/messages", &body).await.expect(400).json();
+        assert_eq!(reply["error"]["type"], "invalid_request_error", "{target}: {reply}");
         let said = reply["error"]["message"].as_str().unwrap();
         assert!(said.starts_with("prompt is too long"), "{said}");
-        let body = json!({"model": target, "input": "hi", "stream": false});
+        let body = json!({"model": target, "input": long, "stream": false});
         let reply = onyx.post("/v1/responses", &body).await.expect(400).json();
         assert_eq!(reply["error"]["code"], "context_length_exceeded", "{target}");
     }
+    let reply = onyx.post(CHAT, &ask("gem/m", "short")).await.expect(400).json();
+    assert_ne!(reply["error"]["code"], "context_length_exceeded");
 }
 
 #[tokio::test]
