@@ -100,10 +100,14 @@ impl AnswerWriter for ChatChunks {
                 vec![self.chunk(&json!({"function_call": function(name, arguments)}), None)]
             }
             AnswerPart::Call { id, name, arguments } => {
-                let mut call = call(self.head.forms.of(name), &id.0, name, arguments);
-                call["index"] = self.calls.into();
+                let mut indexed = Map::new();
+                indexed.insert("index".into(), self.calls.into());
+                if let Value::Object(call) = call(self.head.forms.of(name), &id.0, name, arguments)
+                {
+                    indexed.extend(call);
+                }
                 self.calls += 1;
-                vec![self.chunk(&json!({"tool_calls": [call]}), None)]
+                vec![self.chunk(&json!({"tool_calls": [indexed]}), None)]
             }
             AnswerPart::End { finish, usage } => {
                 let mut frames = vec![self.chunk(&json!({}), Some(*finish))];
