@@ -58,7 +58,9 @@ async fn claude_codes_request_is_answered_by_agents_and_on_every_wire() {
         assert!(reply.text().contains("\"name\":\"bash\""), "{}", reply.text());
         let asked = model.last_request().body.to_string();
         assert!(asked.contains("Available agent types") && asked.contains("You are an agent."));
-        assert!(asked.contains("insert_line") && !asked.contains("web_search\""), "{asked}");
+        assert!(asked.contains("insert_line"), "{asked}");
+        // An agent has a tool of its own that is called so.
+        assert!(target == "onyx:main" || !asked.contains("web_search\""), "{asked}");
     }
 }
 
