@@ -415,6 +415,7 @@ impl Message {
                     ClientTurn::ToolCall(call) => Some(call.id.clone()),
                     ClientTurn::User(_)
                     | ClientTurn::Assistant(_)
+                    | ClientTurn::Given(..)
                     | ClientTurn::ToolResult { .. } => None,
                 });
                 let id = before
