@@ -230,6 +230,7 @@ const OF_PROVIDERS = new Set<string>([
   'provider_rate_limited',
   'provider_overloaded',
   'provider_unavailable',
+  'provider_paused',
   'provider_timeout',
   'model_not_found',
 ]);
