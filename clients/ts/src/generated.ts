@@ -535,8 +535,16 @@ export interface components {
             /** Format: uuid */
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
-            /** @description Something was answered since the person last read it. */
+            /**
+             * @description Something was answered since the person last read it.
+             * @default false
+             */
             unread: boolean;
+            /**
+             * @description The person keeps it, with its forks, at the top of the list.
+             * @default false
+             */
+            pinned: boolean;
             /**
              * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
              *     the preview holds it.
@@ -602,8 +610,16 @@ export interface components {
             /** Format: uuid */
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
-            /** @description Something was answered since the person last read it. */
+            /**
+             * @description Something was answered since the person last read it.
+             * @default false
+             */
             unread: boolean;
+            /**
+             * @description The person keeps it, with its forks, at the top of the list.
+             * @default false
+             */
+            pinned: boolean;
             /**
              * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
              *     the preview holds it.
@@ -629,6 +645,21 @@ export interface components {
              * @description Where it leaves the one it was forked from; absent for the first.
              */
             fork_turn: string | null;
+        };
+        QueuedMessages: {
+            /** @description In the order in which they were said. */
+            messages: components["schemas"]["QueuedMessage"][];
+        };
+        QueuedMessage: {
+            /**
+             * Format: uuid
+             * @description Its turn in the log, once a run has read it.
+             */
+            id: string;
+            /** @description A text, or parts as in `chat.send`. */
+            content: unknown;
+            /** Format: date-time */
+            received_at: string;
         };
         TurnList: {
             turns: {
@@ -837,6 +868,15 @@ export interface components {
             /** @description What holds again what it held before the run; with `dry_run`, what would. */
             restored: string[];
             dry_run?: boolean;
+        };
+        Redone: {
+            /** @description What holds again what the run had left in it. */
+            restored: string[];
+        };
+        ChangesOfRun: {
+            paths: string[];
+            /** @description Every one of them holds again what it held before the run. */
+            undone: boolean;
         };
         MembersChanges: {
             drafts: components["schemas"]["MembersChange"][];
@@ -2359,6 +2399,8 @@ export interface components {
             since?: string | null;
             /** Format: date-time */
             until?: string | null;
+            /** @description Only those that are, or are not, pinned. */
+            pinned?: boolean | null;
             /** Format: uuid */
             before?: string | null;
             /** Format: uint32 */
@@ -2369,6 +2411,8 @@ export interface components {
             status?: components["schemas"]["SessionStatus"] | null;
             agents?: string[] | null;
             mode?: components["schemas"]["LaneOrder"] | null;
+            /** @description Kept at the top of the list, with its forks. */
+            pinned?: boolean | null;
         };
         Fork: {
             /** Format: uuid */

@@ -3,8 +3,8 @@ import type { Session } from '@onyx/sdk';
 import { textOf } from '../store/messages';
 import { useStore, type State } from '../store/state';
 
-/** Chats a person would look for, newest first, one for each family of forks. */
-export function useRecent(most: number): Session[] {
+/** Chats a person would look for, newest first, one for each family of forks; those that are pinned apart. */
+export function useRecent(most: number): { pinned: Session[]; recent: Session[] } {
   const sessions = useStore((state) => state.sessions);
   return useMemo(() => {
     const newest = new Map<string, Session>();
@@ -13,7 +13,11 @@ export function useRecent(most: number): Session[] {
       const known = newest.get(session.root);
       if (!known || known.updatedAt < session.updatedAt) newest.set(session.root, session);
     }
-    return [...newest.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, most);
+    const all = [...newest.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+    return {
+      pinned: all.filter((session) => session.pinned),
+      recent: all.filter((session) => !session.pinned).slice(0, most),
+    };
   }, [sessions, most]);
 }
 

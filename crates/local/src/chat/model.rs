@@ -36,7 +36,7 @@ impl LocalModel {
             code: StatusCode::Degraded,
             message: format!(
                 "{} is a very small model that runs on this machine: it chats, makes mistakes and \
-                 uses no tools. Name a better one under `providers` in onyx.json.",
+                 uses no tools. Connect a better one in Settings, under Providers.",
                 self.id
             ),
         })
