@@ -9,7 +9,9 @@ export function useRecent(most: number): { pinned: Session[]; recent: Session[] 
   return useMemo(() => {
     const newest = new Map<string, Session>();
     for (const session of Object.values(sessions)) {
-      if (session.status !== 'active' || session.origin !== 'chat') continue;
+      // What a job has to tell stands here until it is read; its sessions are found on the page of jobs.
+      const isChat = session.origin === 'chat' || (session.origin === 'job' && session.unread);
+      if (session.status !== 'active' || !isChat) continue;
       const known = newest.get(session.root);
       if (!known || known.updatedAt < session.updatedAt) newest.set(session.root, session);
     }

@@ -70,7 +70,9 @@ async fn answer(
     state: &State,
     request: &RecordedRequest,
 ) -> io::Result<After> {
-    let Some(wire) = Wire::of_path(request.route()) else {
+    // Speech, pictures and the like are scripted by status and body alone.
+    let media = is_media(request).then_some(Wire::OpenAiChat);
+    let Some(wire) = Wire::of_path(request.route()).or(media) else {
         let reply = side_route(state, request);
         return Writer::plain(stream).write(&reply, Pieces::Whole).await;
     };
@@ -82,6 +84,24 @@ async fn answer(
     }
     let reply = reply(wire, &answer, request);
     writer.write(&reply, answer.delivery.pieces).await
+}
+
+/// What a provider has beside its models that chat. Texts to be embedded have a route of their own
+/// below; tokens only pass.
+fn is_media(request: &RecordedRequest) -> bool {
+    const ENDS: [&str; 6] = [
+        "/audio/speech",
+        "/audio/transcriptions",
+        "/audio/translations",
+        "/images/generations",
+        "/images/edits",
+        "/moderations",
+    ];
+    let tokens = || {
+        let input = &request.body["input"][0];
+        request.route().ends_with("/embeddings") && (input.is_array() || input.is_number())
+    };
+    ENDS.iter().any(|end| request.route().ends_with(end)) || tokens()
 }
 
 /// Routes that are not the model itself: the list of models, and the record for standalone use.
