@@ -18,12 +18,20 @@ const WRONG: [string, RegExp][] = [
 export async function unreadable(page: Page, where: string): Promise<string[]> {
   const texts = await page.evaluate((asWritten) => {
     const found: string[] = [];
+    // What an element says itself; what is shown as it was written is left out, and blocks stay apart.
+    const said = (element: Element): string =>
+      [...element.childNodes]
+        .map((node) => {
+          if (!(node instanceof Element)) return node.textContent ?? '';
+          const text = node.matches(asWritten) ? '' : said(node);
+          return getComputedStyle(node).display === 'inline' ? text : `\n${text}\n`;
+        })
+        .join('');
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       const within = node.parentElement;
       if (!within || within.closest(asWritten) || within.closest('script, style')) continue;
-      if (within.getClientRects().length > 0 && node.textContent?.trim())
-        found.push(within.innerText || node.textContent);
+      if (within.getClientRects().length > 0 && node.textContent?.trim()) found.push(said(within));
     }
     return [...new Set(found)];
   }, AS_WRITTEN);
