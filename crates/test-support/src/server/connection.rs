@@ -82,7 +82,12 @@ async fn answer(
     if let Some(after) = writer.before_head(&answer).await? {
         return Ok(after);
     }
-    let reply = reply(wire, &answer, request);
+    let is_scripted_chat = matches!(answer.content, Content::Script(_));
+    let reply = if is_scripted_chat && request.route().ends_with("/embeddings") {
+        Reply::json(200, &embeddings(&request.body["input"]))
+    } else {
+        reply(wire, &answer, request)
+    };
     writer.write(&reply, answer.delivery.pieces).await
 }
 
@@ -132,7 +137,7 @@ fn embeddings(input: &Value) -> Value {
         json!({"object": "embedding", "index": index, "embedding": [1.0, 0.5, length]})
     });
     let data: Vec<Value> = data.collect();
-    json!({"object": "list", "data": data, "usage": {"prompt_tokens": 2, "total_tokens": 2}})
+    json!({"object": "list", "model": "scripted", "data": data, "usage": {"prompt_tokens": 2, "total_tokens": 2}})
 }
 
 fn reply(wire: Wire, answer: &Answer, request: &RecordedRequest) -> Reply {
