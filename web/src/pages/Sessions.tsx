@@ -291,9 +291,11 @@ function Row({ session, chosen, onChoose }: { session: Session; chosen?: boolean
           {archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}
         </button>
       )}
-      <SessionMenu session={session} label={`More for ${title}`}>
-        <MoreHorizontal size={16} aria-hidden />
-      </SessionMenu>
+      {!isPutAway && (
+        <SessionMenu session={session} label={`More for ${title}`}>
+          <MoreHorizontal size={16} aria-hidden />
+        </SessionMenu>
+      )}
     </li>
   );
 }

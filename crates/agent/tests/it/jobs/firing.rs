@@ -21,7 +21,10 @@ pub(super) fn id(name: &str) -> JobId {
 }
 
 pub(super) fn edit(fields: Value) -> JobEdit {
-    JobEdit { fields: fields.as_object().unwrap().clone() }
+    match fields {
+        Value::Object(fields) => JobEdit { fields },
+        other => panic!("{other} are no fields"),
+    }
 }
 
 pub(super) async fn states(world: &World, job: &str) -> Vec<SlotState> {

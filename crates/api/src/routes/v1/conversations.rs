@@ -37,7 +37,7 @@ pub(super) async fn input_items(
 ) -> Answer {
     let found = state.pass_through.stored.response(&caller.person, &id, state.agent.now());
     let found = found.ok_or_else(|| missing("response_id", &id))?;
-    Ok(Json(listed(found.input)))
+    Ok(Json(listed(&found.input)))
 }
 
 pub(super) async fn create(
@@ -80,7 +80,7 @@ pub(super) async fn conversation_items(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Answer {
-    found(&state, &caller, &id).map(|conversation| Json(listed(conversation.items)))
+    found(&state, &caller, &id).map(|conversation| Json(listed(&conversation.items)))
 }
 
 pub(super) async fn add_items(
@@ -93,7 +93,7 @@ pub(super) async fn add_items(
     let added = items(body.get("items"));
     conversation.items.extend(added.iter().cloned());
     state.pass_through.stored.put_conversation(&caller.person, conversation);
-    Ok(Json(listed(added)))
+    Ok(Json(listed(&added)))
 }
 
 fn found(state: &ApiState, caller: &AuthContext, id: &str) -> Result<StoredConversation, Problem> {
@@ -110,7 +110,7 @@ fn view(conversation: &StoredConversation) -> Value {
     })
 }
 
-fn listed(items: Vec<Value>) -> Value {
+fn listed(items: &[Value]) -> Value {
     let id = |item: Option<&Value>| item.and_then(|item| item.get("id")).cloned();
     let (first, last) = (id(items.first()), id(items.last()));
     json!({"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": false})

@@ -135,8 +135,8 @@ fn tagged(rest: &str, open: &str, close: Option<&str>, over: bool) -> Reading {
     if body.is_empty() {
         return if over { Reading::Broken } else { Reading::Unfinished };
     }
-    let read = if body.starts_with(FUNCTION) {
-        function(&body[FUNCTION.len()..], over).moved(FUNCTION.len())
+    let read = if let Some(named) = body.strip_prefix(FUNCTION) {
+        function(named, over).moved(FUNCTION.len())
     } else if open == "[TOOL_CALLS]" && !body.starts_with(['[', '{']) {
         mistral(body, over)
     } else if open == "<|recipient|>" {

@@ -47,6 +47,7 @@ impl Desk {
 }
 
 impl Program {
+    #[allow(clippy::disallowed_methods, reason = "a program of others needs the machine's PATH")]
     async fn command(self, onyx: &OnyxProcess, desk: &Desk, target: &str, token: &str) -> Command {
         let (folder, binary) = match self {
             ClaudeCode => (installed("claude_code").await, "claude"),
