@@ -41,6 +41,10 @@ test-delays: setup ## the Rust tests with background work held up where it begin
 test-live: setup ## the real small model through the whole stack
 	@$(step) "live" ./scripts/test-live
 
+.PHONY: test-clients
+test-clients: setup ## other makers' programs and libraries, all of them; writes the table of docs/clients.md
+	@$(step) "clients" ./scripts/test-clients
+
 .PHONY: test-bedrock
 test-bedrock: setup-check ## test the Bedrock leaf, which everyday builds leave out
 	@$(step) "bedrock" cargo test --locked --package onyx-bedrock --features sdk

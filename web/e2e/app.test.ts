@@ -70,14 +70,18 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     const said = `count at ${width}`;
     await say(one, said);
     await one.waitForURL(/\/chat\/.+/);
-    const two = await beside(one, at, new URL(one.url()).pathname);
+    const chat = one.url();
+    const two = await beside(one, at, new URL(chat).pathname);
     await log(two).getByText('word9').waitFor();
     await finished(one);
     await finished(two);
     expect(await two.locator('.prose').innerText()).toBe(await one.locator('.prose').innerText());
     await two.goto(`${at.url}/sessions`);
     await two.locator('main').getByRole('link', { name: said }).waitFor();
-    await say(one, 'again');
+    // What somebody looks at is read at once, on every device.
+    await one.goto(`${at.url}/inbox`);
+    const session_id = new URL(chat).pathname.split('/').pop();
+    await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message: 'again', session_id }) });
     await two
       .locator('main')
       .getByRole('link', { name: new RegExp(`${said}.*unread`) })
@@ -195,7 +199,9 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await page.getByRole('article', { name: 'You' }).hover();
     await page.getByRole('button', { name: 'Edit and resend' }).click();
     await page.getByLabel('Edit your message').fill('other question');
-    await page.getByRole('button', { name: 'Run again' }).click();
+    // The words give way to the editor, and Enter sends.
+    expect(await page.getByRole('article', { name: 'You' }).count()).toBe(0);
+    await page.keyboard.press('Enter');
     await log(page).getByText('edited answer').waitFor();
     expect(page.url()).not.toBe(original);
     await finished(page);
@@ -228,6 +234,13 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await page.getByRole('menuitem', { name: 'Undo file changes' }).click();
     await page.getByText('Restored').waitFor();
     expect(await note()).toBe('mine\n');
+    // The rows say so, also after a reload, and it is done again from there.
+    await page.getByRole('button', { name: /Undone note\.md/ }).waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: /Undone note\.md/ }).waitFor();
+    await log(page).getByRole('button', { name: 'Redo' }).press('Enter');
+    await page.getByRole('button', { name: /Wrote note\.md/ }).waitFor();
+    expect(await note()).toBe('theirs\n');
     expect(page.wrongs).toEqual([]);
   });
 
@@ -248,6 +261,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await page.keyboard.press('?');
     await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
     await page.keyboard.press('Escape');
+    if (viewport.width < 768) await page.getByRole('link', { name: 'General' }).click();
     await page.getByRole('radio', { name: 'Dark' }).click();
     expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
     expect(page.wrongs).toEqual([]);
@@ -271,7 +285,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await page.waitForURL(/\/chat$/);
     await say(page, 'hi');
     await finished(page);
-    await page.goto(`${at.url}/settings`);
+    await page.goto(`${at.url}/settings/general`);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Onyx' }).waitFor();
     expect(page.wrongs.filter((wrong) => !wrong.includes('401'))).toEqual([]);

@@ -164,7 +164,7 @@ test('a thread is begun: words and a typing coworker at once, the answer as it c
   await button('Stop').click();
   await log(page).getByText('Stopped').last().waitFor();
   await at.script([{ text: ['Zinnober ', 'is ', 'red.'], delayMs: 100 }]);
-  await button('Try again').click();
+  await button('Retry').click();
   await answers('Main').getByText('Zinnober is red.').waitFor();
   await page.locator('article[aria-label=Main][aria-busy=false]').waitFor();
   await page.getByText('read from outside').waitFor();
@@ -243,10 +243,10 @@ test('an answer is stopped, asked for again in its place, fails and is asked for
   await log(page).getByText('Stopped').last().waitFor();
   await expect.poll(async () => (await told()).at(-1)).toMatchObject({ content: 'Half', status: 'cancelled' });
   await at.script([{ refused: 401 }]);
-  await button('Try again').click();
+  await button('Retry').click();
   await log(page).getByRole('alert').getByRole('button', { name: 'Copy details' }).waitFor();
   await at.script([{ text: 'Whole at last.' }]);
-  await log(page).getByRole('alert').getByRole('button', { name: 'Try again' }).click();
+  await log(page).getByRole('alert').getByRole('button', { name: 'Retry' }).click();
   await answers('Main').getByText('Whole at last.').waitFor();
   await log(page).getByRole('alert').waitFor({ state: 'detached' });
   await expect.poll(async () => (await told()).at(-1)).toMatchObject({ content: 'Whole at last.', status: 'complete' });

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page, Worker } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { clearsAfterEach, composer, log, open, share, told } from './play';
+import { clearsAfterEach, composer, log, open, play, share, told } from './play';
 import type { Stage } from './stage';
 
 clearsAfterEach();
@@ -124,4 +124,38 @@ test('a new version waits until the person takes it', async () => {
   await page.waitForTimeout(500);
   expect(await offer.count()).toBe(0);
   behind.end();
+});
+
+test('installing is offered once, and the icon counts what waits', async () => {
+  const careful = [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }];
+  const write = { calls: [{ id: 'a', name: 'write_file', input: { path: 'badge.md', content: 'new' } }] };
+  const at = await play([write, { text: 'Proposed.' }], { agents: careful });
+  await told(at, 'write it');
+  const page = await open(at, '/nowhere', { colorScheme: 'light' });
+  await page.addInitScript(() => {
+    const told: number[] = [];
+    Object.assign(navigator, {
+      setAppBadge: (count: number) => (told.push(count), Promise.resolve()),
+      clearAppBadge: () => (told.push(0), Promise.resolve()),
+    });
+    Object.assign(window, { badges: told });
+  });
+  await page.goto(`${at.url}/inbox`);
+  const badge = () => page.evaluate(() => (window as unknown as { badges: number[] }).badges.at(-1));
+  await expect.poll(badge).toBe(1);
+  const offer = () =>
+    page.evaluate(
+      () => void dispatchEvent(Object.assign(new Event('beforeinstallprompt'), { prompt: () => undefined })),
+    );
+  await offer();
+  const notices = page.getByRole('region', { name: 'Notices' });
+  await notices.getByRole('button', { name: 'Install' }).click();
+  await notices.getByText('can be installed').waitFor({ state: 'detached' });
+  await page.locator('[data-draft][data-open]').waitFor();
+  await page.keyboard.press('a');
+  await expect.poll(badge).toBe(0);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  await offer();
+  expect(await notices.getByText('can be installed').count()).toBe(0);
 });

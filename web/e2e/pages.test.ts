@@ -62,7 +62,7 @@ describe.each([
     await dialog().getByLabel('Password').fill('a good password');
     await dialog().getByRole('button', { name: 'Add' }).click();
     await toast(`${id} was added`);
-    const other = await visit(at, '/settings', { viewport, token: '' });
+    const other = await visit(at, '/settings/general', { viewport, token: '' });
     await other.getByLabel('Name').fill(id);
     await other.getByLabel('Password').fill('a good password');
     await other.getByRole('button', { name: 'Sign in' }).click();

@@ -5,6 +5,8 @@ import type { Furnished } from './furnished';
 export interface Place {
   name: string;
   path: (home: Furnished) => string;
+  /** It shows nothing of the server's, so that nothing of it loads or fails. */
+  isStatic?: true;
   /** Where a fresh home has no such thing, what it shows instead. */
   empty?: string;
 }
@@ -12,6 +14,7 @@ export interface Place {
 export const PLACES: Place[] = [
   { name: 'chat', path: (home) => `/chat/${home.chat}`, empty: '/chat' },
   { name: 'sessions', path: () => '/sessions' },
+  { name: 'more', path: () => '/more', isStatic: true },
   { name: 'inbox', path: () => '/inbox' },
   { name: 'memory', path: () => '/memory?q=cabin', empty: '/memory' },
   { name: 'file', path: () => '/memory?path=vault%2Fnotes%2Fcabin.md', empty: '/memory?path=vault%2Fnew.md' },

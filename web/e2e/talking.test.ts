@@ -64,6 +64,11 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
       'day,place\nSaturday,cabin\n',
     );
     expect(await attached.count()).toBe(0);
+    // What went along is a chip that opens the file.
+    await log(page)
+      .getByRole('link', { name: `plan${width}-2.csv` })
+      .press('Enter');
+    await page.waitForURL(new RegExp(`path=vault%2Fattachments%2Fplan${width}-2.csv`));
     expect(page.wrongs.filter((wrong) => !wrong.includes('412'))).toEqual([]);
   });
 
@@ -72,7 +77,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
       { text: Array.from({ length: 30 }, (_, index) => `word${index} `), delayMs: 60 },
       { text: 'And now this.' },
     ]);
-    const page = await open(at, '/settings', { viewport });
+    const page = await open(at, '/settings/general', { viewport });
     await page.getByRole('radio', { name: 'Queue' }).click();
     await page.goto(`${at.url}/chat`);
     await say(page, 'go');
@@ -117,7 +122,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
   test('who answers and with which model is chosen where one writes', async () => {
     const at = await share([{ text: 'All will be well.' }], { agents: TWO_AGENTS });
     const page = await open(at, '/chat', { viewport });
-    await page.getByRole('button', { name: 'Agent' }).click();
+    await page.getByRole('button', { name: /^Agent:/ }).click();
     await page.getByRole('menuitemradio', { name: /Optimist/ }).click();
     await page.getByRole('button', { name: 'Model' }).click();
     await page.getByRole('menuitemradio', { name: /some-model/ }).click();
@@ -192,10 +197,18 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await page.getByLabel('Agent', { exact: true }).selectOption('optimist');
     await row(CABIN).waitFor({ state: 'detached' });
     await page.getByLabel('Agent', { exact: true }).selectOption('');
-    await page.getByRole('button', { name: `Archive ${CABIN}` }).click();
+    const act = async (entry: string) => {
+      await page
+        .getByRole('button', { name: `More for ${CABIN}` })
+        .last()
+        .click();
+      await page.getByRole('menuitem', { name: entry, exact: true }).click();
+    };
+    await act('Archive');
     await row(CABIN).waitFor({ state: 'detached' });
     await page.getByLabel('Status').selectOption('archived');
-    await page.getByRole('button', { name: `Unarchive ${CABIN}` }).click();
+    await act('Unarchive');
+    await row(CABIN).waitFor({ state: 'detached' });
     await page.goto(`${at.url}/chat/${cabin}`);
     const choose = async (entry: string) => {
       await page.getByRole('button', { name: 'More for this chat' }).click();

@@ -3,7 +3,7 @@ import { createRoot } from 'react-dom/client';
 import { RouterProvider } from '@tanstack/react-router';
 import './styles.css';
 import './store/actions';
-import { registerServiceWorker } from './pwa';
+import { offerInstall, registerServiceWorker } from './pwa';
 import { router } from './router';
 import { socket } from './store/client';
 import { startWatchingJobs } from './store/jobs';
@@ -15,6 +15,7 @@ document.addEventListener('visibilitychange', () => !document.hidden && socket.w
 startNotifying();
 startWatchingJobs();
 registerServiceWorker();
+offerInstall();
 
 const place = document.getElementById('root');
 if (place) {

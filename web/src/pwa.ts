@@ -1,4 +1,5 @@
-import { useStore } from './store/state';
+import { keep, readKept } from './store/kept';
+import { toast, useStore } from './store/state';
 
 interface TrustedTypes {
   createPolicy(
@@ -20,6 +21,23 @@ function scriptUrl(): string {
     },
   });
   return policy.createScriptURL(SCRIPT);
+}
+
+interface InstallEvent extends Event {
+  prompt: () => Promise<unknown>;
+}
+
+const OFFERED = 'onyx.install.offered';
+
+/** Where the browser can install the app it is said once, and never again. */
+export function offerInstall(): void {
+  addEventListener('beforeinstallprompt', (event) => {
+    event.preventDefault();
+    if (readKept(OFFERED, false)) return;
+    keep(OFFERED, true);
+    const install = () => void (event as InstallEvent).prompt();
+    toast('Onyx can be installed as an app.', { action: { label: 'Install', run: install } });
+  });
 }
 
 /** Keeps the app's shell for offline starts; a new version waits until the person reloads. */

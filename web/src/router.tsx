@@ -42,15 +42,21 @@ const newChat = createRoute({
 const chat = createRoute({
   getParentRoute: () => root,
   path: '/chat/$id',
+  validateSearch: (search: Record<string, unknown>): { turn?: string } => ({ turn: text(search['turn']) }),
   component: function Chat() {
     const { id } = chat.useParams();
-    return <ChatPage key={id} id={id} />;
+    return <ChatPage key={id} id={id} turn={chat.useSearch().turn} />;
   },
 });
 const sessions = createRoute({
   getParentRoute: () => root,
   path: '/sessions',
   component: lazyRouteComponent(() => import('./pages/Sessions'), 'SessionsPage'),
+});
+const more = createRoute({
+  getParentRoute: () => root,
+  path: '/more',
+  component: lazyRouteComponent(() => import('./pages/More'), 'MorePage'),
 });
 const inbox = createRoute({
   getParentRoute: () => root,
@@ -171,6 +177,7 @@ const routes = [
   newChat,
   chat,
   sessions,
+  more,
   inbox,
   memory,
   spaces,

@@ -195,7 +195,7 @@ export interface components {
          * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "owner_required" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "key_unavailable" | "internal";
+        ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "owner_required" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_paused" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "key_unavailable" | "internal";
         /** @enum {string} */
         RunStatus: "done" | "cancelled" | "error" | "interrupted" | "awaiting_client";
         /** @description Tokens and money of one or more model calls. */
@@ -535,8 +535,16 @@ export interface components {
             /** Format: uuid */
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
-            /** @description Something was answered since the person last read it. */
+            /**
+             * @description Something was answered since the person last read it.
+             * @default false
+             */
             unread: boolean;
+            /**
+             * @description The person keeps it, with its forks, at the top of the list.
+             * @default false
+             */
+            pinned: boolean;
             /**
              * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
              *     the preview holds it.
@@ -602,8 +610,16 @@ export interface components {
             /** Format: uuid */
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
-            /** @description Something was answered since the person last read it. */
+            /**
+             * @description Something was answered since the person last read it.
+             * @default false
+             */
             unread: boolean;
+            /**
+             * @description The person keeps it, with its forks, at the top of the list.
+             * @default false
+             */
+            pinned: boolean;
             /**
              * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
              *     the preview holds it.
@@ -629,6 +645,21 @@ export interface components {
              * @description Where it leaves the one it was forked from; absent for the first.
              */
             fork_turn: string | null;
+        };
+        QueuedMessages: {
+            /** @description In the order in which they were said. */
+            messages: components["schemas"]["QueuedMessage"][];
+        };
+        QueuedMessage: {
+            /**
+             * Format: uuid
+             * @description Its turn in the log, once a run has read it.
+             */
+            id: string;
+            /** @description A text, or parts as in `chat.send`. */
+            content: unknown;
+            /** Format: date-time */
+            received_at: string;
         };
         TurnList: {
             turns: {
@@ -837,6 +868,15 @@ export interface components {
             /** @description What holds again what it held before the run; with `dry_run`, what would. */
             restored: string[];
             dry_run?: boolean;
+        };
+        Redone: {
+            /** @description What holds again what the run had left in it. */
+            restored: string[];
+        };
+        ChangesOfRun: {
+            paths: string[];
+            /** @description Every one of them holds again what it held before the run. */
+            undone: boolean;
         };
         MembersChanges: {
             drafts: components["schemas"]["MembersChange"][];
@@ -2099,6 +2139,10 @@ export interface components {
         MessageCancelled: {
             cancelled: boolean;
         };
+        /** @description An object whose fields the maker's own documents describe. */
+        MakersObject: {
+            [key: string]: unknown;
+        };
         EmbeddingList: {
             object: string;
             data: components["schemas"]["Embedding2"][];
@@ -2121,19 +2165,38 @@ export interface components {
         ModelList: {
             object: string;
             data: components["schemas"]["ModelView2"][];
+            first_id: string | null;
+            last_id: string | null;
             has_more: boolean;
         };
         ModelView2: {
             id: string;
             object: string;
-            /**
-             * Format: int64
-             * @description Nobody knows when a model was made; the wire wants a number.
-             */
+            type: string;
+            display_name: string;
+            /** Format: int64 */
             created: number;
+            created_at: string;
             owned_by: string;
             /** Format: uint32 */
             context_window?: number | null;
+            /**
+             * Format: uint32
+             * @description As Anthropic calls the window.
+             */
+            max_input_tokens?: number | null;
+            /**
+             * Format: uint32
+             * @description As Anthropic calls the longest answer.
+             */
+            max_tokens?: number | null;
+            capabilities: components["schemas"]["Capabilities"];
+        };
+        /** @description What is known of it; what is not known is not there. */
+        Capabilities: {
+            tools?: boolean | null;
+            reasoning?: boolean | null;
+            images?: boolean | null;
         };
         /** @description RFC 9457, with the code and the hint of the error table. */
         Problem2: {
@@ -2359,6 +2422,8 @@ export interface components {
             since?: string | null;
             /** Format: date-time */
             until?: string | null;
+            /** @description Only those that are, or are not, pinned. */
+            pinned?: boolean | null;
             /** Format: uuid */
             before?: string | null;
             /** Format: uint32 */
@@ -2369,6 +2434,8 @@ export interface components {
             status?: components["schemas"]["SessionStatus"] | null;
             agents?: string[] | null;
             mode?: components["schemas"]["LaneOrder"] | null;
+            /** @description Kept at the top of the list, with its forks. */
+            pinned?: boolean | null;
         };
         Fork: {
             /** Format: uuid */
@@ -2938,7 +3005,7 @@ export interface components {
         /** @enum {string} */
         RagScope: "workspace" | "channel" | "thread" | "coworker";
         /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
-        Body: {
+        ChatRequestBody: {
             /**
              * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
              * @default null
@@ -2957,32 +3024,55 @@ export interface components {
             "x-onyx-agent-id": string | null;
             /** @default null */
             "x-onyx-include-memory": boolean | null;
-            messages: components["schemas"]["Message"][];
-            tools?: components["schemas"]["Tool"][] | null;
-            tool_choice?: components["schemas"]["Choice"] | null;
+            messages: components["schemas"]["ChatMessage"][];
+            tools?: components["schemas"]["ChatTool"][] | null;
+            tool_choice?: components["schemas"]["ChatChoice"] | null;
             parallel_tool_calls?: boolean | null;
-            response_format?: components["schemas"]["Format"] | null;
+            response_format?: components["schemas"]["ChatFormat"] | null;
             /** Format: float */
             temperature?: number | null;
             /** Format: uint32 */
             max_tokens?: number | null;
             /** Format: uint32 */
             max_completion_tokens?: number | null;
+            /** Format: float */
+            top_p?: number | null;
+            /** Format: uint32 */
+            top_k?: number | null;
+            /** Format: float */
+            min_p?: number | null;
+            /** Format: int64 */
+            seed?: number | null;
+            /** Format: float */
+            frequency_penalty?: number | null;
+            /** Format: float */
+            presence_penalty?: number | null;
+            logit_bias?: {
+                [key: string]: unknown;
+            } | null;
+            stop?: components["schemas"]["StopWords"] | null;
+            reasoning_effort?: string | null;
+            verbosity?: string | null;
+            prompt_cache_key?: string | null;
+            /** @description As tools were given before there were tools. */
+            functions?: components["schemas"]["ChatFunction"][] | null;
+            function_call?: components["schemas"]["ChatFunctionChoice"] | null;
         };
         StreamOptions: {
             /** @default null */
             include_usage: boolean | null;
         };
-        Message: {
-            role: components["schemas"]["RoleInput"];
-            content?: components["schemas"]["Content"] | null;
-            tool_calls?: components["schemas"]["Call"][] | null;
+        ChatMessage: {
+            role: components["schemas"]["ChatRole"];
+            content?: components["schemas"]["ChatContent"] | null;
+            tool_calls?: components["schemas"]["ChatCall"][] | null;
             tool_call_id?: string | null;
+            function_call?: components["schemas"]["ChatCalledFunction"] | null;
         };
         /** @enum {string} */
-        RoleInput: "system" | "developer" | "user" | "assistant" | "tool";
-        Content: string | components["schemas"]["Part"][];
-        Part: {
+        ChatRole: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+        ChatContent: string | components["schemas"]["ChatPart"][];
+        ChatPart: {
             /** @constant */
             type: "text";
             text: string;
@@ -2993,46 +3083,85 @@ export interface components {
         } | {
             /** @constant */
             type: "image_url";
-            image_url: components["schemas"]["ImageUrl"];
+            image_url: components["schemas"]["ChatImageUrl"];
+        } | {
+            /** @constant */
+            type: "file";
+            file: components["schemas"]["ChatFileData"];
         };
-        ImageUrl: {
+        ChatImageUrl: {
             url: string;
         };
-        Call: {
-            id: string;
-            function: components["schemas"]["CalledFunction"];
+        ChatFileData: {
+            file_data?: string | null;
+            filename?: string | null;
         };
-        CalledFunction: {
+        ChatCall: {
+            id: string;
+            function?: components["schemas"]["ChatCalledFunction"] | null;
+            custom?: components["schemas"]["ChatCalledText"] | null;
+        };
+        ChatCalledFunction: {
             name: string;
             /** @default  */
             arguments: string;
         };
-        Tool: {
+        ChatCalledText: {
+            name: string;
+            input: string;
+        };
+        ChatTool: {
             /** @constant */
             type: "function";
-            function: components["schemas"]["Function"];
+            function: components["schemas"]["ChatFunction"];
+        } | {
+            /** @constant */
+            type: "custom";
+            custom: components["schemas"]["ChatCustomTool"];
         };
-        Function: {
+        ChatFunction: {
             name: string;
             /** @default  */
             description: string;
             parameters?: unknown;
         };
-        Choice: components["schemas"]["Mode"] | components["schemas"]["NamedTool"];
+        /** @description Takes a text. A grammar for it is left out: models of other wires cannot be held to one. */
+        ChatCustomTool: {
+            name: string;
+            /** @default  */
+            description: string;
+        };
+        ChatChoice: components["schemas"]["Mode"] | components["schemas"]["ChatNamedTool"];
         /**
          * @description The words that both of OpenAI's wires have for it.
          * @enum {string}
          */
         Mode: "none" | "auto" | "required";
-        NamedTool: {
+        ChatNamedTool: {
             /** @constant */
             type: "function";
-            function: components["schemas"]["FunctionName"];
+            function: components["schemas"]["ChatFunctionName"];
+        } | {
+            /** @constant */
+            type: "custom";
+            custom: components["schemas"]["ChatFunctionName"];
+        } | {
+            /** @constant */
+            type: "allowed_tools";
+            allowed_tools: components["schemas"]["ChatAllowed"];
         };
-        FunctionName: {
+        ChatFunctionName: {
             name: string;
         };
-        Format: {
+        /** @description Some of the tools only. */
+        ChatAllowed: {
+            mode: components["schemas"]["Mode"];
+            tools: components["schemas"]["ChatAllowedTool"][];
+        };
+        ChatAllowedTool: {
+            function: components["schemas"]["ChatFunctionName"];
+        };
+        ChatFormat: {
             /** @constant */
             type: "text";
         } | {
@@ -3041,15 +3170,18 @@ export interface components {
         } | {
             /** @constant */
             type: "json_schema";
-            json_schema: components["schemas"]["Schema"];
+            json_schema: components["schemas"]["ChatSchema"];
         };
-        Schema: {
+        ChatSchema: {
             name: string;
             /** @default null */
             schema: unknown;
         };
+        /** @description One stop word or several. */
+        StopWords: string | string[];
+        ChatFunctionChoice: components["schemas"]["Mode"] | components["schemas"]["ChatFunctionName"];
         /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
-        Body2: {
+        ResponsesRequestBody: {
             /**
              * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
              * @default null
@@ -3068,47 +3200,87 @@ export interface components {
             "x-onyx-agent-id": string | null;
             /** @default null */
             "x-onyx-include-memory": boolean | null;
-            input: components["schemas"]["Input"];
+            input: components["schemas"]["ResponsesInput"];
             instructions?: string | null;
-            tools?: components["schemas"]["Tool2"][] | null;
-            tool_choice?: components["schemas"]["Choice2"] | null;
+            tools?: components["schemas"]["ResponsesTool"][] | null;
+            tool_choice?: components["schemas"]["ResponsesChoice"] | null;
             parallel_tool_calls?: boolean | null;
-            text?: components["schemas"]["TextSettings"] | null;
+            text?: components["schemas"]["ResponsesTextSettings"] | null;
+            reasoning?: components["schemas"]["ResponsesReasoning"] | null;
             /** Format: float */
             temperature?: number | null;
+            /** Format: float */
+            top_p?: number | null;
             /** Format: uint32 */
             max_output_tokens?: number | null;
             previous_response_id?: string | null;
+            prompt_cache_key?: string | null;
+            /** @description One of `/v1/conversations`, by its id or as an object with it. */
+            conversation?: unknown;
         };
-        Input: string | components["schemas"]["Item"][];
-        Item: components["schemas"]["TypedItem"] | {
-            role: components["schemas"]["Role2"];
-            content: components["schemas"]["Content2"];
+        ResponsesInput: string | components["schemas"]["ResponsesItem"][];
+        ResponsesItem: components["schemas"]["ResponsesTypedItem"] | {
+            role: components["schemas"]["ResponsesRole"];
+            content: components["schemas"]["ResponsesContent"];
         };
-        TypedItem: {
+        ResponsesTypedItem: {
             /** @constant */
             type: "message";
-            role: components["schemas"]["Role2"];
-            content: components["schemas"]["Content2"];
+            role: components["schemas"]["ResponsesRole"];
+            content: components["schemas"]["ResponsesContent"];
         } | {
             /** @constant */
             type: "function_call";
             call_id: string;
             name: string;
+            namespace?: string | null;
             arguments: string;
         } | {
             /** @constant */
             type: "function_call_output";
             call_id: string;
-            output: components["schemas"]["Content2"];
+            output: components["schemas"]["ResponsesContent"];
+        } | {
+            /** @constant */
+            type: "custom_tool_call";
+            call_id: string;
+            name: string;
+            namespace?: string | null;
+            input: string;
+        } | {
+            /** @constant */
+            type: "custom_tool_call_output";
+            call_id: string;
+            output: components["schemas"]["ResponsesContent"];
         } | {
             /** @constant */
             type: "reasoning";
+        } | {
+            /** @constant */
+            type: "web_search_call";
+        } | {
+            /** @constant */
+            type: "file_search_call";
+        } | {
+            /** @constant */
+            type: "code_interpreter_call";
+        } | {
+            /** @constant */
+            type: "image_generation_call";
+        } | {
+            /** @constant */
+            type: "mcp_call";
+        } | {
+            /** @constant */
+            type: "mcp_list_tools";
+        } | {
+            /** @constant */
+            type: "compaction";
         };
         /** @enum {string} */
-        Role2: "system" | "developer" | "user" | "assistant";
-        Content2: string | components["schemas"]["Part2"][];
-        Part2: {
+        ResponsesRole: "system" | "developer" | "user" | "assistant";
+        ResponsesContent: string | components["schemas"]["ResponsesPart"][];
+        ResponsesPart: {
             /** @constant */
             type: "input_text";
             text: string;
@@ -3123,26 +3295,45 @@ export interface components {
         } | {
             /** @constant */
             type: "input_image";
-            image_url: string;
-        };
-        Tool2: {
+            image_url?: string | null;
+        } | {
             /** @constant */
-            type: "function";
-            name: string;
+            type: "input_file";
+            filename?: string | null;
+            file_data?: string | null;
+            file_url?: string | null;
+        };
+        ResponsesTool: {
+            type: string;
+            name?: string | null;
             description?: string | null;
             parameters?: unknown;
+            /** @description Of a namespace. */
+            tools?: components["schemas"]["ResponsesTool"][] | null;
         };
-        Choice2: components["schemas"]["Mode"] | components["schemas"]["NamedTool2"];
-        NamedTool2: {
+        ResponsesChoice: components["schemas"]["Mode"] | components["schemas"]["ResponsesNamedTool"];
+        ResponsesNamedTool: {
             /** @constant */
             type: "function";
             name: string;
+        } | {
+            /** @constant */
+            type: "custom";
+            name: string;
+        } | {
+            /** @constant */
+            type: "allowed_tools";
+            mode: components["schemas"]["Mode"];
+            tools: components["schemas"]["ResponsesAllowedTool"][];
         };
-        TextSettings: {
-            format?: components["schemas"]["Format2"] | null;
+        ResponsesAllowedTool: {
+            name?: string | null;
+        };
+        ResponsesTextSettings: {
+            format?: components["schemas"]["ResponsesFormat"] | null;
             verbosity?: string | null;
         };
-        Format2: {
+        ResponsesFormat: {
             /** @constant */
             type: "text";
         } | {
@@ -3154,8 +3345,11 @@ export interface components {
             name: string;
             schema: unknown;
         };
+        ResponsesReasoning: {
+            effort?: string | null;
+        };
         /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
-        Body3: {
+        MessagesRequestBody: {
             /**
              * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
              * @default null
@@ -3174,31 +3368,48 @@ export interface components {
             "x-onyx-agent-id": string | null;
             /** @default null */
             "x-onyx-include-memory": boolean | null;
-            messages: components["schemas"]["Message2"][];
+            messages: components["schemas"]["MessagesMessage"][];
             /** Format: uint32 */
             max_tokens: number;
-            system?: components["schemas"]["Text"] | null;
-            tools?: components["schemas"]["Tool3"][] | null;
-            tool_choice?: components["schemas"]["Choice3"] | null;
+            system?: components["schemas"]["MessagesText"] | null;
+            tools?: components["schemas"]["MessagesTool"][] | null;
+            tool_choice?: components["schemas"]["MessagesChoice"] | null;
             /** Format: float */
             temperature?: number | null;
-            output_config?: components["schemas"]["OutputConfig"] | null;
+            /** Format: float */
+            top_p?: number | null;
+            /** Format: uint32 */
+            top_k?: number | null;
+            stop_sequences?: string[] | null;
+            thinking?: components["schemas"]["MessagesThinking"] | null;
+            output_config?: components["schemas"]["MessagesOutputConfig"] | null;
+            /** @description As it was called before `output_config`. */
+            output_format?: components["schemas"]["MessagesFormat"] | null;
         };
-        Message2: {
-            role: components["schemas"]["Role3"];
-            content: components["schemas"]["Content3"];
+        MessagesMessage: {
+            role: components["schemas"]["MessagesRole"];
+            content: components["schemas"]["MessagesContent"];
         };
-        /** @enum {string} */
-        Role3: "user" | "assistant";
-        Content3: string | components["schemas"]["Block"][];
-        Block: {
+        MessagesRole: ("user" | "assistant") | "system";
+        MessagesContent: string | components["schemas"]["MessagesBlock"][];
+        MessagesBlock: {
             /** @constant */
             type: "text";
             text: string;
         } | {
             /** @constant */
             type: "image";
-            source: components["schemas"]["Source"];
+            source: components["schemas"]["MessagesSource"];
+        } | {
+            /** @constant */
+            type: "document";
+            source: components["schemas"]["MessagesSource"];
+            title?: string | null;
+        } | {
+            /** @constant */
+            type: "search_result";
+            title?: string | null;
+            content: components["schemas"]["MessagesTextPart"][];
         } | {
             /** @constant */
             type: "tool_use";
@@ -3209,7 +3420,7 @@ export interface components {
             /** @constant */
             type: "tool_result";
             tool_use_id: string;
-            content?: components["schemas"]["Text"] | null;
+            content?: components["schemas"]["MessagesResultContent"] | null;
             /** @default false */
             is_error: boolean;
         } | {
@@ -3218,25 +3429,75 @@ export interface components {
         } | {
             /** @constant */
             type: "redacted_thinking";
+        } | {
+            /** @constant */
+            type: "compaction";
+            content?: string | null;
+        } | {
+            /** @constant */
+            type: "server_tool_use";
+        } | {
+            /** @constant */
+            type: "mcp_tool_use";
+        } | {
+            /** @constant */
+            type: "mcp_tool_result";
+        } | {
+            /** @constant */
+            type: "web_search_tool_result";
+        } | {
+            /** @constant */
+            type: "web_fetch_tool_result";
+        } | {
+            /** @constant */
+            type: "code_execution_tool_result";
+        } | {
+            /** @constant */
+            type: "bash_code_execution_tool_result";
+        } | {
+            /** @constant */
+            type: "text_editor_code_execution_tool_result";
+        } | {
+            /** @constant */
+            type: "tool_search_tool_result";
+        } | {
+            /** @constant */
+            type: "tool_reference";
         };
-        Source: {
+        MessagesSource: {
             /** @constant */
             type: "base64";
             media_type: string;
             data: string;
+        } | {
+            /** @constant */
+            type: "url";
+            url: string;
+        } | {
+            /** @constant */
+            type: "text";
+            data: string;
+        } | {
+            /** @constant */
+            type: "content";
+            content: components["schemas"]["MessagesText"];
         };
-        Text: string | components["schemas"]["TextBlock"][];
-        TextBlock: {
+        MessagesText: string | components["schemas"]["MessagesTextBlock"][];
+        MessagesTextBlock: {
             text: string;
         };
-        Tool3: {
+        MessagesTextPart: {
+            text: string;
+        };
+        MessagesResultContent: string | components["schemas"]["MessagesBlock"][];
+        MessagesTool: {
             type?: string | null;
             name: string;
             /** @default  */
             description: string;
             input_schema?: unknown;
         };
-        Choice3: {
+        MessagesChoice: {
             /** @constant */
             type: "auto";
             disable_parallel_tool_use?: boolean | null;
@@ -3253,23 +3514,35 @@ export interface components {
             /** @constant */
             type: "none";
         };
-        OutputConfig: {
-            format?: components["schemas"]["Format3"] | null;
+        MessagesThinking: {
+            /** @constant */
+            type: "enabled";
+            /** Format: uint32 */
+            budget_tokens: number;
+        } | {
+            /** @constant */
+            type: "adaptive";
+        } | {
+            /** @constant */
+            type: "disabled";
+        };
+        MessagesOutputConfig: {
+            format?: components["schemas"]["MessagesFormat"] | null;
             effort?: string | null;
         };
-        Format3: {
+        MessagesFormat: {
             /** @constant */
             type: "json_schema";
             schema: unknown;
         };
         EmbeddingRequest: {
             model: string;
-            input: components["schemas"]["Input2"];
+            input: components["schemas"]["Input"];
             encoding_format?: components["schemas"]["Encoding"];
             /** Format: uint */
             dimensions?: number | null;
         };
-        Input2: string | string[];
+        Input: string | string[] | number[] | number[][];
         /** @enum {string} */
         Encoding: "float" | "base64";
     };

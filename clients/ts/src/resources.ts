@@ -8,6 +8,7 @@ import type {
   Draft,
   DraftState,
   Fault,
+  QueuedMessage,
   RunStatus,
   Session,
   SessionFilter,
@@ -72,7 +73,13 @@ export class Sessions {
 
   update(
     id: string,
-    change: { title?: string; status?: SessionStatus; agents?: string[]; mode?: Session['mode'] },
+    change: {
+      title?: string;
+      status?: SessionStatus;
+      agents?: string[];
+      mode?: Session['mode'];
+      pinned?: boolean;
+    },
   ): Promise<Session> {
     return this.http.json(`/v1/sessions/${id}`, { method: 'PATCH', body: change });
   }
@@ -84,6 +91,15 @@ export class Sessions {
   /** The person has read it; other devices hear of it. */
   async markRead(id: string): Promise<void> {
     await this.http.response(`/v1/sessions/${id}/read`, { method: 'PUT', body: {} });
+  }
+
+  /** Messages that no run has read yet, for instance since it was stopped. */
+  async queued(id: string): Promise<QueuedMessage[]> {
+    return (await this.http.json<{ messages: QueuedMessage[] }>(`/v1/sessions/${id}/queued`)).messages;
+  }
+
+  discardQueued(id: string, message: string): Promise<void> {
+    return this.http.json(`/v1/sessions/${id}/queued/${message}`, { method: 'DELETE' });
   }
 
   fork(id: string, turnId: string): Promise<Session> {

@@ -1,7 +1,7 @@
 import { OnyxError } from './error';
 import type { Http } from './http';
 import { serverSentEvents } from './lines';
-import type { RunEvent, Told } from './types';
+import type { RunChanges, RunEvent, Told } from './types';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
@@ -54,6 +54,16 @@ export class Runs {
   async undo(runId: string): Promise<string[]> {
     const { restored } = await this.http.json<{ restored: string[] }>(`/api/runs/${runId}/undo`, { body: {} });
     return restored;
+  }
+
+  /** Writes again what undoing took back; the paths. */
+  async redo(runId: string): Promise<string[]> {
+    const { restored } = await this.http.json<{ restored: string[] }>(`/api/runs/${runId}/redo`, { body: {} });
+    return restored;
+  }
+
+  changes(runId: string): Promise<RunChanges> {
+    return this.http.json(`/api/runs/${runId}/changes`);
   }
 }
 

@@ -108,7 +108,19 @@ export interface TurnPage {
 export interface SessionPage extends TurnPage {
   session: Session;
   siblings: Sibling[];
+  queued: QueuedMessage[];
 }
+
+/** A message that was said to a run at work and that no run has read yet. */
+export interface QueuedMessage {
+  /** Its turn in the log, once a run has read it. */
+  id: string;
+  content: UserContent;
+  receivedAt: string;
+}
+
+/** Which files a run changed, and whether that was undone. */
+export type RunChanges = Schema<'ChangesOfRun'>;
 
 export interface SessionList {
   sessions: Session[];
@@ -122,6 +134,7 @@ export interface SessionFilter {
   q?: string;
   since?: string;
   until?: string;
+  pinned?: boolean;
   before?: string;
   limit?: number;
 }
@@ -262,6 +275,8 @@ export interface SendRequest {
   edit?: string;
   regenerate?: string;
   retry?: string;
+  /** A message that waits since no run has read it. */
+  queued?: string;
   delivery?: 'steer' | 'follow_up';
   /** The same key is sent once, however often it is repeated. */
   key?: string;

@@ -37,7 +37,7 @@ pub use agents::{
     Roster, RuntimeMode, Titles,
 };
 pub use conversations::{AfterFailure, Conversations, KeptMessage, MessageAnswer, NewMessage};
-pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, Undo};
+pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, RunChanges, Undo};
 pub use drive::ActionName;
 pub use feed::{EventReader, Feed};
 pub use jobs::{

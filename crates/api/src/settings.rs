@@ -29,6 +29,8 @@ pub struct GatewaySettings {
     pub public_url: Option<String>,
     /// Addresses of reverse proxies that are believed when they say whom they speak for.
     pub trusted_proxies: Vec<IpAddr>,
+    /// Sites whose pages may come here, with a token and never with a cookie.
+    pub cors: CorsSettings,
     pub auth: AuthSettings,
     pub connections: ConnectionSettings,
 }
@@ -39,6 +41,13 @@ pub struct AuthSettings {
     pub mode: AuthMode,
     /// The owner's token; absent: the one in the home's token file.
     pub token: Option<Token>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CorsSettings {
+    /// Each as a browser sends it, such as `https://app.example.org`.
+    pub origins: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -76,7 +85,8 @@ impl GatewaySettings {
     }
 
     pub fn front(&self) -> Result<Front, Fault> {
-        Front::new(&self.hosts, self.public_url.as_deref(), &self.trusted_proxies)
+        let front = Front::new(&self.hosts, self.public_url.as_deref(), &self.trusted_proxies)?;
+        front.open_to(&self.cors.origins)
     }
 
     pub fn max_runs(&self) -> usize {

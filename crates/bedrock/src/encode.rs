@@ -22,6 +22,11 @@ pub(crate) fn check(request: &ModelRequest) -> Result<(), ModelFailure> {
         let why = "Bedrock's models cannot be told to call one tool at a time";
         return Err(unsupported("parallel_tool_calls", why));
     }
+    let blocks = request.messages.iter().flat_map(|message| &message.content);
+    if blocks.into_iter().any(|block| matches!(block, Block::Attachment(_))) {
+        let why = "documents and images by address are not sent to Bedrock; send text or base64";
+        return Err(unsupported("messages", why));
+    }
     if request.response_format.is_some() {
         let why = "Bedrock's models cannot be held to a form of answer";
         return Err(unsupported("response_format", why));
@@ -141,8 +146,12 @@ fn user(message: &Message) -> Result<Vec<ContentBlock>, BuildError> {
             Block::Image { media_type, data } => {
                 parts.extend(image(media_type, data)?.map(ContentBlock::Image));
             }
-            // A text without words is refused, and a user says neither of the others.
-            Block::Text { .. } | Block::Reasoning { .. } | Block::ToolUse { .. } => {}
+            // Attachments were refused before, a text without words would be, and a user says
+            // neither of the others.
+            Block::Attachment(_)
+            | Block::Text { .. }
+            | Block::Reasoning { .. }
+            | Block::ToolUse { .. } => {}
         }
     }
     results.append(&mut parts);
@@ -177,6 +186,7 @@ fn assistant(message: &Message, own: &str) -> Result<Vec<ContentBlock>, BuildErr
             Block::Text { .. }
             | Block::Reasoning { .. }
             | Block::Image { .. }
+            | Block::Attachment(_)
             | Block::ToolResult { .. } => {}
         }
     }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use onyx_test_support::{Answer, OnyxProcess, Recording, ScriptedModel};
 use onyx_types::estimate_tokens;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::measure::{Bench, only_what_is_asked};
 
@@ -60,7 +60,7 @@ async fn beat(process: &OnyxProcess) -> Result<()> {
     loop {
         let asked = process.post("/api/jobs/system:heartbeat/run", &json!({})).await;
         if asked.status == 200 {
-            return ended(process, &asked.json()["scheduled_at"].to_string(), begun).await;
+            return ended(process, &asked.json()["scheduled_at"], begun).await;
         }
         // The config's job is known a moment after the start.
         if begun.elapsed() > PATIENCE {
@@ -70,11 +70,11 @@ async fn beat(process: &OnyxProcess) -> Result<()> {
     }
 }
 
-async fn ended(process: &OnyxProcess, scheduled_at: &str, begun: Instant) -> Result<()> {
+async fn ended(process: &OnyxProcess, scheduled_at: &Value, begun: Instant) -> Result<()> {
     loop {
         let page = process.get("/api/jobs/system:heartbeat/runs?limit=5").await.json();
         let runs = page["runs"].as_array().cloned().unwrap_or_default();
-        let own = runs.iter().find(|run| run["scheduled_at"].to_string() == scheduled_at);
+        let own = runs.iter().find(|run| &run["scheduled_at"] == scheduled_at);
         if own.is_some_and(|run| run["outcome"] == "nothing") {
             return Ok(());
         }

@@ -18,8 +18,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Option<String>, String), ExtractErro
     let container = archive.text(CONTAINER)?.ok_or_else(|| missing(CONTAINER))?;
     let package = attribute_of(&container, b"rootfile", "full-path")?
         .ok_or_else(|| ExtractError::Damaged("the book does not say where it begins".to_owned()))?;
-    let opf = archive.text(&package)?.ok_or_else(|| missing(&package))?;
-    let book = Package::read(&opf)?;
+    let package_text = archive.text(&package)?.ok_or_else(|| missing(&package))?;
+    let book = Package::read(&package_text)?;
     let folder = package.rsplit_once('/').map_or("", |(folder, _)| folder);
     let locked = archive.text(ENCRYPTION)?.unwrap_or_default();
     let mut markdown = String::new();
@@ -54,8 +54,8 @@ struct Package {
 }
 
 impl Package {
-    fn read(opf: &str) -> Result<Self, ExtractError> {
-        let mut reader = Reader::from_str(opf);
+    fn read(package_text: &str) -> Result<Self, ExtractError> {
+        let mut reader = Reader::from_str(package_text);
         let (mut items, mut spine) = (HashMap::new(), Vec::new());
         let (mut title, mut in_title) = (String::new(), false);
         loop {

@@ -10,7 +10,7 @@ pub fn failure(class: ModelFailureClass, message: impl Into<String>) -> ModelFai
         Some((end, _)) => format!("{}…", &message[..end]),
         None => message,
     };
-    ModelFailure { class, message }
+    ModelFailure::new(class, message)
 }
 
 /// The wire cannot say this field of the request, and what is left out would change the answer.

@@ -4,6 +4,7 @@
 //! reading the environment (it is passed in); deciding an error's class by its wording; a key in
 //! anything that can be printed.
 
+mod aliases;
 mod decorators;
 mod embed;
 mod failure;
@@ -16,6 +17,7 @@ mod secret;
 mod tokens;
 pub mod wire;
 
+pub use aliases::ModelsSettings;
 pub use decorators::{
     BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics, Payer,
     RetryPolicy, SpendBook, SpendLimits, Till,
@@ -27,10 +29,10 @@ pub use oauth::{
 };
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, Found, KeyNeed, ListedModel,
-    Locality, ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource, NoSecrets,
-    ProviderHealth, ProviderKind, ProviderSettings, ProviderState, ProviderStatus, ProviderTest,
-    Registry, RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, Way,
-    WeightsFile, secret_of,
+    Locality, MediaRequest, ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource,
+    NoSecrets, ProviderHealth, ProviderKind, ProviderSettings, ProviderState, ProviderStatus,
+    ProviderTest, Registry, RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS,
+    Vendor, Way, WeightsFile, secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,

@@ -39,9 +39,9 @@ pub use ledger::{
     ChainState, CredentialKind, CredentialRow, DaySpending, Delivery, Draft, DraftChange,
     DraftDecision, DraftFilter, DraftMove, Drafts, InboxRow, JobChange, JobLedger, JobRow, JobSlot,
     Ledger, ModelUse, PersonRow, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId,
-    SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence, SessionStatus,
-    Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent,
-    TitleSource, UsageRow,
+    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
+    SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger,
+    Spent, TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{

@@ -59,7 +59,7 @@ pub enum Part<'a> {
         /// The line of the call itself, for surfaces that show both as one.
         call_summary: String,
         /// What people read of the call itself; none where the call was not told.
-        call_label: Option<CallLabel>,
+        call_label: Option<Box<CallLabel>>,
         duration_ms: u64,
         report: &'a CallReport,
     },
@@ -194,7 +194,7 @@ impl RunFold {
                 duration_ms,
                 report,
             } => {
-                let call_label = self.calls.get(id).cloned();
+                let call_label = self.calls.get(id).cloned().map(Box::new);
                 Part::ToolResult {
                     turn_id: *turn_id,
                     id,
@@ -202,7 +202,7 @@ impl RunFold {
                     ok: *ok,
                     output,
                     summary,
-                    call_summary: call_label.as_ref().map(CallLabel::summary).unwrap_or_default(),
+                    call_summary: call_label.as_deref().map(CallLabel::summary).unwrap_or_default(),
                     call_label,
                     duration_ms: *duration_ms,
                     report,

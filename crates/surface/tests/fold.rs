@@ -177,7 +177,7 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
             output: "no",
             summary: "Refused",
             call_summary: "Delete a.md".to_owned(),
-            call_label: Some(label.clone()),
+            call_label: Some(Box::new(label.clone())),
             duration_ms: 3,
             report: &CallReport::default(),
         },

@@ -35,7 +35,7 @@ impl Dice {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -44,7 +44,7 @@ impl Dice {
 
     /// Below the bound, which may be 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() >> 11) as usize % bound.max(1)
+        (self.number() >> 11) as usize % bound.max(1)
     }
 
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
@@ -192,7 +192,7 @@ impl Fuzz {
                 case.splice(at..at, word);
             }
             7 => {
-                let more: Vec<u8> = (0..1 + dice.below(8)).map(|_| dice.next() as u8).collect();
+                let more: Vec<u8> = (0..1 + dice.below(8)).map(|_| dice.number() as u8).collect();
                 case.splice(at..to.min(at + 8), more);
             }
             8 => case[at..to].reverse(),

@@ -1,7 +1,10 @@
 use std::fmt;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::UpstreamError;
 
 macro_rules! error_table {
     ($($name:ident $wire:literal $status:literal $sentence:literal $hint:literal;)*) => {
@@ -65,6 +68,7 @@ error_table! {
     ProviderContextLength "provider_context_length" 422 "The conversation is longer than the model's window." "Start a new session, or choose a model with a larger window.";
     ProviderTruncated "provider_truncated" 502 "The provider's answer broke off." "Send the message again.";
     ProviderUnavailable "provider_unavailable" 502 "The provider cannot be reached." "`onyx doctor` tests it. Check `baseUrl` and the network; of a model that runs here, `onyx models info`.";
+    ProviderPaused "provider_paused" 503 "The model failed several times in a row and is left alone for a while." "Try again after the time in Retry-After, or configure a fallback model.";
     ProviderTimeout "provider_timeout" 504 "The provider did not answer in time." "Try again, or raise the provider's `timeouts`.";
     ProviderRefused "provider_refused" 422 "The provider refused the request." "The message says why; change the request or the model.";
     ToolDenied "tool_denied" 403 "The gate did not allow the tool call." "Raise the agent's tier or its tool list if it should be allowed.";
@@ -96,11 +100,24 @@ pub struct Fault {
     /// The field of the request that is to blame, for whoever still has the request.
     #[serde(skip)]
     field: Option<String>,
+    /// What a provider answered with, for clients that speak its wire.
+    #[serde(skip)]
+    pub upstream: Option<Box<UpstreamError>>,
+    /// When asking again may help.
+    #[serde(skip)]
+    pub retry_after: Option<Duration>,
 }
 
 impl Fault {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, field: None }
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            field: None,
+            upstream: None,
+            retry_after: None,
+        }
     }
 
     /// The table's own sentence is enough.

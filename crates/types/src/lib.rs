@@ -23,6 +23,7 @@ mod names;
 mod not_yet;
 mod origin;
 mod pauses;
+mod sampling;
 mod schema;
 mod scope;
 mod slug;
@@ -32,6 +33,7 @@ mod tool;
 mod turn;
 mod turn_codec;
 mod turn_quick;
+mod upstream_error;
 mod usage;
 mod visible;
 mod zone;
@@ -55,7 +57,7 @@ pub use ids::{
     PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
 };
 pub use limits::Limits;
-pub use message::{Block, Message, Role};
+pub use message::{Attachment, AttachmentSource, Block, Message, Role};
 pub use mint::Mint;
 pub use model::{
     CallsAtOnce, Embedded, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent,
@@ -66,6 +68,7 @@ pub use names::{ModelId, NotAToolName, ToolName};
 pub use not_yet::{NOT_YET, NotYet, NotYetAt, NotYetView, not_yet};
 pub use origin::{MatchType, Origin};
 pub use pauses::Pauses;
+pub use sampling::{Effort, Knob, Sampling, Verbosity};
 pub use scope::{Scope, ScopeSet};
 pub use slug::slug;
 pub use target::{Address, HomePath, PlanTarget, Target};
@@ -79,6 +82,7 @@ pub use turn::{
     RunStatus, SessionOrigin, Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody,
     TurnRange, UnknownTurn, UserContent, UserPart, UserTurn, View,
 };
+pub use upstream_error::UpstreamError;
 pub use usage::Usage;
 pub use visible::{VisiblePieces, serialize_visible, visible, visible_json, visible_line};
 pub use zone::{UnknownZone, Zone, Zones};

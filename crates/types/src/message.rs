@@ -28,6 +28,8 @@ pub enum Block {
         /// Base64 of the bytes.
         data: String,
     },
+    /// A document, or an image that lies elsewhere.
+    Attachment(Attachment),
     /// Opaque to us; replayed only to the model that made it.
     Reasoning {
         model: String,
@@ -45,6 +47,43 @@ pub enum Block {
         content: String,
         is_error: bool,
     },
+}
+
+/// Something that a person sends along with their words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// `application/pdf`; `image/*` for an image whose kind only its server knows.
+    pub media_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub source: AttachmentSource,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttachmentSource {
+    /// Base64 of the bytes.
+    Data(String),
+    /// Where the model's provider may fetch it. Onyx never does: a request must not make this
+    /// server visit an address.
+    Url(String),
+}
+
+impl Attachment {
+    pub fn is_image(&self) -> bool {
+        self.media_type.starts_with("image/")
+    }
+
+    pub fn byte_len(&self) -> usize {
+        match &self.source {
+            AttachmentSource::Data(text) | AttachmentSource::Url(text) => text.len(),
+        }
+    }
+
+    /// What it is called where a wire wants a name.
+    pub fn file_name(&self) -> &str {
+        self.name.as_deref().unwrap_or("document.pdf")
+    }
 }
 
 impl Message {

@@ -6,7 +6,10 @@ use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Cancel, ErrorCode, Fault, Message, StatusCode, ToolOffer, ToolUseId, Usage};
+use crate::{
+    Cancel, ErrorCode, Fault, Message, Sampling, StatusCode, ToolOffer, ToolUseId, UpstreamError,
+    Usage,
+};
 
 /// A language model. A stream never throws: failure is its last event, with a class.
 pub trait Model: Send + Sync {
@@ -85,6 +88,7 @@ pub struct ModelRequest {
     pub tool_use: ToolUse,
     pub max_output_tokens: u32,
     pub temperature: Option<f32>,
+    pub sampling: Sampling,
     pub response_format: Option<ResponseFormat>,
     /// Names the stable prefix towards providers that route by it.
     pub cache_key: Option<String>,
@@ -197,6 +201,14 @@ pub struct ModelFailure {
     pub class: ModelFailureClass,
     /// For people; holds no secret and is never parsed.
     pub message: String,
+    /// What the provider answered with, where it answered.
+    pub upstream: Option<Box<UpstreamError>>,
+}
+
+impl ModelFailure {
+    pub fn new(class: ModelFailureClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), upstream: None }
+    }
 }
 
 /// Decided where the HTTP answer or the frame arrives, never by wording.
@@ -226,11 +238,35 @@ pub enum ModelFailureClass {
     Timeout,
     Cancelled,
     Unavailable,
+    /// It failed several times in a row and is left alone for so long.
+    Paused {
+        retry_after: Duration,
+    },
     /// A budget was met before the call.
     Budget,
 }
 
 impl ModelFailureClass {
+    /// When it may be worth asking again, where that is known.
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after } | Self::Overloaded { retry_after } => *retry_after,
+            Self::Paused { retry_after } => Some(*retry_after),
+            Self::Auth
+            | Self::SignIn { .. }
+            | Self::ContextLength
+            | Self::InvalidRequest
+            | Self::Unsupported { .. }
+            | Self::ContentFilter
+            | Self::Truncated
+            | Self::Transport
+            | Self::Timeout
+            | Self::Cancelled
+            | Self::Unavailable
+            | Self::Budget => None,
+        }
+    }
+
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::RateLimited { .. } => ErrorCode::ProviderRateLimited,
@@ -241,6 +277,7 @@ impl ModelFailureClass {
             Self::Unsupported { .. } => ErrorCode::InvalidRequest,
             Self::Truncated => ErrorCode::ProviderTruncated,
             Self::Transport | Self::Unavailable => ErrorCode::ProviderUnavailable,
+            Self::Paused { .. } => ErrorCode::ProviderPaused,
             Self::Timeout => ErrorCode::ProviderTimeout,
             Self::Cancelled => ErrorCode::Cancelled,
             Self::Budget => ErrorCode::LimitBudget,
@@ -250,7 +287,9 @@ impl ModelFailureClass {
 
 impl From<ModelFailure> for Fault {
     fn from(failure: ModelFailure) -> Self {
-        let fault = Self::new(failure.class.code(), failure.message);
+        let mut fault = Self::new(failure.class.code(), failure.message);
+        fault.upstream = failure.upstream;
+        fault.retry_after = failure.class.retry_after();
         if let ModelFailureClass::Unsupported { field } = failure.class {
             return fault.with_field(field);
         }

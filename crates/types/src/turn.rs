@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ActionRun, AgentId, Author, CallReport, ContextMark, DraftId, Fault, LaneId, Origin, RunId,
-    Timestamp, ToolUseId, TurnId, Usage,
+    ActionRun, AgentId, Attachment, Author, CallReport, ContextMark, DraftId, Fault, LaneId,
+    Origin, RunId, Timestamp, ToolUseId, TurnId, Usage,
 };
 
 /// One record of a session's log. What a newer Onyx added survives a round trip through an older
@@ -89,6 +89,8 @@ pub enum UserPart {
         /// Base64 of the bytes.
         data: String,
     },
+    /// As a client sent it along: a document, or an image by its address.
+    Attachment(Attachment),
     File {
         name: String,
         media_type: String,
@@ -106,7 +108,9 @@ impl UserContent {
                 .iter()
                 .filter_map(|part| match part {
                     UserPart::Text { text } => Some(text.as_str()),
-                    UserPart::Image { .. } | UserPart::File { .. } => None,
+                    UserPart::Image { .. } | UserPart::File { .. } | UserPart::Attachment(_) => {
+                        None
+                    }
                 })
                 .collect::<Vec<_>>()
                 .join("\n"),
@@ -122,6 +126,7 @@ impl UserContent {
                 .map(|part| match part {
                     UserPart::Text { text } => text.len(),
                     UserPart::Image { data, .. } => data.len(),
+                    UserPart::Attachment(attachment) => attachment.byte_len(),
                     UserPart::File { key, .. } => key.len(),
                 })
                 .sum(),

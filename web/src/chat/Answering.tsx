@@ -29,7 +29,7 @@ export function Answering({ session, close }: { session: Session; close: () => v
                   checked={chosen.includes(agent.id)}
                   onChange={(event) => toggle(agent.id, event.target.checked)}
                 />
-                <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden /> {agent.name}
+                <span className="hue" style={{ background: hueOf(agent.id) }} aria-hidden /> {agent.name}
                 {chosen.length > 1 && chosen.includes(agent.id) && (
                   <span className="ml-auto text-tiny text-dim">{chosen.indexOf(agent.id) + 1}.</span>
                 )}

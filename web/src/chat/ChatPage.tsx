@@ -1,35 +1,34 @@
 import { useEffect, useRef, useState } from 'react';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
-import { Archive, Download, MoreHorizontal, Pencil, Search, Trash2, Users } from 'lucide-react';
-import type { Session, UserContent } from '@onyx/sdk';
-import { exportSession, remove, rename, say, setArchived, show } from '../store/actions';
+import { Archive, MoreHorizontal, Search, Users } from 'lucide-react';
+import type { UserContent } from '@onyx/sdk';
+import { say, setArchived, show } from '../store/actions';
 import { loadConversation } from '../store/client';
 import { readKept, keep } from '../store/kept';
 import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore, type State } from '../store/state';
-import { Ask, Confirm } from '../ui/Modal';
-import { Menu } from '../ui/Menu';
 import { Empty, ErrorLine } from '../ui/page';
+import { Suggestions } from '../pages/actions/Suggestions';
 import { COMPANION } from '../rail/useRail';
 import { OUTPUT, titleIn, turnsOf } from '../shell/links';
 import { Header } from '../shell/Header';
-import { Answering } from './Answering';
 import { Composer } from './Composer';
 import { Conversation } from './Conversation';
 import { Find } from './Find';
 import { FirstRun } from './FirstRun';
+import { SessionMenu } from './SessionMenu';
 import { TaintMark } from './TaintMark';
 import { useMessages } from './useMessages';
 
 /** A chat; a conversation that belongs to a space, a channel or a persona is shown there, wherever it was opened from. */
-export function ChatPage({ id }: { id: string }) {
+export function ChatPage({ id, turn }: { id: string; turn?: string }) {
   const space = useSpaces(({ list }) => spaceOf(list, id)?.id);
   const isThread = useStore((state) => state.sessions[id]?.origin === 'thread');
   const persona = useStore((state) => edited(state, id));
   if (isThread) return <Navigate to="/threads/$id" params={{ id }} replace />;
   if (persona !== undefined)
     return <Navigate to="/agents/$id/$tab" params={{ id: persona, tab: 'persona' }} hash={OUTPUT} replace />;
-  if (space === undefined) return <Chat id={id} />;
+  if (space === undefined) return <Chat id={id} turn={turn} />;
   return <Navigate to="/spaces/$space" params={{ space }} hash={COMPANION} replace />;
 }
 
@@ -40,7 +39,8 @@ function edited({ sessions, status }: State, id: string): string | undefined {
   return isOpen && status?.agents.some((agent) => agent.id === session.agent) ? session.agent : undefined;
 }
 
-function Chat({ id }: { id: string }) {
+function Chat({ id, turn }: { id: string; turn?: string }) {
+  const navigate = useNavigate();
   const session = useStore((state) => state.sessions[id]);
   const phase = useStore((state) => state.conversations[id]?.phase);
   const fault = useStore((state) => state.conversations[id]?.fault);
@@ -80,6 +80,16 @@ function Chat({ id }: { id: string }) {
   return (
     <>
       <Header title={title}>
+        {session?.status === 'archived' && (
+          <button
+            type="button"
+            className="chip"
+            title="Unarchive this chat"
+            onClick={() => void setArchived(session.id, false)}
+          >
+            <Archive size={14} aria-hidden /> Archived
+          </button>
+        )}
         <TaintMark sessionId={id} />
         {session && session.agents.length > 1 && <Several agents={session.agents} />}
         {session && session.messageCount > 0 && <span className="meta hidden sm:inline">{turnsOf(session)}</span>}
@@ -92,7 +102,11 @@ function Chat({ id }: { id: string }) {
         >
           <Search size={16} aria-hidden />
         </button>
-        {session && <SessionMenu session={session} />}
+        {session && (
+          <SessionMenu session={session} label="More for this chat" onDeleted={() => void navigate({ to: '/chat' })}>
+            <MoreHorizontal size={18} aria-hidden />
+          </SessionMenu>
+        )}
       </Header>
       {finding && <Find sessionId={id} onFound={setFound} onClose={closeFind} />}
       {phase === 'failed' && fault ? (
@@ -112,7 +126,7 @@ function Chat({ id }: { id: string }) {
         </div>
       ) : phase === 'ready' || begun ? (
         <div className="flex min-h-0 flex-1 flex-col">
-          <Conversation key={id} sessionId={id} found={found} density={isToRead ? 'ephemeral' : 'page'} />
+          <Conversation key={id} sessionId={id} turn={turn} found={found} density={isToRead ? 'ephemeral' : 'page'} />
         </div>
       ) : (
         <Skeleton />
@@ -171,11 +185,13 @@ function Several({ agents }: { agents: string[] }) {
   );
 }
 
-const AGENT = 'onyx.agent';
+/** Whom new chats begin with, where the person has chosen so; who was asked last is no such choice. */
+const PINNED_AGENT = 'onyx.agent.pinned';
 
 export function NewChatPage({ shared }: { shared?: string }) {
   const navigate = useNavigate();
-  const [agent, setAgent] = useState(() => readKept<string | undefined>(AGENT, undefined));
+  const [pinned, setPinned] = useState(() => readKept<string | undefined>(PINNED_AGENT, undefined));
+  const [agent, setAgent] = useState(pinned);
   const agents = useStore((state) => state.status?.agents);
   const waiting = useMessages(undefined);
   useOpensWhenSent();
@@ -197,6 +213,7 @@ export function NewChatPage({ shared }: { shared?: string }) {
           <p className="meta mt-1 max-w-90">
             Your agent reads and writes in your own files, and asks before anything that deletes or overwrites.
           </p>
+          <Suggestions />
           <FirstRun />
         </div>
       )}
@@ -205,7 +222,9 @@ export function NewChatPage({ shared }: { shared?: string }) {
           key={shared ?? 'new'}
           draftKey={seeded(shared)}
           agent={known}
-          onAgent={(id) => (setAgent(id), keep(AGENT, id))}
+          onAgent={setAgent}
+          pinnedAgent={pinned}
+          onPinAgent={(id) => (setPinned(id), keep(PINNED_AGENT, id))}
           onSend={(content, model) => void send(content, model)}
         />
       </Bottom>
@@ -247,69 +266,5 @@ function Skeleton() {
         <div className="skeleton h-48 w-full" />
       </div>
     </div>
-  );
-}
-
-function SessionMenu({ session }: { session: Session }) {
-  const navigate = useNavigate();
-  const [asking, setAsking] = useState<'name' | 'delete' | 'agents'>();
-  const name = (title?: string) => {
-    setAsking(undefined);
-    if (title) void rename(session.id, title);
-  };
-  const answer = async (yes: boolean) => {
-    setAsking(undefined);
-    if (yes && (await remove(session.id))) await navigate({ to: '/chat' });
-  };
-  const archived = session.status === 'archived';
-  const isToRead = session.origin === 'agent_editor';
-  const several = useStore((state) => (state.status?.agents.length ?? 0) > 1) && !isToRead;
-  return (
-    <>
-      <Menu
-        label="More for this chat"
-        className="icon-btn"
-        entries={[
-          { label: 'Rename', icon: <Pencil size={15} aria-hidden />, run: () => setAsking('name') },
-          ...(several
-            ? [{ label: 'Who answers', icon: <Users size={15} aria-hidden />, run: () => setAsking('agents') }]
-            : []),
-          ...(isToRead
-            ? []
-            : [
-                {
-                  label: archived ? 'Unarchive' : 'Archive',
-                  icon: <Archive size={15} aria-hidden />,
-                  run: () => void setArchived(session.id, !archived),
-                },
-              ]),
-          {
-            label: 'Export as Markdown',
-            icon: <Download size={15} aria-hidden />,
-            run: () => void exportSession(session, 'markdown'),
-          },
-          {
-            label: 'Export as JSON lines',
-            icon: <Download size={15} aria-hidden />,
-            run: () => void exportSession(session, 'jsonl'),
-          },
-          { label: 'Delete', icon: <Trash2 size={15} aria-hidden />, tone: 'danger', run: () => setAsking('delete') },
-        ]}
-      >
-        <MoreHorizontal size={18} aria-hidden />
-      </Menu>
-      {asking === 'name' && (
-        <Ask label="Name of this chat" value={session.title ?? ''} action="Rename" onAnswer={name} />
-      )}
-      {asking === 'agents' && <Answering session={session} close={() => setAsking(undefined)} />}
-      {asking === 'delete' && (
-        <Confirm
-          question="Delete this chat?"
-          detail="This deletes the chat permanently. Archive it instead to keep it."
-          action="Delete"
-          onAnswer={(yes) => void answer(yes)}
-        />
-      )}
-    </>
   );
 }

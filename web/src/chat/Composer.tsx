@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from 'react';
-import { ArrowUp, FileText, Paperclip, Square, X } from 'lucide-react';
+import { ArrowUp, FileText, Paperclip, Pin, PinOff, Square, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { stop } from '../store/actions';
 import { questionIn } from '../store/drafts';
 import { keep, readKept } from '../store/kept';
 import { usePreferences } from '../store/preferences';
 import { toast, useStore } from '../store/state';
-import { isTouch } from '../ui/keyboard';
+import { isTouch, sendsByKey } from '../ui/keyboard';
 import { Menu } from '../ui/Menu';
 import type { Density } from './density';
 import { Gauge } from './Gauge';
@@ -16,6 +16,7 @@ import { naming, readTexts, store, type TextFile } from './attachments';
 import { isImage, readImages, type Picture } from './images';
 import { useMentions } from './Mentions';
 import type { Named } from './mentions';
+import { loadModels, shortModel, useModels } from './models';
 
 export interface ComposerProps {
   /** Texts are kept under it until they are sent. */
@@ -23,6 +24,9 @@ export interface ComposerProps {
   sessionId?: string;
   agent?: string;
   onAgent?: (agent: string) => void;
+  /** The agent that new chats begin with, where that can be chosen; none: the default one. */
+  pinnedAgent?: string;
+  onPinAgent?: (agent?: string) => void;
   onSend: (content: UserContent, model?: string) => void;
   /** Elsewhere than on a page of its own it takes words only, and says nothing of models and agents. */
   density?: Density;
@@ -42,6 +46,8 @@ export function Composer({
   sessionId,
   agent,
   onAgent,
+  pinnedAgent,
+  onPinAgent,
   onSend,
   density = 'page',
   placeholder,
@@ -104,11 +110,7 @@ export function Composer({
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (named.onKeyDown(event)) return;
-    // Enter that ends a composition chooses a word; it does not send.
-    if (event.key !== 'Enter' || event.nativeEvent.isComposing || event.keyCode === 229 || event.shiftKey) return;
-    const mod = event.metaKey || event.ctrlKey;
-    // A keyboard on the screen has no other key for a new line.
-    if ((sendWith === 'mod-enter' || isTouch()) && !mod) return;
+    if (!sendsByKey(event, sendWith)) return;
     event.preventDefault();
     void send();
   };
@@ -123,6 +125,7 @@ export function Composer({
     if (isPage) void add(event.dataTransfer.files);
   };
   const name = to ?? chosen?.name ?? 'your agent';
+  const isPinned = chosen !== undefined && chosen.id === pinnedAgent;
   return (
     <form
       data-density={density}
@@ -190,12 +193,24 @@ export function Composer({
               label="Agent"
               className="chip"
               side="above"
-              entries={agents.map((entry) => ({
-                label: entry.name,
-                detail: entry.model ?? undefined,
-                checked: entry.id === chosen?.id,
-                run: () => onAgent(entry.id),
-              }))}
+              entries={[
+                ...agents.map((entry) => ({
+                  label: entry.name,
+                  detail: entry.model ?? undefined,
+                  checked: entry.id === chosen?.id,
+                  run: () => onAgent(entry.id),
+                })),
+                ...(onPinAgent && chosen
+                  ? [
+                      {
+                        label: isPinned ? `Stop starting with ${chosen.name}` : `Always start with ${chosen.name}`,
+                        detail: isPinned ? 'New chats take the default agent again' : 'For new chats in this browser',
+                        icon: isPinned ? <PinOff size={15} aria-hidden /> : <Pin size={15} aria-hidden />,
+                        run: () => onPinAgent(isPinned ? undefined : chosen.id),
+                      },
+                    ]
+                  : []),
+              ]}
             >
               {name}
             </Menu>
@@ -263,35 +278,34 @@ function Take({ name, className = '', onClick }: { name: string; className?: str
   );
 }
 
-/** `<provider>/<model>` without the provider, which says little in a small place. */
-const shortModel = (model: string) => model.split('/').slice(1).join('/') || model;
-
 /** The agent's own model, or another that is known here. */
 function ModelMenu({ own, chosen, onModel }: { own?: string; chosen?: string; onModel: (model?: string) => void }) {
-  const agents = useStore((state) => state.status?.agents);
-  const known = useStore((state) => state.models);
+  const known = useModels();
+  const owner = useStore((state) => state.me?.role === 'owner');
   if (!own) return null;
-  const models = new Set([
-    own,
-    ...(agents ?? []).flatMap((agent) => [agent.model ?? own, ...agent.fallbacks]),
-    ...Object.keys(known),
-  ]);
+  const models = [own, ...known.filter((model) => model !== own)];
   const shown = chosen ?? own;
-  if (models.size < 2) {
+  if (models.length < 2 && !owner) {
     return (
       <span className="chip hidden sm:inline-flex" title={own}>
         {shortModel(own)}
       </span>
     );
   }
-  const entries = [...models].map((model) => ({
+  const entries = models.map((model) => ({
     label: shortModel(model),
-    detail: model === own ? 'the agent’s own' : model,
+    detail: model === own ? 'The agent’s own' : model,
     checked: model === shown,
     run: () => onModel(model === own ? undefined : model),
   }));
   return (
-    <Menu label="Model" className="chip max-sm:max-w-28" side="above" entries={entries}>
+    <Menu
+      label="Model"
+      className="chip max-sm:max-w-28"
+      side="above"
+      entries={entries}
+      onOpen={() => void loadModels()}
+    >
       {shortModel(shown)}
     </Menu>
   );

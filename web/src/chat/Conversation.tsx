@@ -3,7 +3,7 @@ import { ArrowDown } from 'lucide-react';
 import { Virtualizer, type VirtualizerHandle } from 'virtua';
 import { loadOlder } from '../store/client';
 import { GivenHosts, hostsIn } from '../markdown/given';
-import { textOf, type Message } from '../store/messages';
+import { holdsTurn, textOf, type Message } from '../store/messages';
 import { useStore } from '../store/state';
 import { SurfaceProvider, type Density, type Surface } from './density';
 import { Turn } from './Turn';
@@ -18,17 +18,23 @@ const USUAL_HEIGHT = 140;
 /** The turns of a conversation, only those near the screen in the page. */
 export function Conversation({
   sessionId,
-  found,
+  turn,
+  found: foundByWords,
   density = 'page',
   again,
   takeBack,
   retrieved,
 }: {
   sessionId?: string;
+  /** The turn somebody came for. */
+  turn?: string;
+  /** Which message was found by its words. */
   found?: number;
   density?: Density;
 } & Omit<Surface, 'density' | 'latest'>) {
   const messages = useMessages(sessionId);
+  const foundByTurn = useTurnAt(sessionId, turn, messages);
+  const found = foundByWords ?? foundByTurn;
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const following = useRef(true);
@@ -122,7 +128,7 @@ export function Conversation({
             data={messages}
           >
             {(message, index) => (
-              <div key={message.id} className="pb-5">
+              <div key={message.id} className="pb-5" data-found={index === found || undefined}>
                 <SurfaceProvider value={surface}>
                   <GivenHosts value={given}>
                     <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
@@ -134,7 +140,7 @@ export function Conversation({
         </div>
       </div>
       <p className="sr-only" role="status">
-        {running ? 'An answer is being written' : messages.at(-1)?.kind === 'answer' ? 'The answer is complete' : ''}
+        {running ? 'An answer is being written' : endOf(messages.at(-1))}
       </p>
       {away && (
         <button
@@ -147,6 +153,26 @@ export function Conversation({
       )}
     </div>
   );
+}
+
+/** Where in the conversation a turn stands that somebody came for; what is older is read until it is there. */
+function useTurnAt(id: string | undefined, turn: string | undefined, messages: Message[]): number | undefined {
+  const before = useStore((state) => (id ? state.conversations[id]?.before : undefined));
+  const ready = useStore((state) => id !== undefined && state.conversations[id]?.phase === 'ready');
+  const at = turn === undefined ? -1 : messages.findIndex((message) => holdsTurn(message, turn));
+  useEffect(() => {
+    // Without a connection it is tried again when that is back.
+    if (id && turn !== undefined && ready && at < 0 && before !== undefined) void loadOlder(id).catch(() => undefined);
+  }, [id, turn, ready, at, before]);
+  return at < 0 ? undefined : at;
+}
+
+/** How the last answer ended, for those who do not see it. */
+function endOf(message: Message | undefined): string {
+  if (message?.kind !== 'answer') return '';
+  if (message.state === 'cancelled') return 'The answer was stopped';
+  if (message.state === 'error' || message.error) return 'The answer failed';
+  return message.state === 'interrupted' ? 'The answer broke off' : 'The answer is complete';
 }
 
 /** The hosts that the person wrote in this conversation. */

@@ -9,6 +9,8 @@ import { ago, fullTime } from '../ui/time';
 import { useSurface } from './density';
 import { Diff } from './Diff';
 import { nextOpenCard, useDecisionKeys } from './decisionKeys';
+import { documentIn } from './documents';
+import { DraftDocument } from './DraftDocument';
 
 const DECIDED: Record<string, string> = {
   applying: 'Being applied',
@@ -268,5 +270,8 @@ function PreviewOf({ preview }: { preview: Preview }) {
       </pre>
     );
   }
-  return <Diff unified={preview.unified} label={`Change to ${preview.path}`} />;
+  const { path, unified } = preview;
+  const change = documentIn(path, unified);
+  if (change) return <DraftDocument change={change} path={path} unified={unified} />;
+  return <Diff unified={unified} label={`Change to ${path}`} />;
 }

@@ -89,10 +89,11 @@ function marking(query: string): () => void {
   if (!CSS.highlights || !log || query.length < 2) return () => undefined;
   mark(log, query.toLowerCase());
   const observer = new MutationObserver(() => mark(log, query.toLowerCase()));
-  observer.observe(log, { subtree: true, childList: true, characterData: true });
+  observer.observe(log, { subtree: true, childList: true, characterData: true, attributeFilter: ['data-found'] });
   return () => {
     observer.disconnect();
     CSS.highlights.delete('found');
+    CSS.highlights.delete('found-current');
   };
 }
 
@@ -109,4 +110,10 @@ function mark(log: Element, query: string): void {
     }
   }
   CSS.highlights.set('found', new Highlight(...ranges));
+  // The one that the number counts stands out.
+  const current = log.querySelector('[data-found]');
+  const first = ranges.find((range) => current?.contains(range.startContainer));
+  const shown = new Highlight(...(first ? [first] : []));
+  shown.priority = 1;
+  CSS.highlights.set('found-current', shown);
 }

@@ -71,7 +71,7 @@ export function useMentions(
           // The text keeps the focus.
           onPointerDown={(event) => (event.preventDefault(), choose(agent))}
         >
-          <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
+          <span className="hue" style={{ background: hueOf(agent.id) }} aria-hidden />
           <span className="min-w-0 truncate">{agent.name}</span>
         </li>
       ))}

@@ -1,16 +1,25 @@
 import { memo, useState } from 'react';
 import { ChevronRight } from 'lucide-react';
 import type { ToolStep } from '../store/messages';
-import { duration } from '../ui/time';
+import { counted, duration } from '../ui/time';
 import { Diff } from './Diff';
 import { useStore } from '../store/state';
-import { changedLines, describe, stateOf, type StepState } from './describe';
+import { changedLines, changes, describe, stateOf, type StepState } from './describe';
 
 /** How many steps are shown before they fold into one line. */
 const FEW = 3;
 
 /** The steps an agent took: a short ledger, or one line that opens to the whole timeline. */
-export const ToolRows = memo(function ToolRows({ steps: all, live }: { steps: ToolStep[]; live: boolean }) {
+export const ToolRows = memo(function ToolRows({
+  steps: all,
+  live,
+  undone = false,
+}: {
+  steps: ToolStep[];
+  live: boolean;
+  /** What they wrote was taken back. */
+  undone?: boolean;
+}) {
   const [open, setOpen] = useState(false);
   const steps = all.filter((step) => !hasCard(step));
   const folded = !live && steps.length > FEW;
@@ -29,7 +38,9 @@ export const ToolRows = memo(function ToolRows({ steps: all, live }: { steps: To
           />
           <b>
             {live
-              ? `${hidden > 0 ? `${hidden} earlier steps` : `${steps.length} steps`}`
+              ? hidden > 0
+                ? counted(hidden, 'earlier step')
+                : counted(steps.length, 'step')
               : `Used ${steps.length} tools`}
           </b>
           {!live && (
@@ -50,7 +61,7 @@ export const ToolRows = memo(function ToolRows({ steps: all, live }: { steps: To
         <ol aria-label="Steps">
           {shown.map((step) => (
             <li key={step.toolUseId}>
-              <Row step={step} />
+              <Row step={step} undone={undone} />
             </li>
           ))}
         </ol>
@@ -71,7 +82,7 @@ const TONES: Partial<Record<StepState, string>> = {
   failed: 'text-danger!',
 };
 
-function Row({ step }: { step: ToolStep }) {
+function Row({ step, undone }: { step: ToolStep; undone: boolean }) {
   const [open, setOpen] = useState(false);
   const draft = useStore(({ drafts }) =>
     step.draftId
@@ -81,13 +92,14 @@ function Row({ step }: { step: ToolStep }) {
         : Object.values(drafts).find((one) => one.toolUseId === step.toolUseId),
   );
   const state = stateOf(step, draft);
-  const { verb, what } = describe(step, state);
+  const isUndone = undone && state === 'did' && step.report !== undefined && changes(step.report.effect);
+  const { verb, what } = isUndone ? { verb: 'Undone', what: step.label.subject } : describe(step, state);
   const changed = state === 'refused' || state === 'failed' ? undefined : changedLines(step);
   return (
     <>
       <button type="button" className="step" aria-expanded={open} onClick={() => setOpen(!open)}>
         <b className={TONES[state]}>{verb}</b>
-        <span className="what" title={what}>
+        <span className={`what ${isUndone ? 'line-through' : ''}`} title={what}>
           {what}
         </span>
         {changed && (

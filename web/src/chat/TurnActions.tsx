@@ -1,14 +1,16 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
-import type { Draft } from '@onyx/sdk';
-import { BookOpenText, Copy, GitFork, MoreHorizontal, Pencil, RefreshCw, Undo2 } from 'lucide-react';
-import { fork, say, undoRun } from '../store/actions';
+import { BookOpenText, Copy, GitFork, MoreHorizontal, Pencil, Redo2, RefreshCw, Undo2 } from 'lucide-react';
+import { fork, learnUndone, redoRun, say, undoRun } from '../store/actions';
 import { answerText, textOf, type Answer, type Words } from '../store/messages';
+import { usePreferences } from '../store/preferences';
 import { useStore } from '../store/state';
 import { copy } from '../ui/copy';
 import { Menu } from '../ui/Menu';
-import { money, tokens } from '../ui/time';
+import { sendsByKey } from '../ui/keyboard';
+import { fullTime, money, timeOf, tokens } from '../ui/time';
 import { useSurface } from './density';
+import { changes } from './describe';
 import { Siblings } from './Siblings';
 
 const ROW =
@@ -18,13 +20,21 @@ function useBusy(sessionId: string): boolean {
   return useStore((state) => state.conversations[sessionId]?.live !== undefined);
 }
 
-export function WordsActions({ words, sessionId }: { words: Words; sessionId: string }) {
-  const [editing, setEditing] = useState(false);
+function Time({ at }: { at?: string }) {
+  if (!at) return null;
+  return (
+    <time className="mx-1 text-tiny whitespace-nowrap" dateTime={at} title={fullTime(at)}>
+      {timeOf(at)}
+    </time>
+  );
+}
+
+export function WordsActions({ words, sessionId, onEdit }: { words: Words; sessionId: string; onEdit: () => void }) {
   const busy = useBusy(sessionId);
   const { density } = useSurface();
-  if (editing) return <Editor words={words} sessionId={sessionId} close={() => setEditing(false)} />;
   return (
     <div className={`${ROW} justify-end`}>
+      <Time at={words.ts} />
       {density === 'page' && <Siblings sessionId={sessionId} turnId={words.id} />}
       <button
         type="button"
@@ -43,7 +53,7 @@ export function WordsActions({ words, sessionId }: { words: Words; sessionId: st
           aria-label="Edit and resend"
           title="Edit and resend"
           disabled={busy}
-          onClick={() => setEditing(true)}
+          onClick={onEdit}
         >
           <Pencil size={15} aria-hidden />
         </button>
@@ -53,10 +63,12 @@ export function WordsActions({ words, sessionId }: { words: Words; sessionId: st
 }
 
 /** Saying it differently leaves the old words where they are: it is a fork. */
-function Editor({ words, sessionId, close }: { words: Words; sessionId: string; close: () => void }) {
+export function Editor({ words, sessionId, close }: { words: Words; sessionId: string; close: () => void }) {
   const [text, setText] = useState(textOf(words.content));
   const navigate = useNavigate();
+  const sendWith = usePreferences((preferences) => preferences.sendWith);
   const send = async () => {
+    if (text.trim() === '') return;
     const images = typeof words.content === 'string' ? [] : words.content.filter((part) => part.type !== 'text');
     const content = images.length > 0 ? [{ type: 'text' as const, text }, ...images] : text;
     close();
@@ -64,29 +76,50 @@ function Editor({ words, sessionId, close }: { words: Words; sessionId: string; 
     if (id) await navigate({ to: '/chat/$id', params: { id } });
   };
   return (
-    <form className="mt-2 ml-auto max-w-155" onSubmit={(event) => (event.preventDefault(), void send())}>
+    <form className="ml-auto w-full max-w-155" onSubmit={(event) => (event.preventDefault(), void send())}>
       <textarea
         autoFocus
         aria-label="Edit your message"
         className="field h-auto min-h-24 py-2"
         value={text}
         onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => event.key === 'Escape' && close()}
+        onFocus={({ target }) => target.setSelectionRange(target.value.length, target.value.length)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') return (event.stopPropagation(), close());
+          if (!sendsByKey(event, sendWith)) return;
+          event.preventDefault();
+          void send();
+        }}
       />
       <div className="mt-2 flex justify-end gap-2">
         <button type="button" className="btn" onClick={close}>
           Cancel
         </button>
         <button type="submit" className="btn btn-primary" disabled={text.trim() === ''}>
-          Run again
+          Send
         </button>
       </div>
     </form>
   );
 }
 
-/** What undoing a run may take back. */
-const changes = (effect: Draft['effect'] | null) => effect === 'write' || effect === 'destroy' || effect === 'execute';
+/** Whether anything of an answer can be undone, and has been. Asked for where an answer wrote something. */
+export function useUndone(answer: Answer): { wrote: boolean; undone: boolean } {
+  const { runId } = answer;
+  const wrote = answer.state !== 'running' && hasWritten(answer);
+  const undone = useStore((state) => runId !== undefined && state.undone[runId] === true);
+  const online = useStore((state) => state.link === 'online');
+  useEffect(() => {
+    if (wrote && runId && online) void learnUndone(runId);
+  }, [wrote, runId, online]);
+  return { wrote, undone };
+}
+
+const hasWritten = (answer: Answer) =>
+  answer.parts.some(
+    (part) =>
+      part.kind === 'tools' && part.steps.some(({ report }) => report?.state === 'done' && changes(report.effect)),
+  );
 
 export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; sessionId: string; isLast: boolean }) {
   const navigate = useNavigate();
@@ -104,18 +137,18 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
     const session = answer.lastTurn ? await fork(sessionId, answer.lastTurn) : undefined;
     if (session) await navigate({ to: '/chat/$id', params: { id: session.id } });
   };
-  const wrote = answer.parts.some(
-    (part) =>
-      part.kind === 'tools' && part.steps.some(({ report }) => report?.state === 'done' && changes(report.effect)),
-  );
+  const { wrote, undone } = useUndone(answer);
   const { usage, runId } = answer;
   const more = [
     // Where it leaves is known when the answer is in the log.
     ...(isPage && answer.lastTurn
       ? [{ label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() }]
       : []),
-    ...(wrote && runId
+    ...(wrote && runId && !undone
       ? [{ label: 'Undo file changes', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }]
+      : []),
+    ...(wrote && runId && undone
+      ? [{ label: 'Redo file changes', icon: <Redo2 size={15} aria-hidden />, run: () => void redoRun(runId) }]
       : []),
   ];
   return (
@@ -162,6 +195,7 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
           {tokens(usage.input + usage.output)} tokens{usage.cost ? ` · ${money(usage.cost)}` : ''}
         </span>
       )}
+      <Time at={answer.ts} />
     </div>
   );
 }

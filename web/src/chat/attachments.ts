@@ -57,8 +57,19 @@ async function storeOne({ name, text }: TextFile): Promise<string> {
   }
 }
 
+const NAMED = 'Attached: ';
+
 /** The words with what goes along, as agents read it. */
 export function naming(words: string, paths: string[]): string {
-  const list = paths.map((path) => `Attached: ${path}`).join('\n');
+  const list = paths.map((path) => NAMED + path).join('\n');
   return [words, list].filter(Boolean).join('\n\n');
+}
+
+/** What `naming` put together, taken apart again. */
+export function attachedIn(message: string): { text: string; paths: string[] } {
+  const lines = message.split('\n');
+  let end = lines.length;
+  while (end > 0 && lines[end - 1]?.startsWith(`${NAMED}${FOLDER}/`)) end -= 1;
+  const paths = lines.slice(end).map((line) => line.slice(NAMED.length));
+  return { text: paths.length === 0 ? message : lines.slice(0, end).join('\n').trimEnd(), paths };
 }

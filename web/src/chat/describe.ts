@@ -48,3 +48,7 @@ export function describe({ label }: ToolStep, state: StepState): Described {
 
 /** Lines that a step changes, where that is known. */
 export const changedLines = ({ label, report }: ToolStep) => report?.lines ?? label.change;
+
+/** What undoing a run may take back. */
+export const changes = (effect: Draft['effect'] | null) =>
+  effect === 'write' || effect === 'destroy' || effect === 'execute';

@@ -1,7 +1,9 @@
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import type { ThemedToken } from 'shiki/core';
-import { Check, Copy } from 'lucide-react';
+import { Check, Copy, PanelRight } from 'lucide-react';
 import { copy } from '../ui/copy';
+
+const Artifact = lazy(() => import('./Artifact'));
 
 const NAMES: Record<string, string> = {
   js: 'javascript',
@@ -13,13 +15,37 @@ const NAMES: Record<string, string> = {
 };
 
 /** Code with a copy button; coloured once it is whole. */
-export function CodeBlock({ code, language, live = false }: { code: string; language: string; live?: boolean }) {
+export function CodeBlock({
+  code,
+  language,
+  live = false,
+  inPanel = false,
+}: {
+  code: string;
+  language: string;
+  live?: boolean;
+  /** Shown beside the conversation already. */
+  inPanel?: boolean;
+}) {
   const lines = useHighlighted(code, language, live);
+  const [open, setOpen] = useState(false);
   return (
     <figure className="code">
       <figcaption>
         <span>{NAMES[language] ?? (language || 'text')}</span>
-        <CopyButton text={code} />
+        <span className="flex">
+          {!live && !inPanel && (
+            <button type="button" aria-label="Open in a panel" title="Open in a panel" onClick={() => setOpen(true)}>
+              <PanelRight size={14} aria-hidden />
+            </button>
+          )}
+          <CopyButton text={code} />
+        </span>
+        {open && (
+          <Suspense fallback={null}>
+            <Artifact code={code} language={language} onClose={() => setOpen(false)} />
+          </Suspense>
+        )}
       </figcaption>
       <pre tabIndex={0}>
         <code>

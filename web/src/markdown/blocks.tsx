@@ -2,7 +2,7 @@ import { lazy, memo, Suspense, type ReactNode } from 'react';
 import type { Token, Tokens } from 'marked';
 import { CodeBlock } from './CodeBlock';
 import { Inline } from './inline';
-import type { MathToken } from './lex';
+import type { FootnoteToken, MathToken } from './lex';
 
 const Formula = lazy(() => import('./Formula'));
 const Diagram = lazy(() => import('./Diagram'));
@@ -34,6 +34,14 @@ export const Block = memo(function Block({ token, live = false }: { token: Token
       return <hr />;
     case 'math':
       return <Maths token={token as MathToken} />;
+    case 'footnote': {
+      const { label, tokens } = token as FootnoteToken;
+      return (
+        <p dir="auto" className="footnote" data-footnote={label} tabIndex={-1}>
+          <sup>{label}</sup> <Inline tokens={tokens} />
+        </p>
+      );
+    }
     case 'text':
       return token.tokens ? <Inline tokens={token.tokens} /> : token.text;
     case 'space':

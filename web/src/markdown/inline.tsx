@@ -1,7 +1,7 @@
-import { createContext, lazy, Suspense, useContext, type ReactNode } from 'react';
+import { createContext, lazy, Suspense, useContext, type MouseEvent, type ReactNode } from 'react';
 import type { Token, Tokens } from 'marked';
 import { cut, placeOf, useCitation } from './citations';
-import type { MathToken } from './lex';
+import type { FootnoteToken, MathToken } from './lex';
 import { isInlineImage, safeLink } from './links';
 import { Outside } from './Outside';
 
@@ -43,6 +43,8 @@ function Piece({ token }: { token: Token }): ReactNode {
       return <Link token={token as Tokens.Link} />;
     case 'image':
       return <Image token={token as Tokens.Image} />;
+    case 'footnote_ref':
+      return <FootnoteRef label={(token as FootnoteToken).label} />;
     case 'math': {
       const { text, display } = token as MathToken;
       return (
@@ -54,6 +56,23 @@ function Piece({ token }: { token: Token }): ReactNode {
     default:
       return token.raw;
   }
+}
+
+/** Leads to the note of this text; another answer may have one of the same number. */
+function FootnoteRef({ label }: { label: string }) {
+  const show = ({ currentTarget }: MouseEvent<HTMLButtonElement>) => {
+    const notes = currentTarget.closest('.prose')?.querySelectorAll<HTMLElement>('[data-footnote]');
+    const note = [...(notes ?? [])].find((one) => one.dataset['footnote'] === label);
+    note?.scrollIntoView({ block: 'nearest' });
+    note?.focus();
+  };
+  return (
+    <sup>
+      <button type="button" className="footnote-ref" aria-label={`Footnote ${label}`} onClick={show}>
+        {label}
+      </button>
+    </sup>
+  );
 }
 
 const InLink = createContext(false);

@@ -33,7 +33,37 @@ function math(match: RegExpExecArray | null, display: boolean): Tokens.Generic |
   return { type: 'math', raw: match[0], text: (match[1] ?? match[2] ?? '').trim(), display };
 }
 
-const marked = new Marked({ gfm: true, extensions: [blockMath, inlineMath] });
+export interface FootnoteToken {
+  type: 'footnote' | 'footnote_ref';
+  raw: string;
+  label: string;
+  tokens?: Token[];
+}
+
+/** `[^1]: what it says`, with lines set in under it. */
+const footnote: TokenizerExtension = {
+  name: 'footnote',
+  level: 'block',
+  start: (source) => source.match(/^\[\^/m)?.index,
+  tokenizer(source) {
+    const match = /^\[\^([^\]\s]+)\]:[ \t]+([^\n]+(?:\n[ \t]{2,}[^\n]+)*)(?:\n+|$)/.exec(source);
+    if (!match) return undefined;
+    const [raw, label = '', text = ''] = match;
+    return { type: 'footnote', raw, label, tokens: this.lexer.inlineTokens(text.replace(/\n[ \t]+/g, ' ')) };
+  },
+};
+
+const footnoteRef: TokenizerExtension = {
+  name: 'footnote_ref',
+  level: 'inline',
+  start: (source) => source.indexOf('[^'),
+  tokenizer: (source) => {
+    const match = /^\[\^([^\]\s]+)\](?!:)/.exec(source);
+    return match ? { type: 'footnote_ref', raw: match[0], label: match[1] ?? '' } : undefined;
+  },
+};
+
+const marked = new Marked({ gfm: true, extensions: [blockMath, inlineMath, footnote, footnoteRef] });
 
 /** All blocks of a text that is whole. */
 export function lex(text: string): Token[] {

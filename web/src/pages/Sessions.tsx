@@ -1,18 +1,22 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { Link } from '@tanstack/react-router';
-import { Archive, ArchiveRestore } from 'lucide-react';
+import { Archive, ArchiveRestore, MoreHorizontal, Pin, Plus, Trash2 } from 'lucide-react';
 import type { Fault, Session, SessionStatus } from '@onyx/sdk';
-import { setArchived } from '../store/actions';
+import { SessionMenu } from '../chat/SessionMenu';
+import { remove, setArchived } from '../store/actions';
 import { faultOf, onyx } from '../store/client';
 import { spaceOf, useSpaces } from '../store/spaces';
-import { useStore } from '../store/state';
+import { toast, useStore } from '../store/state';
 import { Header } from '../shell/Header';
 import { titleOf, turnsOf } from '../shell/links';
 import { Select } from '../ui/form';
 import { attempt } from '../ui/act';
 import { hueOf } from '../ui/hue';
+import { Confirm } from '../ui/Modal';
 import { Empty, ErrorLine, Skeletons } from '../ui/page';
-import { ago, fullTime, tokens } from '../ui/time';
+import { Snippet } from '../ui/Snippet';
+import { ago, counted, fullTime, tokens } from '../ui/time';
+import { byAge } from './sessions-groups';
 
 const SINCE: Record<string, number | undefined> = {
   'Any time': undefined,
@@ -21,7 +25,7 @@ const SINCE: Record<string, number | undefined> = {
   'Last month': 30,
 };
 
-/** Every chat: filter, open, archive. */
+/** Every chat: search what was said, filter, open, archive, delete, one or several. */
 export function SessionsPage() {
   const agents = useStore((state) => state.status?.agents);
   const online = useStore((state) => state.link === 'online');
@@ -33,7 +37,10 @@ export function SessionsPage() {
   const [before, setBefore] = useState<string>();
   const [fault, setFault] = useState<Fault>();
   const [round, setRound] = useState(0);
+  // Absent: nothing is being chosen.
+  const [chosen, setChosen] = useState<ReadonlySet<string>>();
   const known = useStore((state) => state.sessions);
+  const gone = useStore((state) => state.removed);
 
   const filter = () => {
     const days = SINCE[since];
@@ -57,10 +64,33 @@ export function SessionsPage() {
     setList([...(list ?? []), ...page.sessions]);
     setBefore(page.before);
   };
-  const shown = list?.map((session) => known[session.id] ?? session).filter((session) => session.status === status);
+  const shown = list
+    ?.filter(({ id }) => !gone.has(id))
+    .map((session) => ({ ...session, ...known[session.id], found: session.found }))
+    .filter((session) => session.status === status);
+  const groups = useMemo(() => byAge(shown ?? []), [shown]);
+  const toggle = (id: string) => {
+    const next = new Set(chosen);
+    if (!next.delete(id)) next.add(id);
+    setChosen(next);
+  };
   return (
     <>
-      <Header title="Chats" />
+      <Header title="Chats">
+        {shown && shown.length > 0 && (
+          <button
+            type="button"
+            className="btn"
+            aria-pressed={chosen !== undefined}
+            onClick={() => setChosen(chosen ? undefined : new Set())}
+          >
+            {chosen ? 'Done' : 'Select'}
+          </button>
+        )}
+        <Link to="/chat" className="btn btn-primary">
+          <Plus size={15} aria-hidden /> New chat
+        </Link>
+      </Header>
       <div className="flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">
         <div className="mx-auto max-w-[880px]">
           <div className="mb-4 flex flex-wrap gap-2">
@@ -94,6 +124,7 @@ export function SessionsPage() {
               ]}
             />
           </div>
+          {chosen && <Several ids={[...chosen]} status={status} onDone={() => setChosen(undefined)} />}
           {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => setRound(round + 1) }} />}
           {shown === undefined &&
             !fault &&
@@ -110,13 +141,21 @@ export function SessionsPage() {
               </Link>
             </p>
           )}
-          {shown && shown.length > 0 && (
-            <ul className="card divide-y divide-line overflow-hidden">
-              {shown.map((session) => (
-                <Row key={session.id} session={session} />
-              ))}
-            </ul>
-          )}
+          {groups.map(([name, sessions]) => (
+            <section key={name} aria-label={name} className="mb-4">
+              <h2 className="mb-1.5 px-1 text-tiny text-dim">{name}</h2>
+              <ul className="card divide-y divide-line overflow-hidden">
+                {sessions.map((session) => (
+                  <Row
+                    key={session.id}
+                    session={session}
+                    chosen={chosen?.has(session.id)}
+                    onChoose={() => toggle(session.id)}
+                  />
+                ))}
+              </ul>
+            </section>
+          ))}
           {before && (
             <button type="button" className="btn mx-auto mt-4 flex" onClick={() => void more()}>
               Show more
@@ -125,6 +164,52 @@ export function SessionsPage() {
         </div>
       </div>
     </>
+  );
+}
+
+/** What is done with all that are chosen. */
+function Several({ ids, status, onDone }: { ids: string[]; status: SessionStatus; onDone: () => void }) {
+  const [asking, setAsking] = useState(false);
+  const archived = status === 'archived';
+  const none = ids.length === 0;
+  const archive = async () => {
+    for (const id of ids) await setArchived(id, !archived, 'quiet');
+    toast(`${counted(ids.length, 'chat')} ${archived ? 'unarchived' : 'archived'}`);
+    onDone();
+  };
+  const removeAll = async (yes: boolean) => {
+    setAsking(false);
+    if (!yes) return;
+    let removed = 0;
+    for (const id of ids) if (await remove(id)) removed += 1;
+    toast(`${counted(removed, 'chat')} deleted`);
+    onDone();
+  };
+  return (
+    <div
+      role="toolbar"
+      aria-label="Selected chats"
+      className="card sticky top-0 z-10 mb-4 flex flex-wrap items-center gap-2 px-4 py-2"
+    >
+      <span className="min-w-0 flex-1" role="status">
+        {none ? 'Select chats below' : `${counted(ids.length, 'chat')} selected`}
+      </span>
+      <button type="button" className="btn" disabled={none} onClick={() => void archive()}>
+        {archived ? <ArchiveRestore size={15} aria-hidden /> : <Archive size={15} aria-hidden />}
+        {archived ? 'Unarchive' : 'Archive'}
+      </button>
+      <button type="button" className="btn btn-danger" disabled={none} onClick={() => setAsking(true)}>
+        <Trash2 size={15} aria-hidden /> Delete
+      </button>
+      {asking && (
+        <Confirm
+          question={`Delete ${counted(ids.length, 'chat')}?`}
+          detail="This deletes them permanently. Archive them instead to keep them."
+          action="Delete"
+          onAnswer={(yes) => void removeAll(yes)}
+        />
+      )}
+    </div>
   );
 }
 
@@ -140,33 +225,50 @@ function useHome(session: Session): string | undefined {
   return origin === 'thread' ? 'thread' : undefined;
 }
 
-function Row({ session }: { session: Session }) {
+function Row({ session, chosen, onChoose }: { session: Session; chosen?: boolean; onChoose: () => void }) {
   const archived = session.status === 'archived';
   const home = useHome(session);
   // Cleared is cleared: its persona has begun another one.
   const isPutAway = archived && session.origin === 'agent_editor';
-  const unread = useStore((state) => state.sessions[session.id]?.unread === true);
-  const mark = session.runId ? 'at work' : unread ? 'unread' : undefined;
+  const { unread, found } = session;
+  const mark = session.runId ? 'at work' : unread ? 'unread' : archived ? 'archived' : undefined;
+  const color = session.runId ? 'text-accent' : unread ? 'text-ok-text' : 'text-dim';
+  const title = titleOf(session);
   return (
     <li className="flex items-center gap-1 pr-2 hover:bg-sunken">
-      <Link to="/chat/$id" params={{ id: session.id }} className="flex min-w-0 flex-1 items-center gap-3 px-4 py-2.5">
-        <span
-          className={`dot ${session.runId ? 'dot-run' : ''}`}
-          style={session.runId ? undefined : { background: hueOf(session.agent) }}
-          aria-hidden
-        />
+      {chosen !== undefined && (
+        <label className="flex size-11 shrink-0 items-center justify-center">
+          <input
+            type="checkbox"
+            className="size-4 accent-(--accent)"
+            aria-label={`Select ${title}`}
+            checked={chosen}
+            onChange={onChoose}
+          />
+        </label>
+      )}
+      <Link
+        to="/chat/$id"
+        params={{ id: found?.session ?? session.id }}
+        search={{ turn: found?.turn ?? undefined }}
+        className="flex min-w-0 flex-1 items-center gap-3 px-4 py-2.5"
+      >
+        <span className="hue" style={{ background: hueOf(session.agent) }} aria-hidden />
         <span className="min-w-0 flex-1">
           <span className="flex items-baseline gap-2">
             <span className={`truncate ${unread ? 'font-semibold' : ''}`} dir="auto">
-              {titleOf(session)}
+              {title}
             </span>
-            {home && <span className="max-w-1/2 shrink-0 truncate text-tiny text-dim">{home}</span>}
-            {mark && (
-              <span className={`shrink-0 text-tiny ${session.runId ? 'text-accent' : 'text-ok-text'}`}>{mark}</span>
+            {session.pinned && (
+              <Pin size={12} className="shrink-0 self-center text-dim" role="img" aria-label="pinned" />
             )}
+            {home && <span className="max-w-1/2 shrink-0 truncate text-tiny text-dim">{home}</span>}
+            {mark && <span className={`shrink-0 text-tiny ${color}`}>{mark}</span>}
             <span className="ml-auto shrink-0 text-tiny text-dim sm:hidden">{ago(session.updatedAt)}</span>
           </span>
-          <span className="block truncate text-meta text-dim">{session.preview}</span>
+          <span className="block truncate text-meta text-dim">
+            {found ? <Snippet parts={found.snippet} /> : session.preview}
+          </span>
         </span>
         <span className="hidden shrink-0 text-right text-meta text-dim sm:block">
           <span className="block" title={fullTime(session.updatedAt)}>
@@ -181,12 +283,18 @@ function Row({ session }: { session: Session }) {
       {!isPutAway && (
         <button
           type="button"
-          className="icon-btn"
-          aria-label={archived ? `Unarchive ${titleOf(session)}` : `Archive ${titleOf(session)}`}
+          className="icon-btn max-sm:hidden"
+          aria-label={archived ? `Unarchive ${title}` : `Archive ${title}`}
+          title={archived ? 'Unarchive' : 'Archive'}
           onClick={() => void setArchived(session.id, !archived)}
         >
           {archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}
         </button>
+      )}
+      {!isPutAway && (
+        <SessionMenu session={session} label={`More for ${title}`}>
+          <MoreHorizontal size={16} aria-hidden />
+        </SessionMenu>
       )}
     </li>
   );

@@ -19,7 +19,7 @@ export function Agent({ space }: { space: Space }) {
   };
   const shown = (
     <>
-      <span className="dot" style={{ background: hueOf(agent) }} aria-hidden />
+      <span className="hue" style={{ background: hueOf(agent) }} aria-hidden />
       <span className="truncate">{agentName}</span>
     </>
   );

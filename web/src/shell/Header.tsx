@@ -2,12 +2,14 @@ import { Link } from '@tanstack/react-router';
 import { ChevronLeft } from 'lucide-react';
 import { useEffect, type ReactNode } from 'react';
 import { visible } from '../ui/visible';
+import { useWaiting } from './useWaiting';
 
 /** The bar above a page; its title is the document's too. */
 export function Header({ title, back, children }: { title: string; back?: string; children?: ReactNode }) {
+  const waiting = useWaiting();
   useEffect(() => {
-    document.title = `${visible(title)} · Onyx`;
-  }, [title]);
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${visible(title)} · Onyx`;
+  }, [title, waiting]);
   return (
     <header className="flex h-13 shrink-0 items-center gap-2 border-b border-line px-4 md:px-6">
       {back && (

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
 import {
   BookOpen,
   CalendarClock,
@@ -6,30 +6,34 @@ import {
   Hash,
   Inbox,
   LayoutGrid,
+  Menu,
   MessageSquare,
   Plug,
   Plus,
   Search,
-  Settings,
   SlidersHorizontal,
   Users,
   Zap,
 } from 'lucide-react';
-import type { Session } from '@onyx/sdk';
 import { NavChannels } from '../pages/channels/NavChannels';
 import { useJobs } from '../store/jobs';
 import { useSpaceList } from '../store/spaces';
 import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
-import { titleIn, useRecent } from './links';
+import { ChatItem } from './ChatItem';
+import { useRecent } from './links';
+import { NavSection } from './NavSection';
+import { useWaiting } from './useWaiting';
 
 const RECENT = 8;
+/** On a low screen. */
+const RECENT_LOW = 4;
 const MOST_SPACES = 6;
 const MOST_AGENTS = 6;
 
 /** ≥1280: the whole list; 768–1279: icons only; below that the bottom bar takes its place. */
 export function Nav({ onPalette }: { onPalette: () => void }) {
-  const recent = useRecent(RECENT);
+  const { pinned, recent } = useRecent(RECENT);
   const phase = useStore((state) => state.sessionsPhase);
   const agents = useStore((state) => state.status?.agents);
   const { list: spaces } = useSpaceList();
@@ -62,58 +66,76 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
       <Item to="/chat" icon={<Plus size={16} aria-hidden />} label="New chat" exact />
       <Item to="/inbox" icon={<Inbox size={16} aria-hidden />} label="Inbox" badge={waiting} />
       <div className="-mx-1 flex min-h-0 flex-1 flex-col gap-0.5 overflow-y-auto px-1 pb-2">
-        <Group label="Chats" />
-        <div className="flex flex-col gap-0.5 max-xl:hidden">
-          {recent.map((session) => (
-            <ChatItem key={session.id} session={session} />
-          ))}
-          {phase === 'loading' &&
-            recent.length === 0 &&
-            [70, 55, 80].map((width) => (
-              <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />
+        {pinned.length > 0 && (
+          <NavSection label="Pinned">
+            <div className="flex flex-col gap-0.5 max-xl:hidden">
+              {pinned.map((session) => (
+                <ChatItem key={session.id} session={session} />
+              ))}
+            </div>
+          </NavSection>
+        )}
+        <NavSection label="Chats" all={{ to: '/sessions', label: 'All chats' }}>
+          <div className="flex flex-col gap-0.5 max-xl:hidden">
+            {recent.map((session, index) => (
+              // Where the screen is low, fewer chats leave the rest in sight.
+              <ChatItem
+                key={session.id}
+                session={session}
+                className={index < RECENT_LOW ? '' : '[@media(max-height:900px)]:hidden'}
+              />
             ))}
-          {phase === 'ready' && recent.length === 0 && (
-            <p className="px-2 py-1 text-meta text-dim">Your chats appear here.</p>
-          )}
-        </div>
-        <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
-        <Group label="Spaces" />
-        <div className="flex flex-col gap-0.5 max-xl:hidden">
-          {spaces?.slice(0, MOST_SPACES).map((space) => (
-            <Link
-              key={space.id}
-              to="/spaces/$space"
-              params={{ space: space.id }}
-              className="nav-item"
-              activeOptions={{ exact: false }}
-              activeProps={{ 'aria-current': 'page' }}
-              title={space.name}
-            >
-              <span className="truncate">{space.name}</span>
-            </Link>
-          ))}
-        </div>
-        <Item to="/spaces" icon={<LayoutGrid size={16} aria-hidden />} label="All spaces" exact />
-        <Group label="Channels" />
-        <NavChannels />
-        <Item to="/channels" icon={<Hash size={16} aria-hidden />} label="All channels" exact />
-        <Group label="Agents" />
-        <div className="flex flex-col gap-0.5 max-xl:hidden">
-          {agents?.slice(0, MOST_AGENTS).map((agent) => (
-            <Link
-              key={agent.id}
-              to="/agents/$id/$tab"
-              params={{ id: agent.id, tab: 'overview' }}
-              className="nav-item"
-              activeOptions={{ exact: false }}
-              activeProps={{ 'aria-current': 'page' }}
-            >
-              <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
-              <span className="truncate">{agent.name}</span>
-            </Link>
-          ))}
-        </div>
-        <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact />
+            {phase === 'loading' &&
+              recent.length === 0 &&
+              [70, 55, 80].map((width) => (
+                <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />
+              ))}
+            {phase === 'ready' && recent.length === 0 && (
+              <p className="px-2 py-1 text-meta text-dim">Your chats appear here.</p>
+            )}
+          </div>
+          <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" narrowOnly />
+        </NavSection>
+        <NavSection label="Spaces" all={{ to: '/spaces', label: 'All spaces' }}>
+          <div className="flex flex-col gap-0.5 max-xl:hidden">
+            {spaces?.slice(0, MOST_SPACES).map((space) => (
+              <Link
+                key={space.id}
+                to="/spaces/$space"
+                params={{ space: space.id }}
+                className="nav-item"
+                activeOptions={{ exact: false }}
+                activeProps={{ 'aria-current': 'page' }}
+                title={space.name}
+              >
+                <span className="truncate">{space.name}</span>
+              </Link>
+            ))}
+          </div>
+          <Item to="/spaces" icon={<LayoutGrid size={16} aria-hidden />} label="All spaces" exact narrowOnly />
+        </NavSection>
+        <NavSection label="Channels" all={{ to: '/channels', label: 'All channels' }}>
+          <NavChannels />
+          <Item to="/channels" icon={<Hash size={16} aria-hidden />} label="All channels" exact narrowOnly />
+        </NavSection>
+        <NavSection label="Agents" all={{ to: '/agents', label: 'All agents' }}>
+          <div className="flex flex-col gap-0.5 max-xl:hidden">
+            {agents?.slice(0, MOST_AGENTS).map((agent) => (
+              <Link
+                key={agent.id}
+                to="/agents/$id/$tab"
+                params={{ id: agent.id, tab: 'overview' }}
+                className="nav-item"
+                activeOptions={{ exact: false }}
+                activeProps={{ 'aria-current': 'page' }}
+              >
+                <span className="hue" style={{ background: hueOf(agent.id) }} aria-hidden />
+                <span className="truncate">{agent.name}</span>
+              </Link>
+            ))}
+          </div>
+          <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact narrowOnly />
+        </NavSection>
       </div>
       <div className="flex shrink-0 flex-col gap-0.5 border-t border-line pt-2">
         <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
@@ -128,36 +150,26 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   );
 }
 
-export function useWaiting(): number {
-  const jobs = useJobs((state) => state.jobs.filter((job) => job.state === 'waiting').length);
-  return useStore(
-    (state) =>
-      Object.values(state.drafts).filter((draft) => draft.state === 'pending' && !state.verdicts[draft.id]).length +
-      jobs,
-  );
-}
-
-function Group({ label }: { label: string }) {
-  return <div className="px-2 pt-3.5 pb-1 text-tiny text-dim max-xl:hidden">{label}</div>;
-}
-
 function Item({
   to,
   icon,
   label,
   badge = 0,
   exact = false,
+  narrowOnly = false,
 }: {
   to: string;
   icon: React.ReactNode;
   label: string;
   badge?: number;
   exact?: boolean;
+  /** Where the list is wide, something else leads there. */
+  narrowOnly?: boolean;
 }) {
   return (
     <Link
       to={to}
-      className="nav-item max-xl:justify-center max-xl:px-0"
+      className={`nav-item max-xl:justify-center max-xl:px-0 ${narrowOnly ? 'xl:hidden' : ''}`}
       activeOptions={{ exact }}
       activeProps={{ 'aria-current': 'page' }}
       title={label}
@@ -170,28 +182,6 @@ function Item({
           <span className="sr-only"> waiting</span>
         </span>
       )}
-    </Link>
-  );
-}
-
-export function ChatItem({ session, onClick }: { session: Session; onClick?: () => void }) {
-  const unread = useStore((state) => state.sessions[session.id]?.unread === true);
-  const title = useStore((state) => titleIn(state, session.id));
-  const running = Boolean(session.runId);
-  const mark = running ? 'dot dot-run' : unread ? 'dot bg-ok' : 'dot';
-  const says = running ? ', at work' : unread ? ', unread' : '';
-  return (
-    <Link
-      to="/chat/$id"
-      params={{ id: session.id }}
-      className="nav-item"
-      activeProps={{ 'aria-current': 'page' }}
-      onClick={onClick}
-      aria-label={title + says}
-      title={title}
-    >
-      <span className={mark} aria-hidden />
-      <span className={`truncate ${unread ? 'font-semibold' : ''}`}>{title}</span>
     </Link>
   );
 }
@@ -233,14 +223,14 @@ function Health() {
 }
 
 const BAR = [
-  { to: '/chat', label: 'Chat', icon: MessageSquare, exact: false },
-  { to: '/sessions', label: 'Chats', icon: Search, exact: true },
-  { to: '/inbox', label: 'Inbox', icon: Inbox, exact: true },
-  { to: '/spaces', label: 'Spaces', icon: LayoutGrid, exact: false },
-  { to: '/settings', label: 'More', icon: Settings, exact: false },
+  { to: '/sessions', label: 'Chats', icon: MessageSquare, also: /^\/(chat|sessions)/ },
+  { to: '/inbox', label: 'Inbox', icon: Inbox, also: /^\/inbox/ },
+  { to: '/spaces', label: 'Spaces', icon: LayoutGrid, also: /^\/spaces/ },
+  { to: '/more', label: 'More', icon: Menu, also: /^\/(more|settings|system|channels|memory|agents|actions|jobs)/ },
 ] as const;
 
 export function BottomBar() {
+  const pathname = useLocation({ select: (location) => location.pathname });
   const waiting = useWaiting();
   const link = useStore((state) => state.link);
   return (
@@ -248,13 +238,12 @@ export function BottomBar() {
       aria-label="Main"
       className="flex shrink-0 justify-around border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {BAR.map(({ to, label, icon: Icon, exact }) => (
+      {BAR.map(({ to, label, icon: Icon, also }) => (
         <Link
           key={to}
           to={to}
-          className="relative flex h-14 min-w-14 flex-col items-center justify-center gap-0.5 text-tiny text-dim aria-[current=page]:text-accent"
-          activeOptions={{ exact }}
-          activeProps={{ 'aria-current': 'page' }}
+          className="relative flex h-14 min-w-16 flex-col items-center justify-center gap-0.5 text-tiny text-dim aria-[current=page]:text-accent"
+          aria-current={also.test(pathname) ? 'page' : undefined}
         >
           <Icon size={18} aria-hidden />
           {label}
@@ -264,7 +253,7 @@ export function BottomBar() {
               <span className="sr-only"> waiting</span>
             </span>
           )}
-          {to === '/settings' && link === 'offline' && (
+          {to === '/more' && link === 'offline' && (
             <span
               className="absolute top-2 right-4 size-2 rounded-full bg-danger"
               role="img"

@@ -23,7 +23,9 @@ import { socket } from '../store/client';
 import { usePreferences } from '../store/preferences';
 import { useSpaces } from '../store/spaces';
 import { Modal } from '../ui/Modal';
+import { Snippet } from '../ui/Snippet';
 import { ago } from '../ui/time';
+import { fit } from './finding';
 import { titleOf, useRecent } from './links';
 
 const ITEM =
@@ -32,18 +34,33 @@ const ITEM =
 /** Everything one can go to or do, by typing. */
 export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShortcuts: () => void }) {
   const navigate = useNavigate();
-  const recent = useRecent(30);
+  const { pinned, recent } = useRecent(30);
   const [query, setQuery] = useState('');
   const found = useSearch(query);
   const spaces = useSpaces((state) => state.list) ?? [];
+  const open = (session: Session) => () => {
+    onClose();
+    const { found: at } = session;
+    void navigate({
+      to: '/chat/$id',
+      params: { id: at?.session ?? session.id },
+      search: { turn: at?.turn ?? undefined },
+    });
+  };
   const go = (to: string) => () => {
     onClose();
     void navigate({ to });
   };
-  const known = new Set(recent.map((session) => session.id));
+  const said = new Map(found.map((session) => [session.id, session]));
+  const near = [...pinned, ...recent];
+  const known = new Set(near.map((session) => session.id));
+  const chats = [
+    ...near.map((session) => ({ ...session, found: said.get(session.id)?.found })),
+    ...found.filter((session) => !known.has(session.id)),
+  ];
   return (
     <Modal label="Search or command" onClose={onClose}>
-      <Command label="Search or command" loop>
+      <Command label="Search or command" loop filter={score}>
         <Command.Input
           data-first-focus
           value={query}
@@ -115,6 +132,7 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
                 <Command.Item
                   key={space.id}
                   value={`${space.name} space ${space.id}`}
+                  keywords={[space.name]}
                   onSelect={go(`/spaces/${encodeURIComponent(space.id)}`)}
                   className={ITEM}
                 >
@@ -126,16 +144,25 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
           )}
           <PaletteActions heading={<Heading>Actions</Heading>} className={ITEM} onClose={onClose} />
           <Command.Group heading={<Heading>Chats</Heading>}>
-            {[...recent, ...found.filter((session) => !known.has(session.id))].map((session) => (
+            {chats.map((session) => (
               <Command.Item
-                key={session.id}
-                value={`${titleOf(session)} ${session.preview} ${session.id}`}
-                onSelect={go(`/chat/${session.id}`)}
+                // As a new entry where the server found something in it: known ones are not looked at again.
+                key={`${session.id}${said.has(session.id) ? ' said' : ''}`}
+                value={`${titleOf(session)} ${session.id}`}
+                keywords={[titleOf(session), said.has(session.id) ? SAID : session.preview]}
+                onSelect={open(session)}
                 className={ITEM}
               >
-                <span className={session.runId ? 'dot dot-run' : 'dot'} aria-hidden />
-                <span className="truncate">{titleOf(session)}</span>
-                <span className="ml-auto shrink-0 text-tiny text-dim">{ago(session.updatedAt)}</span>
+                <MessageSquare size={16} className="shrink-0 text-dim" aria-hidden />
+                <span className="min-w-0 flex-1">
+                  <span className="block truncate">{titleOf(session)}</span>
+                  {session.found && (
+                    <span className="block truncate text-meta text-dim">
+                      <Snippet parts={session.found.snippet} />
+                    </span>
+                  )}
+                </span>
+                <span className="shrink-0 text-tiny text-dim">{ago(session.updatedAt)}</span>
               </Command.Item>
             ))}
           </Command.Group>
@@ -143,6 +170,17 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
       </Command>
     </Modal>
   );
+}
+
+/** Stands for what the server found, which no name shows. */
+const SAID = '\u0000said';
+
+/** By the name, the first of the keywords or else the value; what was said in a chat, or its preview, counts least. */
+function score(value: string, typed: string, keywords: string[] = []): number {
+  const [name = value, more = ''] = keywords;
+  const byName = fit(name, typed);
+  if (byName > 0) return byName;
+  return more === SAID ? 0.2 : fit(more, typed) > 0 ? 0.1 : 0;
 }
 
 const Heading = ({ children }: { children: ReactNode }) => (

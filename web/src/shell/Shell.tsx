@@ -7,6 +7,7 @@ import { BottomBar, Nav } from './Nav';
 import { OfflineBanner, Toasts } from './Notices';
 import { Palette } from './Palette';
 import { Shortcuts } from './Shortcuts';
+import { useBadge } from './useBadge';
 import { useInsideLinks } from './useInsideLinks';
 import { useKeys } from './useKeys';
 
@@ -16,6 +17,7 @@ export function Shell() {
   const open = useMemo(() => ({ palette: () => setOver('palette'), shortcuts: () => setOver('shortcuts') }), []);
   useKeys(open);
   useInsideLinks();
+  useBadge();
   const link = useStore((state) => state.link);
   if (link === 'unauthenticated') return <SignIn />;
   return (

@@ -3,17 +3,23 @@ import type { Session } from '@onyx/sdk';
 import { textOf } from '../store/messages';
 import { useStore, type State } from '../store/state';
 
-/** Chats a person would look for, newest first, one for each family of forks. */
-export function useRecent(most: number): Session[] {
+/** Chats a person would look for, newest first, one for each family of forks; those that are pinned apart. */
+export function useRecent(most: number): { pinned: Session[]; recent: Session[] } {
   const sessions = useStore((state) => state.sessions);
   return useMemo(() => {
     const newest = new Map<string, Session>();
     for (const session of Object.values(sessions)) {
-      if (session.status !== 'active' || session.origin !== 'chat') continue;
+      // What a job has to tell stands here until it is read; its sessions are found on the page of jobs.
+      const isChat = session.origin === 'chat' || (session.origin === 'job' && session.unread);
+      if (session.status !== 'active' || !isChat) continue;
       const known = newest.get(session.root);
       if (!known || known.updatedAt < session.updatedAt) newest.set(session.root, session);
     }
-    return [...newest.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, most);
+    const all = [...newest.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+    return {
+      pinned: all.filter((session) => session.pinned),
+      recent: all.filter((session) => !session.pinned).slice(0, most),
+    };
   }, [sessions, most]);
 }
 

@@ -2,7 +2,7 @@
 
 import type { SendRequest, Session, UserContent } from '@onyx/sdk';
 import { OnyxError } from '@onyx/sdk';
-import { changeConversation, faultOf, lookAtShown, onyx, socket, whenOnline } from './client';
+import { changeConversation, faultOf, forgetSession, lookAtShown, onyx, socket, whenOnline } from './client';
 import { deliverToCompanion } from './companion';
 import { attempt } from '../ui/act';
 import { save } from '../ui/download';
@@ -23,12 +23,14 @@ export interface Saying {
   edit?: string;
   regenerate?: string;
   retry?: string;
+  /** A message that waits since no run has read it. */
+  queued?: string;
 }
 
 /** Says something; the session it ends up in, or nothing while it waits for the connection. */
 export async function say(saying: Saying): Promise<string | undefined> {
-  const { sessionId, content: words, edit, regenerate, retry } = saying;
-  const isPlain = typeof words === 'string' && !edit && !regenerate && !retry;
+  const { sessionId, content: words, edit, regenerate, retry, queued } = saying;
+  const isPlain = typeof words === 'string' && !edit && !regenerate && !retry && !queued;
   if (sessionId && isPlain && (await answerQuestion(sessionId, words))) return sessionId;
   const key = crypto.randomUUID();
   const { content, ...rest } = saying;
@@ -51,7 +53,8 @@ async function deliver(pending: Pending): Promise<string | undefined> {
   try {
     const result = await socket.send(pending.request);
     const { sessionId, runId, queuedTurnId } = result;
-    changePending(pending.key, { sessionId, runId, state: queuedTurnId ? 'queued' : 'sending', fault: undefined });
+    const state = queuedTurnId ? 'queued' : 'sending';
+    changePending(pending.key, { sessionId, runId, state, queuedTurn: queuedTurnId, fault: undefined });
     if (!queuedTurnId) {
       changeConversation(sessionId, (known) =>
         known.live?.runId === runId ? known : { ...known, live: startLive(runId) },
@@ -97,18 +100,58 @@ export async function stop(sessionId: string): Promise<void> {
   await attempt('The run could not be stopped', () => socket.abort({ sessionId }));
 }
 
+/** Forgets a message that no run has read; its words come back to be written differently. */
+export async function discardQueued(sessionId: string, message: string): Promise<boolean> {
+  const done = await attempt('The message was not discarded', () =>
+    onyx.sessions.discardQueued(sessionId, message).then(() => true),
+  );
+  if (!done) return false;
+  changeConversation(sessionId, (known) => ({ ...known, queued: known.queued?.filter(({ id }) => id !== message) }));
+  return true;
+}
+
+const keepUndone = (runId: string, undone: boolean) =>
+  setState((state) => ({ undone: { ...state.undone, [runId]: undone } }));
+
 export async function undoRun(runId: string): Promise<void> {
   const restored = await attempt('Nothing was undone', () => onyx.runs.undo(runId));
-  if (restored) toast(restored.length === 0 ? 'This run changed no files' : `Restored ${restored.join(', ')}`);
+  if (!restored) return;
+  keepUndone(runId, true);
+  toast(restored.length === 0 ? 'This run changed no files' : `Restored ${restored.join(', ')}`, {
+    action: { label: 'Redo', run: () => void redoRun(runId) },
+  });
+}
+
+export async function redoRun(runId: string): Promise<void> {
+  const written = await attempt('Nothing was redone', () => onyx.runs.redo(runId));
+  if (!written) return;
+  keepUndone(runId, false);
+  toast(`Written again: ${written.join(', ')}`);
+}
+
+/** Asks once whether what a run wrote has been undone, by whomever. */
+export async function learnUndone(runId: string): Promise<void> {
+  if (getState().undone[runId] !== undefined) return;
+  try {
+    keepUndone(runId, (await onyx.runs.changes(runId)).undone);
+  } catch {
+    // Unknown is shown as not undone; it is asked for again when the answer is shown again.
+  }
 }
 
 export async function rename(id: string, title: string): Promise<void> {
   await change(id, { title }, 'The name was not changed');
 }
 
-export async function setArchived(id: string, archived: boolean): Promise<void> {
+export async function setArchived(id: string, archived: boolean, told: 'told' | 'quiet' = 'told'): Promise<void> {
   const done = await change(id, { status: archived ? 'archived' : 'active' }, 'The chat was not moved');
-  if (done && archived) toast('Archived', { action: { label: 'Undo', run: () => void setArchived(id, false) } });
+  if (done && archived && told === 'told')
+    toast('Archived', { action: { label: 'Undo', run: () => void setArchived(id, false) } });
+}
+
+/** Keeps a chat, with its forks, at the top of the list on every device. */
+export async function setPinned(id: string, pinned: boolean): Promise<void> {
+  await change(id, { pinned }, pinned ? 'The chat was not pinned' : 'The chat was not unpinned');
 }
 
 async function change(id: string, patch: Parameters<typeof onyx.sessions.update>[1], failed: string): Promise<boolean> {
@@ -125,10 +168,7 @@ export async function setAnswering(id: string, agents: string[], mode: 'sequenti
 export async function remove(id: string): Promise<boolean> {
   const removed = await attempt('The chat was not deleted', () => onyx.sessions.remove(id).then(() => true));
   if (!removed) return false;
-  setState((state) => {
-    const { [id]: _, ...sessions } = state.sessions;
-    return { sessions };
-  });
+  forgetSession(id);
   return true;
 }
 
@@ -138,15 +178,21 @@ export async function fork(id: string, turnId: string): Promise<Session | undefi
   return session;
 }
 
-export async function exportSession(session: Session, format: 'markdown' | 'jsonl'): Promise<void> {
-  const text = await attempt('The export failed', () => onyx.sessions.export(session.id, format));
+const ENDINGS = { markdown: 'md', jsonl: 'jsonl', html: 'html' };
+
+export async function exportSession(session: Session, format: keyof typeof ENDINGS): Promise<void> {
+  const text = await attempt('The export failed', async () => {
+    if (format !== 'html') return onyx.sessions.export(session.id, format);
+    const { pageOf } = await import('./pageOf');
+    return pageOf(session.title ?? 'Chat', await onyx.sessions.export(session.id, 'markdown'));
+  });
   if (text === undefined) return;
   const name =
     (session.title ?? 'chat')
       .replace(/[^\p{L}\p{N} _-]/gu, '')
       .trim()
       .slice(0, 60) || 'chat';
-  save(`${name}.${format === 'markdown' ? 'md' : 'jsonl'}`, text);
+  save(`${name}.${ENDINGS[format]}`, text);
 }
 
 export function show(sessionId: string | undefined): void {

@@ -7,6 +7,7 @@ import {
   type Fault,
   type Link,
   type Session,
+  type SessionPage,
   type Told,
   type Turn,
 } from '@onyx/sdk';
@@ -124,6 +125,9 @@ export async function refreshSessions(): Promise<void> {
   try {
     const { sessions } = await socket.sessions({ limit: 100, status: 'active' });
     setState((state) => ({ sessionsPhase: 'ready', sessions: { ...state.sessions, ...byId(sessions) } }));
+    // They may be older than all of these.
+    const pinned = await onyx.sessions.list({ pinned: true, status: 'active', limit: 50 });
+    setState((state) => ({ sessions: { ...byId(pinned.sessions), ...state.sessions } }));
   } catch {
     setState((state) => ({ sessionsPhase: state.sessionsPhase === 'ready' ? 'ready' : 'failed' }));
   }
@@ -155,9 +159,10 @@ export async function loadConversation(id: string): Promise<void> {
     if (isOver(shown)) keepNotes(shown);
     changeConversation(id, (known) => {
       const live = isOver(known.live) ? undefined : known.live;
-      return { ...known, ...joined(known, page), siblings: page.siblings, phase: 'ready', fault: undefined, live };
+      const { siblings, queued } = page;
+      return { ...known, ...joined(known, page), siblings, queued, phase: 'ready', fault: undefined, live };
     });
-    settlePending(id, page.turns);
+    settlePending(id, page);
     if (page.session.runId) await followRun(id, page.session.runId);
   } catch (error) {
     const fault = faultOf(error);
@@ -205,13 +210,17 @@ export async function loadAllOlder(id: string, wanted: () => boolean): Promise<v
 }
 
 /** Words that stand in the log are no longer on their way. */
-function settlePending(id: string, turns: Turn[]): void {
+function settlePending(id: string, { turns, queued }: Pick<SessionPage, 'turns' | 'queued'>): void {
   const runs = new Set(turns.map((turn) => turn.runId));
   const ids = new Set(turns.map((turn) => turn.id));
   const live = getState().conversations[id]?.live?.runId;
+  const unread = new Set(queued.map((message) => message.id));
   setState((state) => ({
     pending: state.pending.filter((item) => {
       if (item.sessionId !== id) return true;
+      // The server knows what waits, and shows it from here on.
+      if (item.queuedTurn !== undefined)
+        return !unread.has(item.queuedTurn) && !ids.has(item.queuedTurn) && item.runId === live;
       if (item.turnId !== undefined) return !ids.has(item.turnId);
       if (item.runId === undefined) return true;
       const stillQueued = item.state === 'queued' && item.runId === live;
@@ -328,10 +337,7 @@ function onChange(change: ChangeEvent): void {
   if (sessionId === undefined) return void refresh();
   switch (change.change) {
     case 'removed':
-      return setState((state) => {
-        const { [sessionId]: _, ...sessions } = state.sessions;
-        return { sessions };
-      });
+      return forgetSession(sessionId);
     case 'run_started':
       patchSession(sessionId, { runId: runId ?? null });
       // Another tab or device began it; a conversation that is open here shows it.
@@ -352,6 +358,11 @@ function onChange(change: ChangeEvent): void {
   }
 }
 
+/** It is gone for good; lists that still hold it leave it out. */
+export function forgetSession(id: string): void {
+  setState(({ sessions: { [id]: _, ...sessions }, removed }) => ({ sessions, removed: new Set(removed).add(id) }));
+}
+
 function patchSession(id: string, change: Partial<Session>): void {
   setState((state) => {
     const known = state.sessions[id];
@@ -361,8 +372,10 @@ function patchSession(id: string, change: Partial<Session>): void {
 
 export async function refreshSession(id: string): Promise<void> {
   try {
-    const { session } = await socket.session(id, { limit: 1 });
+    const { session, queued } = await socket.session(id, { limit: 1 });
     setState((state) => ({ sessions: { ...state.sessions, [id]: session } }));
+    // Another device may have discarded one.
+    if (getState().conversations[id]) changeConversation(id, (known) => ({ ...known, queued }));
   } catch {
     // It is gone again, or the link is: both are shown elsewhere.
   }

@@ -65,7 +65,8 @@ export interface Words {
   content: UserContent;
   ts?: string;
   runId?: string | null;
-  state: 'stored' | 'sending' | 'queued' | 'waiting' | 'failed' | 'unanswered';
+  /** `unread`: no run has read it, and none is at work. */
+  state: 'stored' | 'sending' | 'queued' | 'unread' | 'waiting' | 'failed' | 'unanswered';
   /** What it is in the log, where the server keeps it and no run has taken it. */
   turnId?: string;
   fault?: Fault;
@@ -391,6 +392,12 @@ export function partKey(part: Part): string {
     case 'note':
       return `note:${part.code}:${part.text}`;
   }
+}
+
+/** Whether a turn of the log is, or is part of, this message. */
+export function holdsTurn(message: Message, turn: string): boolean {
+  if (message.kind !== 'answer') return message.id === turn;
+  return message.parts.some((part) => (part.kind === 'text' || part.kind === 'reasoning') && part.turnId === turn);
 }
 
 /** The words of a message without its images. */

@@ -5,6 +5,7 @@ import type {
   Link,
   Me,
   Model,
+  QueuedMessage,
   SendRequest,
   ServerStatus,
   Session,
@@ -24,11 +25,13 @@ export interface Pending {
   content: UserContent;
   request: SendRequest;
   at: string;
-  state: 'sending' | 'waiting' | 'queued' | 'failed' | 'unanswered';
+  state: 'sending' | 'waiting' | 'queued' | 'unread' | 'failed' | 'unanswered';
   /** Said to the companion of a space: what was looked at, the newest turn there was, and whether it was sent before. */
   companion?: { view?: View; seen?: string; tried?: true };
   /** What it is in the log, once the server keeps it. */
   turnId?: string;
+  /** It was said to a run at work: what it will be in the log once that run has read it. */
+  queuedTurn?: string;
   /** The run it was given to; its log says the rest. */
   runId?: string;
   fault?: Fault;
@@ -66,6 +69,8 @@ export interface Conversation {
   phase: 'loading' | 'ready' | 'failed';
   fault?: Fault;
   live?: Live;
+  /** What was said here or elsewhere and no run has read yet. */
+  queued?: QueuedMessage[];
 }
 
 export interface Toast {
@@ -90,7 +95,11 @@ export interface State {
   models: Record<string, Model>;
   sessions: Record<string, Session>;
   sessionsPhase: 'loading' | 'ready' | 'failed';
+  /** Sessions that were deleted while the app was open. */
+  removed: ReadonlySet<string>;
   conversations: Record<string, Conversation>;
+  /** Runs whose file changes are known to be undone, or not to be; by run. */
+  undone: Record<string, boolean>;
   /** What runs said about themselves that no log holds; kept in the browser that heard it. */
   notes: Notes;
   pending: Pending[];
@@ -108,8 +117,10 @@ export const useStore = create<State>(() => ({
   link: 'connecting',
   sessions: {},
   sessionsPhase: 'loading',
+  removed: new Set<string>(),
   models: {},
   conversations: {},
+  undone: {},
   notes: readKept('onyx.notes', {}),
   pending: readKept<Pending[]>('onyx.outbox', []).map((item) => ({ ...item, state: 'waiting' as const })),
   drafts: {},

@@ -1,6 +1,6 @@
 // Words that are not in a log yet, and who has been asked to answer them. Pure.
 
-import type { ThreadMessage } from '@onyx/sdk';
+import type { QueuedMessage, ThreadMessage } from '@onyx/sdk';
 import { yetToSpeak, type Answer, type Live, type Message, type Words } from './messages';
 import type { Pending } from './state';
 
@@ -45,6 +45,31 @@ function typing({ turnId, thread }: Pending): Answer[] {
     parts: [],
     state: 'running',
   }));
+}
+
+/** What the server says waits, beside what this browser said itself. */
+export function withQueued(
+  waiting: Pending[],
+  sessionId: string,
+  queued: QueuedMessage[],
+  live: Live | undefined,
+): Pending[] {
+  const own = new Set(waiting.map((item) => item.queuedTurn));
+  const others = queued.filter(({ id }) => !own.has(id));
+  const state = live ? 'queued' : 'unread';
+  return [
+    ...others.map(
+      ({ id, content, receivedAt }): Pending => ({
+        key: id,
+        sessionId,
+        content,
+        request: {},
+        at: receivedAt,
+        state,
+      }),
+    ),
+    ...waiting,
+  ];
 }
 
 /** A coworker's second try at a message stands in the place of the first. */

@@ -17,12 +17,15 @@ export function Menu({
   children,
   entries,
   side = 'below',
+  onOpen,
 }: {
   label: string;
   className: string;
   children: ReactNode;
   entries: MenuEntry[];
   side?: 'below' | 'above';
+  /** To fetch more entries than are known. */
+  onOpen?: () => void;
 }) {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -42,7 +45,12 @@ export function Menu({
         aria-controls={open ? id : undefined}
         aria-label={typeof children === 'string' ? `${label}: ${children}` : label}
         title={label}
-        onClick={(event) => (event.preventDefault(), event.stopPropagation(), setOpen(!open))}
+        onClick={(event) => {
+          event.preventDefault();
+          event.stopPropagation();
+          if (!open) onOpen?.();
+          setOpen(!open);
+        }}
       >
         {children}
       </button>
@@ -114,7 +122,7 @@ function Sheet({
     >
       {entries.map((entry) => (
         <button
-          key={entry.label}
+          key={`${entry.label} ${entry.detail ?? ''}`}
           type="button"
           role={entry.checked === undefined ? 'menuitem' : 'menuitemradio'}
           aria-checked={entry.checked}

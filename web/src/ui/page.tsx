@@ -4,6 +4,7 @@ import { AlertCircle } from 'lucide-react';
 import { useStore } from '../store/state';
 import { Header } from '../shell/Header';
 import { copy } from './copy';
+import { wordsOf } from './faults';
 import type { Loaded } from './useLoaded';
 
 /** A page of one column under its header. */
@@ -33,6 +34,8 @@ export function Page({
   );
 }
 
+export const FAULT_ACTION = 'inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11';
+
 /** What failed, what to do, one action, and details for whoever wants to report it. */
 export function ErrorLine({
   fault,
@@ -44,6 +47,7 @@ export function ErrorLine({
   /** More that can be done about it. */
   children?: ReactNode;
 }) {
+  const { sentence, detail } = wordsOf(fault);
   return (
     <div
       role="alert"
@@ -51,21 +55,27 @@ export function ErrorLine({
     >
       <AlertCircle size={16} className="mt-0.5 shrink-0 text-danger" aria-hidden />
       <p className="min-w-[min(14rem,calc(100%-28px))] flex-1 [overflow-wrap:anywhere]">
-        <span className="text-danger">{fault.message}</span> {fault.hint}
+        <span className="text-danger">{sentence}</span>
       </p>
       {action && (
-        <button type="button" className="text-accent underline underline-offset-3" onClick={action.run}>
+        <button type="button" className={FAULT_ACTION} onClick={action.run}>
           {action.label}
         </button>
       )}
       {children}
       <button
         type="button"
-        className="text-dim underline underline-offset-3"
+        className="text-dim underline underline-offset-3 max-md:min-h-11"
         onClick={() => void copy(JSON.stringify(fault), 'Details copied')}
       >
         Copy details
       </button>
+      {detail && (
+        <details className="basis-full pl-7 text-dim">
+          <summary className="w-fit cursor-pointer max-md:py-2.5">Details</summary>
+          <p className="mt-1 font-mono text-[12px] leading-[18px] [overflow-wrap:anywhere]">{detail}</p>
+        </details>
+      )}
     </div>
   );
 }

@@ -19,11 +19,22 @@ export function fullTime(time: string | number): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
+/** The time of day, with the day where that is another. */
+export function timeOf(time: string, now = Date.now()): string {
+  const at = new Date(time);
+  const isToday = at.toDateString() === new Date(now).toDateString();
+  const day = isToday ? {} : ({ month: 'short', day: 'numeric' } as const);
+  return at.toLocaleString(undefined, { ...day, hour: '2-digit', minute: '2-digit' });
+}
+
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1000;
   return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
+
+/** `1 file`, `2 files`. */
+export const counted = (count: number, what: string, many = `${what}s`) => `${count} ${count === 1 ? what : many}`;
 
 export function tokens(count: number): string {
   return count < 1000 ? String(count) : `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)}k`;

@@ -24,7 +24,7 @@ pub struct AgentDefaults {
     pub max_tokens: Option<u32>,
     /// Agents use models of this machine and no others, where they do not say otherwise.
     pub local_only: Option<bool>,
-    /// Who names sessions; `model` unless told otherwise.
+    /// Who names sessions; their first words unless told otherwise, which costs no call.
     pub titles: Option<Titles>,
 }
 

@@ -23,7 +23,7 @@ use crate::runs::{LiveRuns, RunContact};
 use leases::DraftLease;
 
 pub(crate) use leases::{DraftLeases, LocalDraftLeases};
-pub use undo::Undo;
+pub use undo::{RunChanges, Undo};
 
 /// How far an approval goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

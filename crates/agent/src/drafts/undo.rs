@@ -12,6 +12,9 @@ use onyx_types::{
     ToolEffect, Verdict,
 };
 
+const UNDO: &str = "undo";
+const REDO: &str = "redo";
+
 /// A file to restore: as a run left it and as it was before.
 struct Restoration {
     path: ObjectKey,
@@ -33,7 +36,15 @@ impl Root {
     }
 }
 
-/// Takes back what runs wrote. Cheap to clone.
+/// What became of the files that a run changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunChanges {
+    pub paths: Vec<String>,
+    /// Every one of them holds again what it held before the run.
+    pub undone: bool,
+}
+
+/// Takes back what runs wrote, and does it again. Cheap to clone.
 #[derive(Clone)]
 pub struct Undo {
     files: Arc<dyn Files>,
@@ -53,12 +64,45 @@ impl Undo {
         let mut restored = Vec::new();
         for (root, steps) in plans(&roots, run).await? {
             for step in steps {
-                self.restore(root, person, &step).await?;
+                self.restore(root, person, &step, UNDO).await?;
                 restored.push(root.name(&step.path));
             }
         }
-        self.record_undo(person, session, run, &restored).await?;
+        self.record(person, session, run, UNDO, &restored).await?;
         Ok(restored)
+    }
+
+    /// Gives every file that was undone what the run had left in it, or none. Returns the paths.
+    pub async fn redo(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
+        let (session, roots) = self.undoable(person, run).await?;
+        let mut plans = Vec::new();
+        for root in &roots {
+            plans.push((root, redo_plan(root, run).await?));
+        }
+        let mut written = Vec::new();
+        for (root, steps) in plans {
+            for step in steps {
+                self.restore(root, person, &step, REDO).await?;
+                written.push(root.name(&step.path));
+            }
+        }
+        self.record(person, session, run, REDO, &written).await?;
+        Ok(written)
+    }
+
+    /// Which files a run changed, and whether that has been undone.
+    pub async fn changes(&self, person: &PersonId, run: RunId) -> Result<RunChanges, Fault> {
+        let (_, roots) = self.undoable(person, run).await?;
+        let mut paths = Vec::new();
+        let mut undone = true;
+        for root in &roots {
+            for (path, versions) in versions_of(&root.history, run).await? {
+                let hash = current(&*root.objects, &path).await?.map(|object| object.hash);
+                undone &= versions.first().is_some_and(|first| first.before == hash);
+                paths.push(root.name(&path));
+            }
+        }
+        Ok(RunChanges { undone: undone && !paths.is_empty(), paths })
     }
 
     /// The paths that `run` would restore; touches nothing.
@@ -102,6 +146,7 @@ impl Undo {
         root: &Root,
         person: &PersonId,
         step: &Restoration,
+        tool: &str,
     ) -> Result<(), Fault> {
         let Root { objects, history, .. } = root;
         let expect = step.current.as_ref().map_or(Expect::Absent, |o| Expect::Is(o.hash));
@@ -111,7 +156,7 @@ impl Undo {
             author: Author::Person(person.clone()),
             origin: Origin::Person,
             run: None,
-            tool: "undo".to_owned(),
+            tool: tool.to_owned(),
         };
         history.keep(&step.path, step.current.as_ref(), step.before.as_deref(), change).await?;
         match &step.before {
@@ -121,11 +166,12 @@ impl Undo {
         .map_err(Fault::from)
     }
 
-    async fn record_undo(
+    async fn record(
         &self,
         person: &PersonId,
         session: SessionId,
         run: RunId,
+        tool: &str,
         restored: &[String],
     ) -> Result<(), Fault> {
         let ts: Timestamp = self.clock.wall();
@@ -138,7 +184,7 @@ impl Undo {
             agent: None,
             session: Some(session),
             run: Some(run),
-            tool: Some("undo".to_owned()),
+            tool: Some(tool.to_owned()),
             effect: Some(ToolEffect::Write),
             decision: Some(Verdict::Allow),
             diff_summary: restored.join(", "),
@@ -164,18 +210,10 @@ async fn plan(
     history: &History,
     run: RunId,
 ) -> Result<Vec<Restoration>, Fault> {
-    let mut by_path = BTreeMap::<ObjectKey, Vec<Version>>::new();
-    for version in history.changes_of_run(run).await? {
-        by_path.entry(version.path.clone()).or_default().push(version);
-    }
     let mut steps = Vec::new();
     let mut changed = Vec::new();
-    for (path, versions) in by_path {
-        let current = match objects.get(&path, u64::MAX).await {
-            Ok(current) => current,
-            Err(StoreError::NotFound) => None,
-            Err(error) => return Err(error.into()),
-        };
+    for (path, versions) in versions_of(history, run).await? {
+        let current = current(objects, &path).await?;
         let hash = current.as_ref().map(|object| object.hash);
         let Some(first) = versions.first() else { continue };
         if hash == first.before {
@@ -194,6 +232,64 @@ async fn plan(
     let message = format!("Changed since the run, so nothing was undone: {}.", changed.join(", "));
     Err(Fault::new(ErrorCode::VersionConflict, message)
         .with_hint("Restore the other files one by one from their history."))
+}
+
+/// What undoing took away, to be written again; a `version_conflict` naming the files that hold
+/// something else by now.
+async fn redo_plan(root: &Root, run: RunId) -> Result<Vec<Restoration>, Fault> {
+    let mut steps = Vec::new();
+    let mut changed = Vec::new();
+    for (path, versions) in versions_of(&root.history, run).await? {
+        let current = current(&*root.objects, &path).await?;
+        let hash = current.as_ref().map(|object| object.hash);
+        let (Some(first), Some(last)) = (versions.first(), versions.last()) else { continue };
+        if hash == last.after {
+            continue;
+        }
+        if hash != first.before {
+            changed.push(path.to_string());
+            continue;
+        }
+        let Some(wanted) = last.after else {
+            steps.push(Restoration { path, current, before: None });
+            continue;
+        };
+        // Undoing kept what the run had left.
+        let kept = root.history.versions(&path).await?;
+        match kept.iter().find(|version| version.before == Some(wanted)) {
+            Some(version) => {
+                let before = root.history.read(version).await?;
+                steps.push(Restoration { path, current, before });
+            }
+            None => changed.push(path.to_string()),
+        }
+    }
+    if changed.is_empty() {
+        return Ok(steps);
+    }
+    let message = format!("Changed meanwhile, so nothing was redone: {}.", changed.join(", "));
+    Err(Fault::new(ErrorCode::VersionConflict, message)
+        .with_hint("Restore the files one by one from their history."))
+}
+
+/// What a run changed, by file, each in the order in which it did.
+async fn versions_of(
+    history: &History,
+    run: RunId,
+) -> Result<BTreeMap<ObjectKey, Vec<Version>>, Fault> {
+    let mut by_path = BTreeMap::<ObjectKey, Vec<Version>>::new();
+    for version in history.changes_of_run(run).await? {
+        by_path.entry(version.path.clone()).or_default().push(version);
+    }
+    Ok(by_path)
+}
+
+async fn current(objects: &dyn Objects, path: &ObjectKey) -> Result<Option<Object>, Fault> {
+    match objects.get(path, u64::MAX).await {
+        Ok(current) => Ok(current),
+        Err(StoreError::NotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(crate) fn no_such_run(run: RunId) -> Fault {

@@ -61,10 +61,10 @@ impl ModelStreams {
 }
 
 fn broke_off() -> ModelEvent {
-    ModelEvent::Failed(ModelFailure {
-        class: ModelFailureClass::Truncated,
-        message: "The model's answer ended without saying so.".to_owned(),
-    })
+    ModelEvent::Failed(ModelFailure::new(
+        ModelFailureClass::Truncated,
+        "The model's answer ended without saying so.",
+    ))
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ pub fn due(timing: &Timing, job: &JobRow, busy: Busy, now: Timestamp) -> Option<
     let mut settled = job.settled;
     if let Some(late) = late_range(timing, job, late_until) {
         settled = match timing.misfire {
-            Misfire::Skip => decision.leave_out(late, SlotState::Missed, MISSED),
-            Misfire::Once => decision.catch_up(late, timing, job),
+            Misfire::Skip => decision.leave_out(&late, SlotState::Missed, MISSED),
+            Misfire::Once => decision.catch_up(&late, timing, job),
             Misfire::All => decision.queue_all(timing, job, late.last),
         };
         if settled < late_until && decision.slots.len() >= MOST_QUEUED {
@@ -89,12 +89,12 @@ impl Decision<'_> {
             Busy::Idle => self.queue(time),
             Busy::AtWork => {
                 let range = Range { first: time, last: time, count: 1 };
-                self.leave_out(range, SlotState::Skipped, STILL_AT_WORK);
+                self.leave_out(&range, SlotState::Skipped, STILL_AT_WORK);
             }
         }
     }
 
-    fn leave_out(&mut self, range: Range, state: SlotState, why: &str) -> Timestamp {
+    fn leave_out(&mut self, range: &Range, state: SlotState, why: &str) -> Timestamp {
         let (person, job) = (self.job.person.clone(), self.job.job.clone());
         self.slots.push(JobSlot {
             last: range.last,
@@ -110,12 +110,12 @@ impl Decision<'_> {
     }
 
     /// Fires the last of the late slots, in the place of all.
-    fn catch_up(&mut self, late: Range, timing: &Timing, job: &JobRow) -> Timestamp {
+    fn catch_up(&mut self, late: &Range, timing: &Timing, job: &JobRow) -> Timestamp {
         let last = late.last;
         if late.first < last {
             let before = last_before(timing, job, late.first, last);
-            let range = Range { last: before, count: late.count - 1, ..late };
-            self.leave_out(range, SlotState::Skipped, COALESCED);
+            let range = Range { first: late.first, last: before, count: late.count - 1 };
+            self.leave_out(&range, SlotState::Skipped, COALESCED);
         }
         if timing.overlap == Overlap::Skip {
             self.queue_if_idle(last);

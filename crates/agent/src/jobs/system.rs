@@ -56,7 +56,8 @@ async fn clean_up_of(
     for (place, meta) in sessions.iter().enumerate() {
         let is_old = oldest.is_some_and(|oldest| meta.updated_at < oldest);
         let is_beyond = keep_newest.is_some_and(|newest| place >= newest);
-        if !is_old && !is_beyond {
+        // What a person pinned is theirs to remove.
+        if meta.marks.pinned || (!is_old && !is_beyond) {
             continue;
         }
         match shared.setup.sessions.delete(person, meta.session_id).await {

@@ -59,9 +59,11 @@ impl ModelFacts {
         let model = resolved.map_err(|fault| unavailable(&fault))?;
         let asked = ask(&*model, shown(&passage));
         let answered = self.clock.within(PATIENCE, asked).await;
-        let (text, usage) = answered.ok_or_else(|| ModelFailure {
-            class: ModelFailureClass::Unavailable,
-            message: format!("{} did not answer in time", self.model),
+        let (text, usage) = answered.ok_or_else(|| {
+            ModelFailure::new(
+                ModelFailureClass::Unavailable,
+                format!("{} did not answer in time", self.model),
+            )
         })??;
         self.book(&passage.person, &*model, usage).await;
         Ok(FoundFacts { facts: facts_in(&text), tokens: usage.tokens() })
@@ -80,7 +82,7 @@ impl ModelFacts {
 }
 
 fn unavailable(fault: &Fault) -> ModelFailure {
-    ModelFailure { class: ModelFailureClass::Unavailable, message: fault.message.clone() }
+    ModelFailure::new(ModelFailureClass::Unavailable, fault.message.clone())
 }
 
 fn shown(passage: &FactPassage) -> String {

@@ -32,7 +32,9 @@ impl SecretMask {
     fn part(&self, part: UserPart) -> UserPart {
         match part {
             UserPart::Text { text } => UserPart::Text { text: self.text(text) },
-            other @ (UserPart::Image { .. } | UserPart::File { .. }) => other,
+            other @ (UserPart::Image { .. } | UserPart::File { .. } | UserPart::Attachment(_)) => {
+                other
+            }
         }
     }
 }

@@ -229,6 +229,7 @@ fn part_block(part: &UserPart) -> Block {
         UserPart::Image { media_type, data } => {
             Block::Image { media_type: media_type.clone(), data: data.clone() }
         }
+        UserPart::Attachment(attachment) => Block::Attachment(attachment.clone()),
         UserPart::File { name, media_type, .. } => {
             Block::Text { text: format!("[attached file {name}, {media_type}]") }
         }

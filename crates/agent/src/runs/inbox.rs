@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
 use onyx_storage::{Delivery, InboxRow, Ledger, TurnLog};
-use onyx_types::{ErrorCode, Fault, RunId, SessionKey, TurnId, UserTurn};
+use onyx_types::{ErrorCode, Fault, PersonId, RunId, SessionId, SessionKey, TurnId, UserTurn};
 
 use super::Runs;
 use super::owned::RunHandle;
 use super::plan::check_content;
 use super::request::{RunInput, RunRequest, SessionRef};
+use crate::notices::NoticeKind;
 use crate::step::{Speaker, UserInput};
 
 /// How far back a log is searched for words that a crash left in the inbox too.
@@ -56,6 +57,44 @@ impl Runs {
             return Ok(SendOutcome::Started(handle));
         }
         Ok(SendOutcome::Queued { turn, run: contact.run })
+    }
+
+    /// Words that no run has read yet, oldest first.
+    pub async fn queued(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Vec<InboxRow>, Fault> {
+        let key = self.shared.sessions.key(person, session).await?;
+        let drive = &self.shared.drive;
+        let waiting = waiting_words(&*drive.ledger, &*drive.turns, &key).await?;
+        let open: BTreeSet<_> = waiting
+            .iter()
+            .filter(|words| !words.withdrawn)
+            .filter_map(|words| words.turn)
+            .collect();
+        let rows = drive.ledger.inbox(&key).await?.into_iter();
+        Ok(rows.filter(|row| open.contains(&row.turn)).collect())
+    }
+
+    /// Forgets words that no run has read. `SessionBusy` while a run may still read them.
+    pub async fn discard_queued(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        turn: TurnId,
+    ) -> Result<(), Fault> {
+        if self.shared.live.on_session(person, session).is_some() {
+            return Err(Fault::plain(ErrorCode::SessionBusy));
+        }
+        if !self.queued(person, session).await?.iter().any(|row| row.turn == turn) {
+            let message = "There is no such message waiting.";
+            return Err(Fault::new(ErrorCode::NotFound, message));
+        }
+        let key = self.shared.sessions.key(person, session).await?;
+        self.shared.drive.ledger.clear_inbox(&key, &[turn]).await?;
+        self.shared.notices.tell(person, session, NoticeKind::MessageWithdrawn(turn));
+        Ok(())
     }
 
     /// Starts a run for words that nobody took, if there are any. In a box, because the end of a

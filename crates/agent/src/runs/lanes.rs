@@ -167,6 +167,7 @@ impl LaneContext<'_> {
             model_id: resolved.id,
             context_window: resolved.model.as_ref().and_then(|model| model.context_window()),
             temperature: client.temperature.or(agent.temperature),
+            sampling: client.sampling.clone(),
             max_output_tokens: client
                 .max_output_tokens
                 .or(agent.max_output_tokens)

@@ -1,6 +1,6 @@
 //! Sessions that begin as a copy of another: editing an earlier message, asking for another answer.
 
-use onyx_storage::{Lease, Messages, SessionMeta, SessionStatus};
+use onyx_storage::{Lease, Messages, SessionMarks, SessionMeta, SessionStatus};
 use onyx_types::{Fault, PersonId, SessionId, SessionKey, TurnId};
 
 use super::Sessions;
@@ -47,7 +47,7 @@ impl Sessions {
             fork_turn: Some(turn),
             last_run: None,
             last_run_status: None,
-            unread: false,
+            marks: SessionMarks::default(),
             ..original
         };
         self.put_new(person, &meta).await?;

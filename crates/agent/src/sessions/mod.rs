@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use onyx_storage::{
-    Files, Leases, Ledger, SessionChange, SessionFilter, SessionMeta, SessionStatus, Store,
-    StoreError, TitleSource, TurnLog, forget_details, keep_details,
+    Files, Leases, Ledger, SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus,
+    Store, StoreError, TitleSource, TurnLog, forget_details, keep_details,
 };
 use onyx_types::{
     AgentId, ErrorCode, Fault, LaneOrder, PersonId, RunId, SessionId, SessionKey, SessionOrigin,
@@ -160,6 +160,7 @@ impl Sessions {
             status: patch.status,
             agents: patch.agents,
             mode: patch.mode,
+            pinned: patch.pinned,
         };
         self.change(person, session, &change).await
     }
@@ -216,7 +217,7 @@ impl Sessions {
             fork_turn: None,
             last_run: None,
             last_run_status: None,
-            unread: false,
+            marks: SessionMarks::default(),
         };
         self.put_new(person, &meta).await?;
         Ok(meta)

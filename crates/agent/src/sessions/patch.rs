@@ -11,6 +11,7 @@ pub struct SessionPatch {
     /// Who answers from the next message on.
     pub agents: Option<Vec<AgentId>>,
     pub mode: Option<LaneOrder>,
+    pub pinned: Option<bool>,
 }
 
 /// A field of a patch that cannot be taken, by its path.

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use onyx_types::{
-    AssistantText, ErrorCode, Fault, Origin, ResponseFormat, RunStatus, TextStatus, ToolCall,
-    ToolCallTurn, ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent,
+    AssistantText, ErrorCode, Fault, Origin, ResponseFormat, RunStatus, Sampling, TextStatus,
+    ToolCall, ToolCallTurn, ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody,
+    UserContent,
 };
 
 /// A client's part of a run.
@@ -23,6 +24,7 @@ pub struct ClientInput {
     pub memory: MemoryUse,
     pub response_format: Option<ResponseFormat>,
     pub temperature: Option<f32>,
+    pub sampling: Sampling,
     pub max_output_tokens: Option<u32>,
 }
 

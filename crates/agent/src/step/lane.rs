@@ -6,8 +6,8 @@ use std::sync::Arc;
 use onyx_storage::ModelUse;
 use onyx_tools::Offering;
 use onyx_types::{
-    AgentId, Fault, LaneId, ResponseFormat, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome,
-    ToolUse, ToolUseId, TurnId, TurnRange, Usage, estimate_tokens,
+    AgentId, Fault, LaneId, ResponseFormat, Sampling, Taint, TokenCounter, ToolCall, ToolOffer,
+    ToolOutcome, ToolUse, ToolUseId, TurnId, TurnRange, Usage, estimate_tokens,
 };
 use serde_json::Value;
 
@@ -25,6 +25,8 @@ pub struct LaneSetup {
     /// How the model counts.
     pub tokens: Arc<dyn TokenCounter>,
     pub temperature: Option<f32>,
+    /// As the client asked for it; an agent has no settings of its own for these.
+    pub sampling: Sampling,
     pub max_output_tokens: u32,
     pub snapshot: Arc<PromptSnapshot>,
     pub tools: Arc<Offering>,

@@ -34,6 +34,7 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
         tool_use: setup.tool_use.clone(),
         max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
         temperature: setup.temperature,
+        sampling: setup.sampling.clone(),
         response_format: setup.response_format.clone(),
         cache_key: Some(state.key.session.to_string()),
     }

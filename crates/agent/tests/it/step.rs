@@ -62,6 +62,7 @@ impl TokenCounter for ByRule {
 
 pub(crate) fn lane_setup(agent: &str) -> LaneSetup {
     LaneSetup {
+        sampling: onyx_types::Sampling::default(),
         agent: agent.parse().unwrap(),
         model_id: "test/model".to_owned(),
         context_window: None,
@@ -336,10 +337,7 @@ fn a_failed_answer_runs_no_tool_and_is_kept_as_an_error() {
     bench.give(Input::Begin);
     bench.says("I will");
     bench.model(call_end(0, "a", "change", json!({})));
-    bench.model(ModelEvent::Failed(ModelFailure {
-        class: ModelFailureClass::Truncated,
-        message: "cut".to_owned(),
-    }));
+    bench.model(ModelEvent::Failed(ModelFailure::new(ModelFailureClass::Truncated, "cut")));
     assert!(bench.invoked.is_empty());
     assert_eq!(bench.kinds(), ["run_start", "user", "assistant_text", "run_end"]);
     assert_eq!(bench.text_status(), Some(TextStatus::Error));

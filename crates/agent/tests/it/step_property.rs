@@ -62,8 +62,7 @@ fn play(bench: &mut Bench, step: Move, next_id: &mut u32) {
             bench.give(Input::Model(LaneId(lane), ModelEvent::Finish(reason)));
         }
         Move::Fail(lane) => {
-            let failure =
-                ModelFailure { class: ModelFailureClass::Transport, message: "gone".to_owned() };
+            let failure = ModelFailure::new(ModelFailureClass::Transport, "gone");
             bench.give(Input::Model(LaneId(lane), ModelEvent::Failed(failure)));
         }
         Move::ToolDone(lane, n) => {

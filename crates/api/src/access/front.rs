@@ -16,6 +16,8 @@ pub struct Front {
     /// Host and port of a public address that begins with `https://`, as browsers send them.
     https: Option<String>,
     trusted_proxies: Vec<IpAddr>,
+    /// Other sites whose pages may come here, in small letters.
+    origins: Vec<String>,
 }
 
 /// How the browser reached the server, as far as it can be known.
@@ -40,7 +42,32 @@ impl Front {
                 (scheme == Scheme::Https).then(|| authority.trim_end_matches(":443").to_owned());
         }
         let trusted_proxies = trusted_proxies.iter().map(IpAddr::to_canonical).collect();
-        Ok(Self { hosts, https, trusted_proxies })
+        Ok(Self { hosts, https, trusted_proxies, origins: Vec::new() })
+    }
+
+    /// Lets pages of these sites in.
+    pub fn open_to(mut self, origins: &[String]) -> Result<Self, Fault> {
+        for (index, origin) in origins.iter().enumerate() {
+            let origin = origin.trim_end_matches('/').to_ascii_lowercase();
+            let authority = origin.split_once("://").filter(|(scheme, authority)| {
+                matches!(*scheme, "http" | "https")
+                    && !authority.is_empty()
+                    && !authority.contains(['/', '*', '@', '?', '#', ' '])
+            });
+            if authority.is_none() {
+                let why = format!("gateway.cors.origins[{index}]: `{origin}` is no origin");
+                return Err(Fault::new(ErrorCode::InvalidRequest, why).with_hint(
+                    "Write each site as the browser names it: https://app.example.org",
+                ));
+            }
+            self.origins.push(origin);
+        }
+        Ok(self)
+    }
+
+    /// Whether pages of this site may come here.
+    pub(crate) fn is_open_to(&self, origin: &str) -> bool {
+        self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
     }
 
     pub(crate) fn hosts(&self) -> &[String] {

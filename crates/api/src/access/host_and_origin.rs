@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
 
+use super::cors;
 use super::front::{Front, Scheme};
 use crate::serve::Peer;
 use crate::{ApiState, Problem};
@@ -28,13 +29,22 @@ pub(crate) async fn check_host_and_origin(
         None => None,
     };
     let front = state.auth.front();
-    let mut response = match verify(request.uri(), request.headers(), at, front.hosts()) {
+    let guest = guest(&front, request.headers());
+    let mut response = match verify(request.uri(), request.headers(), at, &front) {
+        Ok(()) if guest.is_some() && cors::is_preflight(&request) => cors::preflight(&request),
         Ok(()) => {
+            if guest.is_some() {
+                // A page of another site comes with a token; the browser's cookie is not its own.
+                request.headers_mut().remove(header::COOKIE);
+            }
             know_the_client(&front, &mut request);
             next.run(request).await
         }
         Err(problem) => problem.into_response(),
     };
+    if let Some(origin) = guest {
+        cors::open(&mut response, origin);
+    }
     // Whatever a route answers, a browser takes it for what it is said to be and for nothing else.
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
@@ -42,6 +52,12 @@ pub(crate) async fn check_host_and_origin(
     let off = HeaderValue::from_static("off");
     response.headers_mut().insert(header::X_DNS_PREFETCH_CONTROL, off);
     response
+}
+
+/// The site that a page of another one comes from, where pages of it are let in.
+fn guest(front: &Front, headers: &HeaderMap) -> Option<HeaderValue> {
+    let origin = headers.get(header::ORIGIN)?;
+    front.is_open_to(origin.to_str().ok()?).then(|| origin.clone())
 }
 
 /// From here on the request comes from whom a trusted proxy speaks for, and says how it was asked.
@@ -60,24 +76,32 @@ fn verify(
     uri: &Uri,
     headers: &HeaderMap,
     at: Option<IpAddr>,
-    names: &[String],
+    front: &Front,
 ) -> Result<(), Problem> {
     let known = |host: &&str| {
         name_of(host).is_some_and(|name| {
             // An address that the connection came in on cannot be made to point here.
             is_this_machine(&name)
                 || name.parse().is_ok_and(|named: IpAddr| Some(named.to_canonical()) == at)
-                || names.contains(&name)
+                || front.hosts().contains(&name)
         })
     };
     let Some(host) = host_of(uri, headers).filter(known) else {
-        return Err(refused("Host", "names another machine than this one"));
+        let hint = "Open Onyx as http://127.0.0.1:<port>, or add the name to `gateway.hosts`.";
+        return Err(refused("Host", "names another machine than this one", hint));
     };
     let mut origins = headers.get_all(header::ORIGIN).iter();
     match (origins.next(), origins.next()) {
         (None, _) => Ok(()),
         (Some(origin), None) if is_same_origin(origin.as_bytes(), host) => Ok(()),
-        _ => Err(refused("Origin", "is another site than this server")),
+        (Some(origin), None) if origin.to_str().is_ok_and(|origin| front.is_open_to(origin)) => {
+            Ok(())
+        }
+        _ => {
+            let hint =
+                "To let pages of that site in with a token, add it to `gateway.cors.origins`.";
+            Err(refused("Origin", "is another site than this server", hint))
+        }
     }
 }
 
@@ -154,10 +178,8 @@ fn is_port(text: &str) -> bool {
     text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())
 }
 
-fn refused(header: &str, why: &str) -> Problem {
-    Fault::new(ErrorCode::Forbidden, format!("the `{header}` header {why}"))
-        .with_hint("Open Onyx as http://127.0.0.1:<port>, or add the name to `gateway.hosts`.")
-        .into()
+fn refused(header: &str, why: &str, hint: &str) -> Problem {
+    Fault::new(ErrorCode::Forbidden, format!("the `{header}` header {why}")).with_hint(hint).into()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod admission;
 mod authentication;
 pub(crate) mod cookie;
+mod cors;
 mod front;
 mod host_and_origin;
 mod revocation;

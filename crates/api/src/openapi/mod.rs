@@ -32,6 +32,12 @@ pub(crate) fn document(routes: &Routes) -> Value {
             }
         }
     }
+    let mut paths = Value::Object(paths);
+    let mut schemas = Value::Object(schemas);
+    let mut problem = problem.to_value();
+    for part in [&mut paths, &mut schemas, &mut problem] {
+        without_boolean_schemas(part);
+    }
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -241,6 +247,33 @@ fn bound(schema: &mut Value) {
     match schema {
         Value::Object(fields) => fields.values_mut().for_each(bound),
         Value::Array(items) => items.iter_mut().for_each(bound),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// `true` is a schema that takes anything. Generators of clients know objects alone.
+fn without_boolean_schemas(value: &mut Value) {
+    const NAMED: [&str; 4] = ["properties", "$defs", "patternProperties", "schemas"];
+    const LISTED: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
+    let anything = |schema: &mut Value| {
+        if *schema == Value::Bool(true) {
+            *schema = json!({});
+        }
+    };
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if name == "items" || name == "schema" {
+                    anything(value);
+                } else if NAMED.contains(&name.as_str()) {
+                    value.as_object_mut().into_iter().flatten().for_each(|(_, one)| anything(one));
+                } else if LISTED.contains(&name.as_str()) {
+                    value.as_array_mut().into_iter().flatten().for_each(anything);
+                }
+                without_boolean_schemas(value);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_boolean_schemas),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use onyx_types::{Cancel, ErrorCode, Fault};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::stored::Stored;
+
 /// More than connections there can be.
 const MOST: u32 = 1 << 20;
 
@@ -15,11 +17,17 @@ const MOST: u32 = 1 << 20;
 pub struct PassThrough {
     room: Arc<Semaphore>,
     ending: Cancel,
+    /// What clients come back to by its id.
+    pub(crate) stored: Arc<Stored>,
 }
 
 impl Default for PassThrough {
     fn default() -> Self {
-        Self { room: Arc::new(Semaphore::new(MOST as usize)), ending: Cancel::new() }
+        Self {
+            room: Arc::new(Semaphore::new(MOST as usize)),
+            ending: Cancel::new(),
+            stored: Arc::default(),
+        }
     }
 }
 

@@ -15,5 +15,6 @@ pub use catalogue::{
 pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
 pub use readiness::{Dependency, DependencyState, Readiness};
 pub use upstream::{
-    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, ModelFigures, Piece, Upstream,
+    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, Media, MediaRoute, ModelFigures,
+    Piece, Upstream,
 };

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use onyx_types::{Fault, Limits, Model, PersonId, Usage};
+use onyx_types::{Fault, Knob, Limits, Model, PersonId, Usage};
 use serde_json::{Map, Value};
 
 /// The providers behind this server, as far as requests pass through to them. Implemented where
@@ -11,14 +11,24 @@ use serde_json::{Map, Value};
 pub trait Upstream: Send + Sync {
     fn has_provider(&self, name: &str) -> bool;
 
+    /// What the owner means by a name that clients use, where the config says so.
+    fn meant_by(&self, name: &str) -> Option<String>;
+
     /// Every model that can be named, `<provider>/<model>`.
     fn models(&self) -> BoxFuture<'_, Vec<Listed>>;
 
     /// How the models that were called have done since the start.
     fn figures(&self) -> Vec<ModelFigures>;
 
+    /// The settings of a request that reach this model; of the config's own choice where none is
+    /// named.
+    fn takes(&self, model: Option<&str>) -> Vec<Knob>;
+
     /// Opens the way for one request. Budget, retry and breaker are in it.
     fn forward(&self, request: Forward) -> Result<Forwarded, Fault>;
+
+    /// Opens the way for a request that is no conversation, to a provider that has such a route.
+    fn media(&self, request: Media) -> Result<BoxStream<'static, Piece>, Fault>;
 
     /// A model to be asked by this server itself, paid for by the person; the config's own choice
     /// where none is named. `bytes` is what it is asked with, about.
@@ -48,6 +58,48 @@ pub struct Forward {
     pub limits: Limits,
     /// As the client sent it.
     pub body: Map<String, Value>,
+    /// What it asks for beyond the version of its wire.
+    pub betas: Option<String>,
+}
+
+/// A request for speech, pictures or moderation on its way to a provider.
+#[derive(Clone, Debug)]
+pub struct Media {
+    pub person: PersonId,
+    pub limits: Limits,
+    /// `<provider>/<model>`.
+    pub model: String,
+    pub route: MediaRoute,
+    pub content_type: String,
+    /// With the model's own name in it.
+    pub body: Bytes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaRoute {
+    Transcriptions,
+    Translations,
+    Speech,
+    ImageGenerations,
+    ImageEdits,
+    Moderations,
+    /// Of texts that come as tokens.
+    Embeddings,
+}
+
+impl MediaRoute {
+    /// Below `/v1`.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Transcriptions => "audio/transcriptions",
+            Self::Translations => "audio/translations",
+            Self::Speech => "audio/speech",
+            Self::ImageGenerations => "images/generations",
+            Self::ImageEdits => "images/edits",
+            Self::Moderations => "moderations",
+            Self::Embeddings => "embeddings",
+        }
+    }
 }
 
 /// What a client speaks.
@@ -74,6 +126,8 @@ pub enum Forwarded {
 pub enum Piece {
     Head {
         content_type: String,
+        /// What the provider says of its limits.
+        limits: Vec<(String, String)>,
     },
     /// Whole frames of a stream, or a whole body.
     Bytes(Bytes),
@@ -114,4 +168,9 @@ pub struct Listed {
     pub id: String,
     pub owner: String,
     pub context_window: Option<u32>,
+    pub max_output_tokens: Option<u32>,
+    /// Where it is known.
+    pub tools: Option<bool>,
+    pub reasoning: Option<bool>,
+    pub images: Option<bool>,
 }

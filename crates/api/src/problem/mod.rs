@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use other_makers::{
-    Form, anthropic_error, anthropic_error_schema, form_of, in_the_clients_form, openai_error,
-    openai_error_schema, sentence,
+    Form, anthropic_error, anthropic_error_schema, form_of, in_the_clients_form, openai_code,
+    openai_error, openai_error_schema, sentence,
 };
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
@@ -137,6 +137,9 @@ impl IntoResponse for Problem {
         }
         if matches!(problem.fault.code, ErrorCode::Overloaded | ErrorCode::RateLimited) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if let Some(wait) = problem.fault.retry_after {
+            headers.insert(header::RETRY_AFTER, (wait.as_secs_f64().ceil() as u64).into());
         }
         response
     }

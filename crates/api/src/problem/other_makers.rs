@@ -1,30 +1,90 @@
 //! Errors as clients of other makers expect them.
 
 use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use onyx_types::Fault;
+use onyx_types::{ErrorCode, Fault};
 use serde_json::{Value, json};
 
 use crate::Problem;
 
 /// `{"error": {message, type, param, code}}`.
 pub(crate) fn openai_error(fault: &Fault, param: Option<&str>) -> Value {
+    let upstream = fault.upstream.as_deref();
+    let of_provider = || upstream.and_then(|upstream| upstream.param.as_deref());
+    let kind = upstream.and_then(|upstream| upstream.kind.as_deref());
     json!({"error": {
         "message": sentence(fault),
-        "type": openai_type(fault.code.http_status()),
-        "param": param,
-        "code": fault.code,
+        "type": kind.filter(|_| at_fault(fault).is_none())
+            .unwrap_or_else(|| openai_type(makers_status(fault))),
+        "param": param.or_else(of_provider).or_else(|| at_fault(fault)),
+        "code": openai_code(fault),
     }})
+}
+
+/// The code by which OpenAI's clients tell what to do; the provider's own where it gave one.
+pub(crate) fn openai_code(fault: &Fault) -> String {
+    match fault.code {
+        ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt => {
+            "context_length_exceeded".to_owned()
+        }
+        code => {
+            let told = fault.upstream.as_ref().and_then(|upstream| upstream.code.clone());
+            told.unwrap_or_else(|| code.as_str().to_owned())
+        }
+    }
+}
+
+/// A conversation that is too long is the fault of its messages.
+fn at_fault(fault: &Fault) -> Option<&'static str> {
+    matches!(fault.code, ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt)
+        .then_some("messages")
+}
+
+/// The status that the makers' clients act upon: what the provider answered with, and else ours,
+/// but for a conversation that is too long, which both makers call a bad request.
+pub(crate) fn makers_status(fault: &Fault) -> u16 {
+    match (&fault.upstream, fault.code) {
+        (_, ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt) => 400,
+        (Some(upstream), _) => upstream.status,
+        (None, code) => code.http_status(),
+    }
 }
 
 /// `{"type": "error", "error": {type, message}}`.
 pub(crate) fn anthropic_error(fault: &Fault) -> Value {
+    let kind = fault.upstream.as_ref().and_then(|upstream| upstream.kind.as_deref());
+    let kind = kind.filter(|kind| ANTHROPIC_TYPES.contains(kind) && at_fault(fault).is_none());
     json!({"type": "error", "error": {
-        "type": anthropic_type(fault.code.http_status()),
-        "message": format!("{} ({})", sentence(fault), fault.code),
+        "type": kind.unwrap_or_else(|| anthropic_type(makers_status(fault))),
+        "message": anthropic_sentence(fault),
     }})
+}
+
+/// What Anthropic's clients know; another wire's word would tell them nothing.
+const ANTHROPIC_TYPES: [&str; 10] = [
+    "invalid_request_error",
+    "authentication_error",
+    "billing_error",
+    "permission_error",
+    "not_found_error",
+    "request_too_large",
+    "rate_limit_error",
+    "timeout_error",
+    "api_error",
+    "overloaded_error",
+];
+
+/// The maker has no code for a conversation that is too long: its clients know it by these words.
+fn anthropic_sentence(fault: &Fault) -> String {
+    let said = format!("{} ({})", sentence(fault), fault.code);
+    match fault.code {
+        ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt => {
+            format!("prompt is too long: {said}")
+        }
+        _ => said,
+    }
 }
 
 /// How [`openai_error`] looks, for `/openapi.json`.
@@ -104,7 +164,12 @@ const FORMS: &[(&str, Form)] = &[
     ("/v1/chat/", Form::OpenAi),
     ("/v1/responses", Form::OpenAi),
     ("/v1/embeddings", Form::OpenAi),
+    ("/v1/completions", Form::OpenAi),
     ("/v1/models", Form::OpenAi),
+    ("/v1/conversations", Form::OpenAi),
+    ("/v1/audio/", Form::OpenAi),
+    ("/v1/images/", Form::OpenAi),
+    ("/v1/moderations", Form::OpenAi),
     ("/v1/messages", Form::Anthropic),
 ];
 
@@ -127,10 +192,19 @@ pub(crate) async fn in_the_clients_form(request: Request, next: Next) -> Respons
 
 fn said_as(mut response: Response, say: impl FnOnce(&Problem) -> Value) -> Response {
     let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
-    let mut said = (response.status(), axum::Json(say(&problem))).into_response();
+    let fault = problem.fault();
+    let made = problem.status().as_u16() == fault.code.http_status();
+    let status = StatusCode::from_u16(makers_status(fault)).ok().filter(|_| made);
+    let status = status.unwrap_or_else(|| response.status());
+    let mut said = (status, axum::Json(say(&problem))).into_response();
     for name in [header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
         if let Some(value) = response.headers().get(&name) {
             said.headers_mut().insert(name, value.clone());
+        }
+    }
+    for (name, value) in fault.upstream.iter().flat_map(|upstream| &upstream.headers) {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+            said.headers_mut().insert(name, value);
         }
     }
     if said.status() == StatusCode::CONFLICT {

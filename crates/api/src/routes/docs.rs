@@ -11,7 +11,7 @@ use crate::{Access, Route, Routes};
 
 pub(super) fn routes() -> Routes {
     let rows = [
-        Route::get("/openapi.json", Access::Read, document)
+        Route::get("/openapi.json", Access::Public, document)
             .summary("This document")
             .answers_json_as(any_object),
         Route::get("/docs", Access::Public, page)

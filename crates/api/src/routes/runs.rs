@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
-use onyx_agent::{EventReader, StopTarget};
+use onyx_agent::{EventReader, RunChanges, StopTarget};
 use onyx_types::{Envelope, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,14 @@ pub(super) fn routes() -> Routes {
             .path_value("id", PathValue::Uuid)
             .query::<UndoQuery>()
             .answers_json::<Undone>(),
+        Route::post("/api/runs/{id}/redo", Write, redo)
+            .summary("Writes again what undoing a run took back")
+            .path_value("id", PathValue::Uuid)
+            .answers_json::<Redone>(),
+        Route::get("/api/runs/{id}/changes", Read, changes)
+            .summary("Which files a run changed, and whether that was undone")
+            .path_value("id", PathValue::Uuid)
+            .answers_json::<ChangesOfRun>(),
     ];
     Routes::tagged("runs", rows)
 }
@@ -129,6 +137,38 @@ pub(super) async fn undo(
         state.agent.undo.run(&caller.person, run).await?
     };
     Ok(Json(Undone { restored, dry_run }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Redone {
+    /// What holds again what the run had left in it.
+    restored: Vec<String>,
+}
+
+pub(super) async fn redo(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<Redone>, Problem> {
+    let restored = state.agent.undo.redo(&caller.person, run_id(&id)?).await?;
+    Ok(Json(Redone { restored }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ChangesOfRun {
+    paths: Vec<String>,
+    /// Every one of them holds again what it held before the run.
+    undone: bool,
+}
+
+pub(super) async fn changes(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<ChangesOfRun>, Problem> {
+    let RunChanges { paths, undone } =
+        state.agent.undo.changes(&caller.person, run_id(&id)?).await?;
+    Ok(Json(ChangesOfRun { paths, undone }))
 }
 
 fn run_id(text: &str) -> Result<RunId, Problem> {

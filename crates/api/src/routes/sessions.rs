@@ -2,11 +2,12 @@
 
 pub(super) mod change;
 pub(super) mod export;
+pub(super) mod queued;
 mod turn_view;
 
 use axum::extract::{Path, State};
 use onyx_knowledge::{Hit, SnippetPart};
-use onyx_storage::{Page, Pos, SessionFilter, SessionMeta, SessionStatus};
+use onyx_storage::{Page, Pos, SessionFilter, SessionMarks, SessionMeta, SessionStatus};
 use onyx_types::{
     AgentId, ErrorCode, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn,
     TurnBody, TurnId,
@@ -19,6 +20,7 @@ use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 use change::{Fork, Patch};
 use export::ExportQuery;
+use queued::QueuedMessages;
 pub(super) use turn_view::{TurnView, body_of};
 
 const LIST_DEFAULT: u32 = 50;
@@ -59,6 +61,15 @@ pub(super) fn routes() -> Routes {
             .path_value("id", PathValue::Uuid)
             .body::<Fork>()
             .answers_created::<SessionView>(),
+        Route::get("/v1/sessions/{id}/queued", Read, queued::list)
+            .summary("Messages that no run has read yet")
+            .path_value("id", PathValue::Uuid)
+            .answers_json::<QueuedMessages>(),
+        Route::delete("/v1/sessions/{id}/queued/{message}", Write, queued::discard)
+            .summary("Discards a message that no run has read")
+            .path_value("id", PathValue::Uuid)
+            .path_value("message", PathValue::Uuid)
+            .answers_nothing(),
         Route::get("/v1/sessions/{id}/turns", Read, turns)
             .summary("Its log, in pages")
             .path_value("id", PathValue::Uuid)
@@ -93,8 +104,8 @@ pub(crate) struct SessionView {
     fork_turn: Option<TurnId>,
     last_run: Option<RunId>,
     last_run_status: Option<RunStatus>,
-    /// Something was answered since the person last read it.
-    unread: bool,
+    #[serde(flatten)]
+    marks: SessionMarks,
     /// In a list that was asked for a text: where somebody said it. Absent where only the title or
     /// the preview holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +156,7 @@ impl From<SessionMeta> for SessionView {
             fork_turn: meta.fork_turn,
             last_run: meta.last_run,
             last_run_status: meta.last_run_status,
-            unread: meta.unread,
+            marks: meta.marks,
             found: None,
         }
     }
@@ -160,6 +171,8 @@ pub(crate) struct ListQuery {
     q: Option<String>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
+    /// Only those that are, or are not, pinned.
+    pinned: Option<bool>,
     before: Option<SessionId>,
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u32>,
@@ -189,6 +202,7 @@ pub(super) async fn list(
         holding: Vec::new(),
         since: query.since,
         until: query.until,
+        pinned: query.pinned,
         before: query.before,
         limit: list_limit("limit", query.limit)?,
     };

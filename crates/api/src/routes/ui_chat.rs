@@ -114,6 +114,7 @@ fn weight(message: &Message) -> usize {
     let block = |block: &Block| match block {
         Block::Text { text } => text.len(),
         Block::Image { data, .. } => data.len(),
+        Block::Attachment(attachment) => attachment.byte_len(),
         Block::Reasoning { .. } | Block::ToolUse { .. } | Block::ToolResult { .. } => 0,
     };
     message.content.iter().map(block).sum()

@@ -12,8 +12,10 @@ use http_body_util::BodyExt as _;
 use tracing::Instrument as _;
 
 use crate::ApiState;
+use crate::problem::{Form, form_of};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const ANTHROPIC_ID: HeaderName = HeaderName::from_static("request-id");
 /// Longer ones are not taken over from the client.
 const LONGEST_ID: usize = 128;
 
@@ -68,6 +70,9 @@ pub(crate) async fn followed(
         let id = format!("req_{}", state.agent.fresh_id());
         HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("req"))
     });
+    // Anthropic's clients look for it under another name.
+    let anthropic = form_of(request.uri().path()) == Some(Form::Anthropic)
+        || request.headers().contains_key("anthropic-version");
     let span = tracing::info_span!(
         "request",
         id = id.to_str().unwrap_or_default(),
@@ -76,6 +81,9 @@ pub(crate) async fn followed(
     );
     let mut response = next.run(request).instrument(span).await;
     state.traffic.count(&response);
+    if anthropic {
+        response.headers_mut().insert(ANTHROPIC_ID, id.clone());
+    }
     response.headers_mut().insert(REQUEST_ID, id);
     if response.body().size_hint().exact().is_some() {
         return response;

@@ -26,6 +26,9 @@ pub const MAX_BODY: usize = 8 * 1024 * 1024;
 /// The largest document that can be read, as base64, with something said of it.
 pub(crate) const MAX_DOCUMENT_BODY: usize = LARGEST_DOCUMENT / 3 * 4 + 64 * 1024;
 
+/// The makers take 25 MB of speech.
+const MAX_MEDIA_BODY: usize = 26 * 1024 * 1024;
+
 /// The largest body of somebody who has not signed in: a name and a password, or a code.
 const MAX_STRANGERS_BODY: usize = 64 * 1024;
 
@@ -74,6 +77,26 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         read(&parts, body, MAX_BODY).await.map(Self)
+    }
+}
+
+/// A body with speech or pictures in it, and what it says that it is.
+#[derive(Debug)]
+pub(crate) struct MediaBody {
+    pub(crate) content_type: String,
+    pub(crate) bytes: Bytes,
+}
+
+impl<S: Send + Sync> FromRequest<S> for MediaBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let content_type = parts.headers.get(header::CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or("application/json").to_owned();
+        let bytes = read(&parts, body, MAX_MEDIA_BODY).await?;
+        Ok(Self { content_type, bytes })
     }
 }
 

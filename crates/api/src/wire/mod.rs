@@ -10,9 +10,12 @@ pub(crate) mod encode;
 mod etag;
 mod json;
 mod names;
+mod tool_forms;
 
-pub(crate) use body::{DocumentBody, OptionalBody, RawBody, typed};
+pub(crate) use body::{DocumentBody, MediaBody, OptionalBody, RawBody, typed};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub(crate) use etag::{etag, expected};
 pub(crate) use json::{Json, write_json};
 pub use names::FieldNames;
+pub(crate) use tool_forms::CUSTOM_INPUT;
+pub use tool_forms::{ToolForm, ToolForms};

@@ -24,6 +24,7 @@ fn head() -> AnswerHead {
         session: Some(SESSION.to_owned()),
         usage: StreamUsage::Told,
         echo: serde_json::Map::new(),
+        forms: onyx_api::v1::ToolForms::default(),
     }
 }
 

@@ -192,7 +192,7 @@ impl Index {
     }
 
     fn today(&self) -> String {
-        self.inner.clock.wall().utc_date().to_string()
+        self.inner.clock.wall().utc_date()
     }
 
     async fn facts_spent(&self) -> Result<u64, KnowledgeError> {

@@ -344,10 +344,8 @@ fn about(
 
 /// Takes `since May 2024`, `in 2019` or `until last week` off the end.
 fn without_time(text: &str, now: Timestamp) -> (&str, Option<Timestamp>, Option<Timestamp>) {
-    let mut places: Vec<(usize, &str)> = BEFORE_TIMES
-        .iter()
-        .flat_map(|words| text.match_indices(words).map(|(at, found)| (at, found)))
-        .collect();
+    let mut places: Vec<(usize, &str)> =
+        BEFORE_TIMES.iter().flat_map(|words| text.match_indices(words)).collect();
     places.sort_unstable();
     for (at, words) in places {
         let time = text[at..].trim();

@@ -175,7 +175,7 @@ async fn a_message_is_given_with_its_neighbourhood_and_what_was_just_said_is_not
     let world = World::new().await;
     let mut old = Talk::new(&world, "anna", SessionOrigin::Thread);
     let words = ["a", "b", "where is the saffron", "behind the flour", "thanks", "c", "d"];
-    old.run(&world, &words.map(|word| format!("{word} {word}")).map(|w| w.to_owned())).await;
+    old.run(&world, &words.map(|word| format!("{word} {word}"))).await;
     let mut now = Talk::new(&world, "anna", SessionOrigin::Thread);
     now.run(&world, &["I need saffron".to_owned()]).await;
     let mut private = Talk::new(&world, "anna", SessionOrigin::Chat);

@@ -120,10 +120,9 @@ impl Embedder for Meaning {
         let down = self.down.load(Ordering::Relaxed);
         async move {
             match down {
-                true => Err(ModelFailure {
-                    class: ModelFailureClass::Unavailable,
-                    message: "the embedder is away".into(),
-                }),
+                true => {
+                    Err(ModelFailure::new(ModelFailureClass::Unavailable, "the embedder is away"))
+                }
                 false => Ok(texts.iter().map(|text| vector(text)).collect()),
             }
         }

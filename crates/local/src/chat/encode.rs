@@ -114,6 +114,7 @@ fn push(messages: &mut Vec<ChatMessage>, message: &Message, ability: Ability) {
             Block::Text { text } if ability == Ability::SmallTalk => texts.push(without_time(text)),
             Block::Text { text } => texts.push(text),
             Block::Image { .. } => texts.push("[an image, which this model cannot see]"),
+            Block::Attachment(_) => texts.push("[a document, which this model cannot read]"),
             Block::ToolUse { name, input, .. } if ability == Ability::Tools => {
                 calls.push(json!({"type": "function", "function": {
                     "name": name, "arguments": input,

@@ -36,7 +36,7 @@ impl LocalModel {
             code: StatusCode::Degraded,
             message: format!(
                 "{} is a very small model that runs on this machine: it chats, makes mistakes and \
-                 uses no tools. Name a better one under `providers` in onyx.json.",
+                 uses no tools. Connect a better one in Settings, under Providers.",
                 self.id
             ),
         })
@@ -75,7 +75,9 @@ impl Model for LocalModel {
         };
         // A session's messages grow with each call, so its calls' ids differ.
         let seed = request.messages.len();
-        let words = if chat.tools.is_empty() { Words::only() } else { Words::with_calls(seed) };
+        let offered = || request.tools.iter().map(|tool| tool.name.clone()).collect();
+        let words =
+            if chat.tools.is_empty() { Words::only() } else { Words::with_calls(seed, offered()) };
         let running = Running {
             phase: Phase::Request(Box::new(chat)),
             words: Some(words),
@@ -161,10 +163,7 @@ impl Running {
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Err(ModelFailure {
-                class: ModelFailureClass::Cancelled,
-                message: "the call was cancelled".to_owned(),
-            }),
+            () = self.cancel.cancelled() => Err(ModelFailure::new(ModelFailureClass::Cancelled, "the call was cancelled")),
             value = work => Ok(value),
         }
     }

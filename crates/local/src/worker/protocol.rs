@@ -150,6 +150,6 @@ impl FailedClass {
             Self::ContextLength => ModelFailureClass::ContextLength,
             Self::Unavailable => ModelFailureClass::Unavailable,
         };
-        ModelFailure { class, message: message.into() }
+        ModelFailure::new(class, message)
     }
 }

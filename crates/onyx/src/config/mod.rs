@@ -25,7 +25,7 @@ use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_mcp::McpSettings;
-use onyx_providers::{ProviderSettings, RoutingSettings};
+use onyx_providers::{ModelsSettings, ProviderSettings, RoutingSettings};
 use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
@@ -46,6 +46,7 @@ const SECTIONS: &[&str] = &[
     "providers",
     "agents",
     "default_model",
+    "models",
     "limits",
     "routing",
     "tools",
@@ -70,6 +71,8 @@ pub(crate) struct Config {
     pub(crate) people: Vec<PersonSettings>,
     pub(crate) jobs: JobsSettings,
     pub(crate) default_model: Option<String>,
+    /// Other names for models.
+    pub(crate) models: ModelsSettings,
     pub(crate) limits: Limits,
     /// Which model takes what, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
@@ -246,6 +249,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         jobs: section("jobs", take("jobs"), &mut notes)?,
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
+        models: section("models", take("models"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
         memory: section("memory", take("memory"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,

@@ -209,7 +209,7 @@ impl Readiness for Live {
 }
 
 pub(super) fn titles(config: &Config) -> Titles {
-    config.agents.defaults.titles.unwrap_or(Titles::Model)
+    config.agents.defaults.titles.unwrap_or_default()
 }
 
 /// The agents of a config, and everything in it that is probably not what was meant.

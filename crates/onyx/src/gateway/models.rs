@@ -8,8 +8,8 @@ use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
-    Locality, Logins, Metadata, Need, Registry, RoutingSettings, SecretSource, Setup, SpendBook,
-    SpendLimits, Task, TaskClass, Till,
+    Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings, SecretSource,
+    Setup, SpendBook, SpendLimits, Task, TaskClass, Till,
 };
 use onyx_storage::Ledger;
 use onyx_tools::{Masker, ModelPick, ModelRouter, ModelWish};
@@ -43,6 +43,7 @@ pub(super) struct LiveModels {
 pub(super) struct Current {
     pub(super) registry: Registry,
     pub(super) default_model: Option<String>,
+    pub(super) aliases: ModelsSettings,
     routing: RoutingSettings,
 }
 
@@ -155,6 +156,7 @@ impl Current {
         Self {
             registry,
             default_model: config.default_model.clone(),
+            aliases: config.models.clone(),
             routing: config.routing.clone(),
         }
     }

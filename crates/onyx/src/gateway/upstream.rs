@@ -6,14 +6,15 @@ use std::time::Duration;
 use futures::future::{BoxFuture, join_all};
 use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_api::{
-    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, ModelFigures, Piece, Upstream,
+    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, Media, ModelFigures, Piece, Upstream,
 };
 use onyx_providers::wire::Wire;
 use onyx_providers::{
-    CircuitState, Forwarding, LATENCY_BOUNDS, ModelStatus, ProviderState, RawPiece, Way,
+    CircuitState, Forwarding, LATENCY_BOUNDS, MediaRequest, Modality, ModelFacts, ModelStatus,
+    ProviderState, RawPiece, Way,
 };
 use onyx_types::{
-    Cancel, ErrorCode, Fault, Limits, Model, ModelEvent, ModelRequest, PersonId, Usage,
+    Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelRequest, PersonId, Usage,
     estimate_tokens,
 };
 use serde_json::{Map, Value};
@@ -25,9 +26,16 @@ use super::models::{Current, LiveModels};
 /// A provider that does not list its models by then is listed by what the config says of it.
 const LISTING: Duration = Duration::from_secs(2);
 
+/// A file is not text: what its provider does not say of it is not reckoned by its length alone.
+const MOST_RECKONED: u64 = 10_000;
+
 impl Upstream for LiveModels {
     fn has_provider(&self, name: &str) -> bool {
         self.get().registry.has_provider(name)
+    }
+
+    fn meant_by(&self, name: &str) -> Option<String> {
+        self.get().aliases.meant_by(name).map(str::to_owned)
     }
 
     fn models(&self) -> BoxFuture<'_, Vec<Listed>> {
@@ -44,6 +52,23 @@ impl Upstream for LiveModels {
         called.collect()
     }
 
+    fn takes(&self, model: Option<&str>) -> Vec<Knob> {
+        let current = self.get();
+        let registry = &current.registry;
+        match model.or(current.default_model.as_deref()) {
+            // Whoever the rules choose: what all of them take.
+            Some("auto") => {
+                let candidates = registry.candidates();
+                let taken: Vec<Vec<Knob>> =
+                    candidates.iter().map(|model| registry.takes(&model.id)).collect();
+                let by_all = |knob: &Knob| taken.iter().all(|taken| taken.contains(knob));
+                Knob::ALL.into_iter().filter(by_all).collect()
+            }
+            Some(model) => registry.takes(model),
+            None => registry.default_model().map_or_else(Vec::new, |model| registry.takes(&model)),
+        }
+    }
+
     fn forward(&self, request: Forward) -> Result<Forwarded, Fault> {
         let current = self.get();
         let (registry, person, limits) = (&current.registry, &request.person, &request.limits);
@@ -51,7 +76,12 @@ impl Upstream for LiveModels {
         body.retain(|name, _| !name.starts_with("x-onyx-"));
         let price = registry.facts(&request.model).ok().and_then(|facts| facts.price);
         let reckoning = Reckoning { input: reckoned(&body), price };
-        match registry.forward(&request.model, wire(request.dialect), body)? {
+        let betas = request.betas.as_deref().filter(|_| request.dialect == Dialect::Messages);
+        // The libraries write these into the header; a body with them is refused.
+        if request.dialect == Dialect::Messages {
+            body.remove("betas");
+        }
+        match registry.forward(&request.model, wire(request.dialect), body, betas)? {
             Way::SameWire(Forwarding { model, pieces: received }) => {
                 let model = self.paid_by(model, person, limits, reckoning)?;
                 Ok(Forwarded::SameWire(pieces(&*model, received)))
@@ -62,6 +92,22 @@ impl Upstream for LiveModels {
                 Ok(Forwarded::OtherWire { model, body })
             }
         }
+    }
+
+    fn media(&self, request: Media) -> Result<BoxStream<'static, Piece>, Fault> {
+        let current = self.get();
+        let price = current.registry.facts(&request.model).ok().and_then(|facts| facts.price);
+        let input = (request.body.len() as u64).div_ceil(BYTES_A_TOKEN).min(MOST_RECKONED);
+        let sent = MediaRequest {
+            path: request.route.path(),
+            content_type: request.content_type,
+            body: request.body,
+        };
+        let Forwarding { model, pieces: received } =
+            current.registry.media(&request.model, sent)?;
+        let reckoning = Reckoning { input, price };
+        let model = self.paid_by(model, &request.person, &request.limits, reckoning)?;
+        Ok(pieces(&*model, received))
     }
 
     fn plain(
@@ -132,15 +178,8 @@ const fn wire(dialect: Dialect) -> Wire {
 /// What the config names and what the providers say they have, each once.
 async fn listed(current: &Current) -> Vec<Listed> {
     let registry = &current.registry;
-    let mut all: Vec<Listed> = registry
-        .candidates()
-        .into_iter()
-        .map(|model| Listed {
-            owner: model.id.split('/').next().unwrap_or_default().to_owned(),
-            context_window: model.facts.context_window,
-            id: model.id,
-        })
-        .collect();
+    let mut all: Vec<Listed> =
+        registry.candidates().into_iter().map(|model| known(model.id, &model.facts)).collect();
     let ready = registry.status().into_iter().filter_map(|provider| match provider.state {
         ProviderState::Ready { .. } => Some(provider.name),
         ProviderState::Disabled { .. } => None,
@@ -154,12 +193,30 @@ async fn listed(current: &Current) -> Vec<Listed> {
         for model in models {
             let id = format!("{owner}/{}", model.id);
             if !all.iter().any(|known| known.id == id) {
-                let (owner, context_window) = (owner.clone(), model.context_window);
-                all.push(Listed { id, owner, context_window });
+                let facts = registry.facts(&id).unwrap_or_default();
+                let context_window = model.context_window.or(facts.context_window);
+                all.push(Listed { context_window, ..known(id, &facts) });
             }
         }
     }
+    for (name, meant) in current.aliases.names() {
+        let facts = registry.facts(meant).unwrap_or_default();
+        all.push(Listed { owner: "alias".to_owned(), ..known(name.to_owned(), &facts) });
+    }
     all
+}
+
+fn known(id: String, facts: &ModelFacts) -> Listed {
+    let images = facts.inputs.as_ref().map(|inputs| inputs.contains(&Modality::Image));
+    Listed {
+        owner: id.split('/').next().unwrap_or_default().to_owned(),
+        id,
+        context_window: facts.context_window,
+        max_output_tokens: facts.max_output_tokens,
+        tools: facts.tools,
+        reasoning: facts.reasoning,
+        images,
+    }
 }
 
 /// Every text in a request, by its length.
@@ -222,7 +279,7 @@ impl Passing {
 
 fn told(piece: RawPiece) -> Piece {
     match piece {
-        RawPiece::Head { content_type } => Piece::Head { content_type },
+        RawPiece::Head { content_type, limits } => Piece::Head { content_type, limits },
         RawPiece::Bytes(bytes) => Piece::Bytes(bytes),
     }
 }

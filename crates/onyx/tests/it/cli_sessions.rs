@@ -103,7 +103,9 @@ async fn a_short_process_leaves_a_named_session_behind() {
     let model = ScriptedModel::start().await;
     model.set_titles(onyx_test_support::Script::text("Named in time"));
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("onyx.json"), config(&model).to_string()).unwrap();
+    let mut config = config(&model);
+    config["agents"]["defaults"] = serde_json::json!({"titles": "model"});
+    std::fs::write(folder.path().join("onyx.json"), config.to_string()).unwrap();
     let chat = run(folder.path(), &["chat", "hi"]).await;
     assert_eq!(chat.code, Some(0), "{chat:?}");
     let list = json_of(folder.path(), &["sessions", "list", "--json"]).await;

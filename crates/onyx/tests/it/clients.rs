@@ -1,5 +1,8 @@
 //! Other makers' own libraries against a running server: they must work unchanged.
 
+mod coding_agents;
+mod libraries;
+
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -24,8 +27,18 @@ fn recorded() -> PathBuf {
 
 /// Installs what is missing; a library that cannot be had fails the test.
 pub(crate) async fn libraries() -> PathBuf {
+    installed("").await
+}
+
+/// The folder of one program, or with no name of all the libraries.
+async fn installed(name: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/clients");
-    let ran = Command::new(script).stderr(Stdio::inherit()).output().await.unwrap();
+    let ran = Command::new(script)
+        .args((!name.is_empty()).then_some(name))
+        .stderr(Stdio::inherit())
+        .output()
+        .await
+        .unwrap();
     assert!(ran.status.success(), "the libraries of clients/tests cannot be installed");
     String::from_utf8(ran.stdout).unwrap().trim().into()
 }
@@ -51,13 +64,22 @@ fn answer(request: &RecordedRequest) -> Answer {
 }
 
 async fn server() -> (ScriptedModel, OnyxProcess) {
+    server_answering(answer).await
+}
+
+/// A provider of each wire, all of them this one script.
+async fn server_answering<F>(answer: F) -> (ScriptedModel, OnyxProcess)
+where
+    F: Fn(&RecordedRequest) -> Answer + Send + Sync + 'static,
+{
     let model = ScriptedModel::start().await;
     model.respond_with(answer);
-    let anthropic = model.base_url_of(Wire::Anthropic);
+    let at = |wire| model.base_url_of(wire);
     let onyx = builder(&model)
         .merge(json!({"providers": {
-            "claude": {"kind": "anthropic", "baseUrl": anthropic, "apiKey": "k"},
+            "claude": {"kind": "anthropic", "baseUrl": at(Wire::Anthropic), "apiKey": "k"},
             "resp": {"kind": "openai-responses", "baseUrl": model.base_url(), "apiKey": "k"},
+            "gem": {"kind": "gemini", "baseUrl": at(Wire::Gemini), "apiKey": "k"},
         }}))
         .start()
         .await;

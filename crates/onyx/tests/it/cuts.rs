@@ -50,6 +50,10 @@ async fn a_cut_stream_runs_no_tool_keeps_the_message_and_ends_with_a_typed_error
                 "error" => {
                     check_error(&events, &messages, &message);
                     assert_eq!(take_written(&onyx), 0, "{message}");
+                    // After several failures in a row it would not be asked at all.
+                    model.respond_with(|_| Answer::text("fine"));
+                    let fine = onyx.chat_stream(&json!({"message": "once more"})).await;
+                    assert_eq!(fine.last().unwrap()["status"], "done");
                 }
                 other => panic!("{message} ended {other}: {:?}", types(&events)),
             }

@@ -20,6 +20,7 @@ use crate::{SOON, builder};
 const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/health"),
     ("GET", "/ready"),
+    ("GET", "/openapi.json"),
     ("GET", "/docs"),
     ("GET", "/auth/link"),
     ("POST", "/api/auth/login"),

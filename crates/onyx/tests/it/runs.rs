@@ -110,6 +110,73 @@ async fn what_a_run_wrote_is_undone_over_http() {
 }
 
 #[tokio::test]
+async fn what_was_undone_is_done_again_and_what_somebody_changed_meanwhile_is_left() {
+    let arguments = json!({"path": "note.md", "content": "theirs"});
+    let fresh = json!({"path": "new.md", "content": "made"});
+    let model = ScriptedModel::with_answers([
+        Answer::tool_calls([
+            ScriptedCall::new("a", "write_file", &arguments),
+            ScriptedCall::new("b", "write_file", &fresh),
+        ]),
+        Answer::text("done"),
+    ])
+    .await;
+    let onyx = crate::onyx(&model).await;
+    let vault = onyx.home().join("people/owner/vault");
+    std::fs::create_dir_all(&vault).unwrap();
+    std::fs::write(vault.join("note.md"), "mine").unwrap();
+    let told = onyx.chat_stream(&json!({"message": "edit"})).await;
+    let run = told[0]["run_id"].as_str().unwrap();
+    let both = json!(["vault/new.md", "vault/note.md"]);
+    let read = |name: &str| std::fs::read_to_string(vault.join(name)).ok();
+    let changes = async || onyx.get(&format!("/api/runs/{run}/changes")).await.expect(200).json();
+    let post = async |what: &str| onyx.post(&format!("/api/runs/{run}/{what}"), &json!({})).await;
+
+    assert_eq!(changes().await, json!({"paths": both, "undone": false}));
+    assert_eq!(post("undo").await.status, 200);
+    assert_eq!(changes().await, json!({"paths": both, "undone": true}));
+    assert_eq!(post("redo").await.expect(200).json(), json!({"restored": both}));
+    assert_eq!((read("note.md"), read("new.md")), (Some("theirs".into()), Some("made".into())));
+    assert_eq!(changes().await["undone"], json!(false));
+
+    assert_eq!(post("undo").await.status, 200);
+    std::fs::write(vault.join("note.md"), "mine, later").unwrap();
+    let conflict = post("redo").await.expect(412).json();
+    assert_eq!(conflict["code"], "version_conflict");
+    assert_eq!((read("note.md"), read("new.md")), (Some("mine, later".into()), None));
+}
+
+#[tokio::test]
+async fn a_pinned_conversation_is_listed_by_that_with_its_forks() {
+    let model = ScriptedModel::start().await;
+    model.set_default(Answer::text("ok"));
+    let onyx = crate::onyx(&model).await;
+    let told = onyx.chat_stream(&json!({"message": "kept"})).await;
+    let session = told[0]["session_id"].as_str().unwrap();
+    onyx.chat_stream(&json!({"message": "passing"})).await;
+    let pin = async |pinned: bool| {
+        let path = format!("/v1/sessions/{session}");
+        let patch = onyx.request(Method::PATCH, &path).json(&json!({"pinned": pinned}));
+        patch.send().await.unwrap().json::<Value>().await.unwrap()["pinned"].clone()
+    };
+    let pinned = async || {
+        let list = onyx.get("/v1/sessions?pinned=true").await.expect(200).json();
+        let ids = list["sessions"].as_array().unwrap().iter().map(|one| one["id"].clone());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(pin(true).await, json!(true));
+    assert_eq!(pinned().await, [json!(session)]);
+    let turns = onyx.get(&format!("/v1/sessions/{session}/turns")).await.expect(200).json();
+    let last = turns["turns"].as_array().unwrap().last().unwrap()["id"].clone();
+    let fork = onyx.post(&format!("/v1/sessions/{session}/fork"), &json!({"turn_id": last})).await;
+    let fork = fork.expect(201).json();
+    assert_eq!(fork["pinned"], json!(true));
+    assert_eq!(pinned().await, [fork["id"].clone()]);
+    assert_eq!(pin(false).await, json!(false));
+    assert_eq!(pinned().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
 async fn sessions_are_renamed_archived_forked_and_removed() {
     let model = ScriptedModel::start().await;
     model.set_default(Answer::text("ok"));

@@ -26,6 +26,15 @@ const MEANING: &[(&str, &str)] = &[
     ("POST /v1/responses", "the same"),
     ("POST /v1/messages", "the same"),
     ("POST /api/v1/chat", "the same"),
+    ("POST /v1/messages/count_tokens", "other makers' documents say what these hold"),
+    ("POST /v1/responses/input_tokens", "the same"),
+    ("POST /v1/completions", "the same"),
+    ("POST /v1/audio/transcriptions", "the same"),
+    ("POST /v1/audio/translations", "the same"),
+    ("POST /v1/audio/speech", "the same"),
+    ("POST /v1/images/generations", "the same"),
+    ("POST /v1/images/edits", "the same"),
+    ("POST /v1/moderations", "the same"),
     ("POST /v1/embeddings", "`dimensions` must be those of the model"),
     (
         "GET /v1/memory/search",
@@ -51,7 +60,7 @@ const MEANING: &[(&str, &str)] = &[
 const STREAMS: &[&str] = &["POST /api/storage/personas/{id}/test-inputs/{tid}/run"];
 
 /// Where a second way in is described: a key that is made up would turn every request away.
-const KEYED: &str = "POST /v1/messages";
+const KEYED: [&str; 2] = ["POST /v1/messages", "POST /v1/messages/count_tokens"];
 
 /// The routes by which people come in and the owner decides about them.
 const DOORS: &str =
@@ -69,7 +78,7 @@ fn settings() -> String {
             "\n# {why}\n[[operations]]\ninclude-name = \"{operation}\"\n\
              checks.positive_data_acceptance.enabled = false\n"
         );
-        if *operation == KEYED {
+        if KEYED.contains(operation) {
             let _ = writeln!(text, "headers = {{ x-api-key = \"{DEFAULT_TOKEN}\" }}");
         }
     }

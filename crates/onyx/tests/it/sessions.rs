@@ -226,11 +226,15 @@ async fn a_session_at_work_can_be_renamed_and_what_is_set_survives_the_loss_of_t
     assert!(!beside.exists(), "nothing of a deleted session stays");
 }
 
+async fn named_by_models(model: &ScriptedModel) -> OnyxProcess {
+    builder(model).merge(json!({"agents": {"defaults": {"titles": "model"}}})).start().await
+}
+
 #[tokio::test]
 async fn a_model_names_a_session_once_and_its_cost_is_counted() {
     let model = ScriptedModel::start().await;
     model.set_titles(Script::text("\"Greetings and boats\"\nwhy not"));
-    let onyx = onyx(&model).await;
+    let onyx = named_by_models(&model).await;
     let told = onyx.chat_stream(&json!({"message": "hello there"})).await;
     let session = session_of(&told);
     assert_eq!(told.last().unwrap()["usage"]["input"], 10, "done does not wait for the title");
@@ -252,7 +256,7 @@ async fn a_model_names_a_session_once_and_its_cost_is_counted() {
 async fn a_persons_title_stays_and_without_a_models_the_first_words_name_it() {
     let model = ScriptedModel::start().await;
     model.set_titles(Answer::text("By the model").first_delay_ms(300));
-    let onyx = onyx(&model).await;
+    let onyx = named_by_models(&model).await;
     let session = session_of(&onyx.chat_stream(&json!({"message": "hi"})).await);
     set(&onyx, &session, &json!({"title": "Mine"})).await;
     wait_for("the title's tokens to be counted", SOON, async || {
@@ -272,11 +276,10 @@ async fn a_persons_title_stays_and_without_a_models_the_first_words_name_it() {
 }
 
 #[tokio::test]
-async fn titles_by_a_model_can_be_turned_off() {
+async fn a_first_message_costs_one_call_unless_models_are_to_name_sessions() {
     let model = ScriptedModel::start().await;
     model.set_titles(Script::text("By the model"));
-    let onyx =
-        builder(&model).merge(json!({"agents": {"defaults": {"titles": "words"}}})).start().await;
+    let onyx = onyx(&model).await;
     let session = session_of(&onyx.chat_stream(&json!({"message": "hi"})).await);
     onyx.chat_stream(&json!({"message": "more", "session_id": session})).await;
     assert_eq!(

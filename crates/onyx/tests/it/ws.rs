@@ -258,6 +258,47 @@ async fn words_for_a_session_at_work_are_queued_and_a_run_is_aborted() {
 }
 
 #[tokio::test]
+async fn words_that_a_stopped_run_never_read_are_shown_and_sent_or_discarded() {
+    let model = ScriptedModel::with_answers([
+        Answer::script(Script::new([Step::Text("hanging".to_owned()), Step::Hang])),
+        Answer::text("both read"),
+    ])
+    .await;
+    let onyx = crate::onyx(&model).await;
+    let mut client = signed_in(&onyx).await;
+    let first = client.ask("chat.send", json!({"message": "go"})).await["data"].clone();
+    client.until("chat.delta").await;
+    let session = first["sessionId"].clone();
+    let mut said = Vec::new();
+    for words in ["left", "right", "neither"] {
+        let data = json!({"sessionId": session, "message": words});
+        said.push(client.ask("chat.steer", data).await["data"]["queuedTurnId"].clone());
+    }
+    let place = format!("/v1/sessions/{}/queued", session.as_str().unwrap());
+    let discard = async |turn: &Value| {
+        let path = format!("{place}/{}", turn.as_str().unwrap());
+        onyx.request(reqwest::Method::DELETE, &path).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(discard(&said[2]).await, 409, "a run at work may still read it");
+    client.ask("chat.abort", json!({"runId": first["runId"]})).await;
+    let shown = client.ask("sessions.get", json!({"sessionId": session})).await;
+    let ids = |list: &Value| -> Vec<Value> {
+        list.as_array().unwrap().iter().map(|message| message["id"].clone()).collect()
+    };
+    assert_eq!(ids(&shown["data"]["queued"]), said);
+    assert_eq!(shown["data"]["queued"][0]["content"], "left");
+    assert_eq!(discard(&said[2]).await, 204);
+    assert_eq!(discard(&said[2]).await, 404);
+    let left = onyx.get(&place).await.expect(200).json();
+    assert_eq!(ids(&left["messages"]), said[..2]);
+    let sent = client.ask("chat.send", json!({"sessionId": session, "queued": said[1]})).await;
+    assert!(sent["data"]["runId"].is_string(), "{sent}");
+    while client.until("chat.delta").await["data"]["text"] != "both read" {}
+    let asked = model.requests().last().unwrap().body.to_string();
+    assert!(asked.contains("left") && asked.contains("right") && !asked.contains("neither"));
+}
+
+#[tokio::test]
 async fn another_tab_hears_of_runs_and_changes_and_the_same_key_is_sent_once() {
     let model = ScriptedModel::start().await;
     model.set_default(Answer::text("ok"));

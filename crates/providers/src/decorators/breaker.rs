@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::ready;
 use futures::stream::{BoxStream, StreamExt, once};
@@ -43,7 +44,9 @@ impl Model for Breaker {
             }
             Err(refusal) => {
                 let message = refusal.message(self.inner.id());
-                once(ready(failed(ModelFailureClass::Unavailable, message))).boxed()
+                // One that is being tried right now has answered, or rests again, in a moment.
+                let retry_after = refusal.wait.max(Duration::from_secs(1));
+                once(ready(failed(ModelFailureClass::Paused { retry_after }, message))).boxed()
             }
         }
     }

@@ -222,6 +222,7 @@ impl Blame {
             | ModelFailureClass::InvalidRequest
             | ModelFailureClass::ContentFilter => Self::Request,
             ModelFailureClass::Unsupported { .. }
+            | ModelFailureClass::Paused { .. }
             | ModelFailureClass::Cancelled
             | ModelFailureClass::Budget => Self::Nobody,
         }

@@ -111,6 +111,7 @@ impl Asking {
             | ModelFailureClass::Truncated
             | ModelFailureClass::Transport
             | ModelFailureClass::Timeout
+            | ModelFailureClass::Paused { .. }
             | ModelFailureClass::Unavailable => self.rest.pop_front(),
             ModelFailureClass::ContextLength => {
                 let too_small = self.current.context_window();
@@ -158,6 +159,7 @@ impl Asking {
             | ModelFailureClass::Truncated
             | ModelFailureClass::Transport
             | ModelFailureClass::Timeout
+            | ModelFailureClass::Paused { .. }
             | ModelFailureClass::Unavailable => false,
         };
         if stopped || failures.len() == 1 {

@@ -211,6 +211,7 @@ pub(crate) fn class_name(class: &ModelFailureClass) -> &'static str {
         ModelFailureClass::Timeout => "timeout",
         ModelFailureClass::Cancelled => "cancelled",
         ModelFailureClass::Unavailable => "unavailable",
+        ModelFailureClass::Paused { .. } => "paused",
         ModelFailureClass::Budget => "budget",
     }
 }

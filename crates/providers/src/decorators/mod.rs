@@ -1,5 +1,6 @@
-//! What goes around a model: `Budget(Fallback(each: Metrics(Retry(Breaker(wire)))))`. Each is a
-//! `Model` itself, so they stack in any number. The registry builds all but the budget, which
+//! What goes around a model: `Budget(Fallback(each: Metrics(Breaker(Retry(wire)))))`. Each is a
+//! `Model` itself, so they stack in any number. The breaker is around the retries, so that one
+//! request is one failure however often it was tried. The registry builds all but the budget, which
 //! belongs to one run and needs to know for whom it works.
 
 mod breaker;
@@ -9,6 +10,7 @@ mod fallback;
 mod metrics;
 mod priced;
 mod retry;
+mod stop_words;
 
 pub(crate) use breaker::{Breaker, OpenCall};
 pub use budget::{Budget, Payer, SpendBook, SpendLimits, Till};
@@ -20,3 +22,4 @@ pub use metrics::{LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics};
 pub(crate) use priced::Priced;
 pub use retry::RetryPolicy;
 pub(crate) use retry::{Retry, is_content};
+pub(crate) use stop_words::StopWords;

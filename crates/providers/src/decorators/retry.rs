@@ -44,7 +44,9 @@ impl RetryPolicy {
             | ModelFailureClass::Transport
             | ModelFailureClass::Timeout
             | ModelFailureClass::Unavailable => None,
-            ModelFailureClass::Auth
+            // Its rest is longer than a request waits, and others try it first.
+            ModelFailureClass::Paused { .. }
+            | ModelFailureClass::Auth
             | ModelFailureClass::SignIn { .. }
             | ModelFailureClass::ContextLength
             | ModelFailureClass::InvalidRequest
@@ -68,7 +70,8 @@ pub(crate) struct Retry {
 }
 
 impl Retry {
-    /// `circuit` is the one of the breaker below: a model at rest is not waited for.
+    /// `circuit` is the one of the breaker around it: a model at rest, or one that is being
+    /// probed, is not asked again.
     pub(crate) fn new(
         inner: Arc<dyn Model>,
         policy: RetryPolicy,

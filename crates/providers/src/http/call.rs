@@ -16,13 +16,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::client::{Endpoint, Pass};
 use super::obstacle::transport;
-use super::retry_after::retry_after;
+use super::retry_after::{limit_headers, retry_after};
 use super::tee::{RawCall, Tee};
 use crate::failure::{failure, is_last};
 use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
 
 /// Far more than any answer; a server that sends more is broken or hostile.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+
+/// Of plain text, about; a prompt has hardly fewer tokens than that.
+const BYTES_A_TOKEN: usize = 4;
 
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
@@ -61,9 +64,9 @@ impl Call {
         self,
         request: &ModelRequest,
     ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
-        let (body, tee) = match self.raw {
-            Some(raw) => (raw.body, Some(Tee::new(raw.out))),
-            None => (self.wire.encode(request, &self.target)?.into(), None),
+        let (body, asked, tee) = match self.raw {
+            Some(raw) => (raw.body, raw.headers, Some(Tee::new(raw.out))),
+            None => (self.wire.encode(request, &self.target)?.into(), HeaderMap::new(), None),
         };
         let start = Instant::now();
         let running = Box::new(Running {
@@ -79,6 +82,7 @@ impl Call {
                 alarm: None,
             },
             ready: VecDeque::new(),
+            asked,
             tee,
             phase: Phase::Request { client: self.client, body },
         });
@@ -93,6 +97,8 @@ struct Running {
     names: ToolNames,
     deadlines: Deadlines,
     ready: VecDeque<ModelEvent>,
+    /// The client's own headers, where it wrote the request.
+    asked: HeaderMap,
     tee: Option<Tee>,
     phase: Phase,
 }
@@ -200,6 +206,7 @@ impl Running {
 
     async fn request(&mut self, client: &Client, body: Bytes) -> Result<Phase, ModelFailure> {
         let pass = self.deadlines.in_time(self.endpoint.pass()).await??;
+        let length = body.len();
         let mut response = self.send(client, body.clone(), &pass).await?;
         if response.status() == StatusCode::UNAUTHORIZED
             && let Some(next) = self.deadlines.in_time(self.endpoint.pass_after(&pass)).await??
@@ -209,8 +216,16 @@ impl Running {
         let status = response.status();
         if !status.is_success() {
             let wait = retry_after(response.headers());
+            let limits = limit_headers(response.headers());
             let body = self.error_body(response).await?;
-            return Err(http_failure(status.as_u16(), wait, &body));
+            let mut failure = http_failure(status.as_u16(), wait, &body);
+            if failure.class == ModelFailureClass::InvalidRequest && self.is_too_long(length) {
+                failure.class = ModelFailureClass::ContextLength;
+            }
+            if let Some(upstream) = &mut failure.upstream {
+                upstream.headers = limits;
+            }
+            return Err(failure);
         }
         let form = body_form(&response)?;
         if let Some(tee) = &mut self.tee {
@@ -219,6 +234,12 @@ impl Running {
         let decoder = self.wire.decoder(form, &self.target);
         let body = Body::from(response);
         Ok(Phase::Body(Box::new(Answering { body, decoder, received: 0 })))
+    }
+
+    /// Some wires have no code for it and say it in words alone: a request that is refused and is
+    /// longer than the model's window was refused for that.
+    fn is_too_long(&self, bytes: usize) -> bool {
+        self.target.context_window.is_some_and(|window| bytes / BYTES_A_TOKEN > window as usize)
     }
 
     async fn send(
@@ -239,6 +260,9 @@ impl Running {
     /// The wire's own headers yield to those a person has configured.
     fn headers(&self) -> HeaderMap {
         let mut headers = self.endpoint.headers.clone();
+        for (name, value) in &self.asked {
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
         for (name, value) in self.wire.headers() {
             headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
         }

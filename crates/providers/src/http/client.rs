@@ -33,8 +33,15 @@ pub(crate) struct Pass {
 
 impl Endpoint {
     pub(crate) fn mask(&self, mut failure: ModelFailure) -> ModelFailure {
-        for secret in &self.secrets {
-            failure.message = secret.mask_in(&failure.message);
+        let mut texts = vec![&mut failure.message];
+        if let Some(upstream) = &mut failure.upstream {
+            let fields = [&mut upstream.code, &mut upstream.kind, &mut upstream.param];
+            texts.extend(fields.into_iter().flatten());
+        }
+        for text in texts {
+            for secret in &self.secrets {
+                *text = secret.mask_in(text);
+            }
         }
         if let Some((login, _)) = &self.login {
             failure.message = login.mask(failure.message);

@@ -13,5 +13,6 @@ pub(crate) use client::{Endpoint, LazyClient, is_loopback};
 pub use download::Download;
 pub(crate) use exchange::{Bounds, NoAnswer, exchange};
 pub(crate) use obstacle::{Obstacle, transport};
+pub(crate) use retry_after::limit_headers;
 pub use tee::RawPiece;
 pub(crate) use tee::{PIECES, RawCall};

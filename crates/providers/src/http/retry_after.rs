@@ -22,6 +22,18 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(u64::try_from(then.as_second() - now.as_second()).unwrap_or(0)))
 }
 
+/// What a provider says of its limits, which clients of its maker read.
+pub(crate) fn limit_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let told = |name: &str| {
+        matches!(name, "retry-after" | "retry-after-ms" | "x-should-retry")
+            || name.starts_with("x-ratelimit-")
+            || name.starts_with("anthropic-ratelimit-")
+    };
+    let kept = headers.iter().filter(|(name, _)| told(name.as_str()));
+    kept.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use onyx_types::ModelEvent;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use tokio::sync::mpsc;
 
+use super::retry_after::limit_headers;
 use crate::decorators::is_content;
 use crate::wire::{BodyForm, Decoder};
 
@@ -17,13 +18,15 @@ const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 #[derive(Clone)]
 pub(crate) struct RawCall {
     pub(crate) body: Bytes,
+    /// What the client asks of the maker's wire beside the body.
+    pub(crate) headers: HeaderMap,
     pub(crate) out: mpsc::Sender<RawPiece>,
 }
 
 /// Part of an answer in the provider's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawPiece {
-    Head { content_type: String },
+    Head { content_type: String, limits: Vec<(String, String)> },
     Bytes(Bytes),
 }
 
@@ -33,7 +36,7 @@ pub enum RawPiece {
 pub(super) struct Tee {
     out: mpsc::Sender<RawPiece>,
     form: BodyForm,
-    head: Option<String>,
+    head: Option<(String, Vec<(String, String)>)>,
     /// The frame under way.
     partial: BytesMut,
     /// Good frames from before the first word.
@@ -49,7 +52,8 @@ impl Tee {
     pub(super) fn begin(&mut self, form: BodyForm, headers: &HeaderMap) {
         let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         self.form = form;
-        self.head = Some(content_type.unwrap_or("application/json").to_owned());
+        let content_type = content_type.unwrap_or("application/json").to_owned();
+        self.head = Some((content_type, limit_headers(headers)));
     }
 
     pub(super) async fn push(
@@ -99,8 +103,8 @@ impl Tee {
             return;
         }
         // A client that went away takes nothing more; the call is dropped with it.
-        if let Some(content_type) = self.head.take() {
-            let _ = self.out.send(RawPiece::Head { content_type }).await;
+        if let Some((content_type, limits)) = self.head.take() {
+            let _ = self.out.send(RawPiece::Head { content_type, limits }).await;
         }
         if !self.held.is_empty() {
             let _ = self.out.send(RawPiece::Bytes(self.held.split().freeze())).await;

@@ -87,10 +87,11 @@ fn task(class: TaskClass, request: &ModelRequest) -> Task {
         Block::Text { text } => estimate_tokens(text),
         Block::ToolUse { input, .. } => estimate_tokens(&input.to_string()),
         Block::ToolResult { content, .. } => estimate_tokens(content),
-        Block::Reasoning { .. } | Block::Image { .. } => 0,
+        Block::Reasoning { .. } | Block::Image { .. } | Block::Attachment(_) => 0,
     });
     let system = request.system.iter().map(|block| estimate_tokens(&block.text));
-    let has_image = blocks().any(|block| matches!(block, Block::Image { .. }));
+    let has_image =
+        blocks().any(|block| matches!(block, Block::Image { .. } | Block::Attachment(_)));
     let tools = (!request.tools.is_empty()).then_some(Need::Tools);
     Task {
         class,

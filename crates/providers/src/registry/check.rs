@@ -85,6 +85,7 @@ impl Trouble {
             | (
                 None,
                 ModelFailureClass::Unavailable
+                | ModelFailureClass::Paused { .. }
                 | ModelFailureClass::ContextLength
                 | ModelFailureClass::Unsupported { .. }
                 | ModelFailureClass::ContentFilter

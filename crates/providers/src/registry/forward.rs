@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use onyx_types::{Cancel, Model, ModelEvent, ModelRequest};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
@@ -35,6 +36,7 @@ impl Registry {
         id: &str,
         wire: Wire,
         mut body: Map<String, Value>,
+        betas: Option<&str>,
     ) -> Result<Way, RegistryError> {
         let (name, model) = split(id)?;
         if self.sourced(name).is_some() {
@@ -49,16 +51,25 @@ impl Registry {
         let (out, pieces) = mpsc::channel(PIECES);
         let health = provider.line.health.of(model);
         let facts = provider.facts(model, &self.metadata);
-        let raw =
-            RawModel { wire: WireModel::new(provider, model, &facts), call: RawCall { body, out } };
+        let raw = RawModel {
+            wire: WireModel::new(provider, model, &facts),
+            call: RawCall { body, headers: beta_headers(betas), out },
+        };
         let priced: Arc<dyn Model> = Arc::new(Priced::new(Arc::new(raw), facts.price));
         let clock = || Arc::clone(&self.clock);
         let circuit = || Arc::clone(&health.circuit);
-        let breaker = Arc::new(Breaker::new(priced, circuit(), self.breaker, clock()));
-        let retry = Arc::new(Retry::new(breaker, self.retry, circuit(), clock()));
-        let model = Arc::new(Metrics::new(retry, Arc::clone(&health.counts), clock()));
+        let retry = Arc::new(Retry::new(priced, self.retry, circuit(), clock()));
+        let breaker = Arc::new(Breaker::new(retry, circuit(), self.breaker, clock()));
+        let model = Arc::new(Metrics::new(breaker, Arc::clone(&health.counts), clock()));
         Ok(Way::SameWire(Forwarding { model, pieces }))
     }
+}
+
+/// Anthropic's clients ask for what is not in the version yet by a header; without it the provider
+/// refuses the fields that go with it.
+fn beta_headers(betas: Option<&str>) -> HeaderMap {
+    let value = betas.and_then(|betas| HeaderValue::from_str(betas).ok());
+    value.map(|value| (HeaderName::from_static("anthropic-beta"), value)).into_iter().collect()
 }
 
 struct RawModel {

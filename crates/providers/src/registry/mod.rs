@@ -10,6 +10,7 @@ mod found;
 mod health;
 mod listing;
 mod login;
+mod media;
 mod provider;
 mod reference;
 mod resolve;
@@ -24,6 +25,7 @@ pub use forward::{Forwarding, Way};
 pub use found::Found;
 pub use health::ModelStatus;
 pub use listing::ListedModel;
+pub use media::MediaRequest;
 pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
 pub use settings::{
     CompatSettings, ModelSettings, ProviderKind, ProviderSettings, TimeoutSettings,
@@ -37,7 +39,7 @@ use std::sync::Arc;
 use onyx_types::{Clock, ErrorCode, Fault, Model, SystemClock};
 
 use crate::Secret;
-use crate::decorators::{BreakerPolicy, Priced, RetryPolicy};
+use crate::decorators::{BreakerPolicy, Priced, RetryPolicy, StopWords};
 use crate::metadata::{Metadata, ModelFacts};
 use crate::oauth::{Login, Logins, NoTokens};
 use provider::Provider;
@@ -195,7 +197,8 @@ impl Registry {
         let (name, model) = split(id)?;
         if let Some(sourced) = self.sourced(name) {
             let (health, price) = (sourced.health.of(model), self.facts(id)?.price);
-            let priced = Arc::new(Priced::new(sourced.model(model)?, price));
+            let stopped = Arc::new(StopWords::new(sourced.model(model)?));
+            let priced = Arc::new(Priced::new(stopped, price));
             return Ok(self.around(priced, &health, self.breaker));
         }
         Ok(self.stacked(self.provider(name)?, model))

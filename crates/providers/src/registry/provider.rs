@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use futures::stream::{BoxStream, StreamExt, once};
-use onyx_types::{Cancel, Model, ModelEvent, ModelFailure, ModelRequest};
+use onyx_types::{Cancel, Knob, Model, ModelEvent, ModelFailure, ModelRequest};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
@@ -152,9 +152,15 @@ impl WireModel {
             model: model.to_owned(),
             context_window: facts.context_window,
             max_output_tokens: facts.max_output_tokens,
+            reasons: facts.reasoning == Some(true),
             compat: provider.compat.clone(),
         };
         Self { provider, target }
+    }
+
+    /// Whether a client's setting reaches the model.
+    pub(super) fn takes(&self, knob: Knob) -> bool {
+        self.provider.line.wire.takes(knob, &self.target)
     }
 
     /// With a body that a client has written for this wire, and its answer as it comes.

@@ -8,7 +8,8 @@ use crate::Secret;
 use crate::metadata::{Modality, ModelFacts, Price};
 use crate::oauth::LoginSettings;
 use crate::wire::{
-    MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
+    ExtraSampling, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage,
+    SystemRole,
 };
 
 /// Deliberately without `Serialize`: what holds keys is not written anywhere.
@@ -71,6 +72,8 @@ pub struct CompatSettings {
     pub prompt_cache_key: Option<PromptCacheKey>,
     pub reasoning_replay: Option<ReasoningReplay>,
     pub model_place: Option<ModelPlace>,
+    /// Whether the server takes `top_k` and `min_p`, which OpenAI has not.
+    pub extra_sampling: Option<ExtraSampling>,
     pub dropped_schema_keywords: Option<Vec<String>>,
     /// Tokens to think for, on wires that want to be asked.
     pub thinking_budget: Option<u32>,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use onyx_types::{Model, TokenCounter};
+use onyx_types::{Knob, Model, TokenCounter};
 
 use super::absent::Absent;
 use super::health::ModelHealth;
 use super::provider::{Provider, WireModel};
 use super::source::Sourced;
 use super::{Entry, Registry, RegistryError, split};
-use crate::decorators::{Breaker, BreakerPolicy, Fallback, Metrics, Priced, Retry};
+use crate::decorators::{Breaker, BreakerPolicy, Fallback, Metrics, Priced, Retry, StopWords};
 use crate::tokens::{Calibrate, CalibratedTokens};
 
 impl Registry {
@@ -69,12 +69,27 @@ impl Registry {
         Arc::new(CalibratedTokens::new(scale.unwrap_or_default()))
     }
 
+    /// The settings of a request that reach this model; of others whoever asks is told.
+    pub fn takes(&self, id: &str) -> Vec<Knob> {
+        let Ok((name, model)) = split(id) else { return Vec::new() };
+        if self.sourced(name).is_some() {
+            // Sources know a temperature and a length; stop words are kept around them.
+            return vec![Knob::Stop];
+        }
+        let Ok(provider) = self.provider(name) else { return Knob::ALL.to_vec() };
+        let facts = provider.facts(model, &self.metadata);
+        let wire = WireModel::new(provider, model, &facts);
+        Knob::ALL.into_iter().filter(|knob| wire.takes(*knob)).collect()
+    }
+
     pub(super) fn stacked(&self, provider: Arc<Provider>, model: &str) -> Arc<dyn Model> {
         let health = provider.line.health.of(model);
         let facts = provider.facts(model, &self.metadata);
         let rest = provider.line.timeouts.rest.unwrap_or(self.breaker.rest);
         let breaker = BreakerPolicy { rest, ..self.breaker };
-        let wire = Arc::new(WireModel::new(provider, model, &facts));
+        let has_stop = provider.line.wire.has_stop();
+        let wire: Arc<dyn Model> = Arc::new(WireModel::new(provider, model, &facts));
+        let wire = if has_stop { wire } else { Arc::new(StopWords::new(wire)) };
         self.around(Arc::new(Priced::new(wire, facts.price)), &health, breaker)
     }
 
@@ -88,9 +103,10 @@ impl Registry {
         let clock = || Arc::clone(&self.clock);
         let circuit = || Arc::clone(&health.circuit);
         let counted = Arc::new(Calibrate::new(model, Arc::clone(&health.scale)));
-        let breaker = Arc::new(Breaker::new(counted, circuit(), breaker, clock()));
-        let retry = Arc::new(Retry::new(breaker, self.retry, circuit(), clock()));
-        Arc::new(Metrics::new(retry, Arc::clone(&health.counts), clock()))
+        // All attempts of one request are one failure: the breaker stands around the retries.
+        let retry = Arc::new(Retry::new(counted, self.retry, circuit(), clock()));
+        let breaker = Arc::new(Breaker::new(retry, circuit(), breaker, clock()));
+        Arc::new(Metrics::new(breaker, Arc::clone(&health.counts), clock()))
     }
 }
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::settings::{CompatSettings, ProviderKind};
 use crate::oauth::VendorLogin;
 use crate::wire::{
-    MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
+    ExtraSampling, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage,
+    SystemRole,
 };
 
 /// One row of the table; settings of the same name go before it, field by field.
@@ -76,6 +77,7 @@ pub struct Quirks {
     prompt_cache_key: PromptCacheKey,
     reasoning_replay: ReasoningReplay,
     model_place: ModelPlace,
+    extra_sampling: ExtraSampling,
     dropped_schema_keywords: &'static [&'static str],
 }
 
@@ -87,6 +89,7 @@ pub(super) const PLAIN: Quirks = Quirks {
     prompt_cache_key: PromptCacheKey::Omit,
     reasoning_replay: ReasoningReplay::Omit,
     model_place: ModelPlace::Body,
+    extra_sampling: ExtraSampling::Omit,
     dropped_schema_keywords: &[],
 };
 
@@ -96,6 +99,9 @@ const OPENAI: Quirks = Quirks {
     prompt_cache_key: PromptCacheKey::Send,
     ..PLAIN
 };
+
+/// OpenRouter passes them on to whichever server has them.
+const OPENROUTER: Quirks = Quirks { extra_sampling: ExtraSampling::Send, ..PLAIN };
 
 /// Mistral sends usage unasked and refuses the field that asks for it.
 const MISTRAL: Quirks = Quirks { stream_usage: StreamUsage::Never, ..PLAIN };
@@ -131,7 +137,10 @@ pub const VENDORS: &[Vendor] = &[
         PLAIN,
     )
     .usually("gemini-flash-latest"),
-    compatible("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    Vendor {
+        compat: OPENROUTER,
+        ..compatible("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")
+    },
     compatible("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY")
         .usually("openai/gpt-oss-120b"),
     hosted("mistral", Kind::OpenAi, "https://api.mistral.ai/v1", "MISTRAL_API_KEY", MISTRAL)
@@ -261,6 +270,7 @@ impl Quirks {
             prompt_cache_key: settings.prompt_cache_key.unwrap_or(self.prompt_cache_key),
             reasoning_replay: settings.reasoning_replay.unwrap_or(self.reasoning_replay),
             model_place: settings.model_place.unwrap_or(self.model_place),
+            extra_sampling: settings.extra_sampling.unwrap_or(self.extra_sampling),
             dropped_schema_keywords: settings
                 .dropped_schema_keywords
                 .clone()

@@ -99,7 +99,7 @@ fn estimate_request(request: &ModelRequest) -> Option<usize> {
             }
             Block::ToolResult { content, .. } => estimate_tokens(content),
             // Whether it is sent at all depends on who made it.
-            Block::Reasoning { .. } | Block::Image { .. } => return None,
+            Block::Reasoning { .. } | Block::Image { .. } | Block::Attachment(_) => return None,
         };
     }
     Some(tokens)

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use onyx_types::{ModelFailure, ModelFailureClass};
+use onyx_types::{ModelFailure, ModelFailureClass, UpstreamError};
 use serde_json::Value;
 
 use crate::failure::failure;
@@ -19,6 +19,9 @@ struct ErrorObject {
     /// Some servers (Google, OpenRouter, llama.cpp) put a status into `code`.
     status: Option<u16>,
     retry_after: Option<Duration>,
+    code: Option<String>,
+    kind: Option<String>,
+    param: Option<String>,
 }
 
 pub fn http_failure(status: u16, retry_after: Option<Duration>, body: &[u8]) -> ModelFailure {
@@ -28,7 +31,10 @@ pub fn http_failure(status: u16, retry_after: Option<Duration>, body: &[u8]) -> 
         .unwrap_or_default();
     let wait = retry_after.or(error.retry_after);
     let class = specific(&error, wait).unwrap_or_else(|| by_status(status, wait));
-    failure(class, error.text(&format!("the provider answered with status {status}")))
+    let mut failure =
+        failure(class, error.text(&format!("the provider answered with status {status}")));
+    failure.upstream = Some(Box::new(error.told(status)));
+    failure
 }
 
 /// An error frame inside a stream, whose status was 200.
@@ -62,7 +68,16 @@ impl ErrorObject {
             words: own.chain(detail("reason").map(str::to_owned)).collect(),
             status: number.and_then(|number| u16::try_from(number).ok()),
             retry_after: detail("retryDelay").find_map(seconds),
+            code: text("code"),
+            kind: text("type"),
+            param: text("param"),
         }
+    }
+
+    /// As clients of the maker's wire know it.
+    fn told(self, status: u16) -> UpstreamError {
+        let Self { code, kind, param, .. } = self;
+        UpstreamError { status, code, kind, param, headers: Vec::new() }
     }
 
     fn text(&self, otherwise: &str) -> String {

@@ -1,9 +1,11 @@
 //! Wire formats: how a request is written and how an answer is read.
 
 pub mod anthropic;
+mod attachments;
 mod calls;
 mod error;
 pub mod gemini;
+mod knobs;
 mod names;
 pub mod ollama;
 pub mod openai_chat;
@@ -53,6 +55,8 @@ pub struct Target {
     pub model: String,
     pub context_window: Option<u32>,
     pub max_output_tokens: Option<u32>,
+    /// Known to think before it answers, so that it may be told how hard.
+    pub reasons: bool,
     pub compat: Compat,
 }
 
@@ -65,6 +69,7 @@ pub struct Compat {
     pub prompt_cache_key: PromptCacheKey,
     pub reasoning_replay: ReasoningReplay,
     pub model_place: ModelPlace,
+    pub extra_sampling: ExtraSampling,
     /// JSON Schema keywords the server refuses in tool parameters.
     pub dropped_schema_keywords: Vec<String>,
     /// Tokens a model may think for, on wires where thinking is asked for by the request. Without
@@ -110,6 +115,15 @@ pub enum PromptCacheKey {
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningReplay {
     Text,
+    #[default]
+    Omit,
+}
+
+/// Whether a server of OpenAI's wire takes `top_k` and `min_p`, which the original has not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExtraSampling {
+    Send,
     #[default]
     Omit,
 }

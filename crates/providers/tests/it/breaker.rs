@@ -36,7 +36,8 @@ async fn a_model_that_keeps_failing_gets_no_request_until_its_rest_is_over() {
 
     world.pass(4);
     let failure = failure_of(&ask(&world.model("one/m")).await);
-    assert_eq!(failure.class, ModelFailureClass::Unavailable);
+    let retry_after = Duration::from_secs(6);
+    assert_eq!(failure.class, ModelFailureClass::Paused { retry_after });
     assert_eq!(
         failure.message,
         "one/m failed 3 times in a row and is left alone. The provider is overloaded. \
@@ -93,7 +94,8 @@ async fn one_probe_is_out_at_a_time_and_one_that_is_dropped_frees_its_place() {
     let waiting = tokio::spawn(async move { probe.next().await });
     server.wait_for_requests(4).await;
     assert_eq!(circuit(&world), CircuitState::HalfOpen { failures: 3 });
-    assert_eq!(class_of(&ask(&model).await), ModelFailureClass::Unavailable);
+    let retry_after = Duration::from_secs(1);
+    assert_eq!(class_of(&ask(&model).await), ModelFailureClass::Paused { retry_after });
     assert_eq!(server.request_count(), 4);
 
     waiting.abort();
@@ -167,17 +169,27 @@ async fn a_chain_passes_over_a_model_at_rest_without_a_request_and_without_a_wai
 }
 
 #[tokio::test]
-async fn retries_stop_where_the_circuit_opens() {
+async fn all_attempts_of_one_request_are_one_failure_and_a_probe_is_one_attempt() {
     let server = worn_out().await;
     let eager = RetryPolicy {
-        attempts: 9,
+        attempts: 4,
         base: Duration::from_millis(1),
         longest: Duration::from_millis(5),
     };
     let world = world(&[&server]);
+    let clock = Arc::clone(&world.clock);
     let registry = world.registry.with_retry(eager);
-    ask(&registry.model("one/m").unwrap()).await;
-    assert_eq!(server.request_count(), 3);
+    let model = registry.model("one/m").unwrap();
+    let circuit = || registry.status()[0].called[0].circuit;
+    ask(&model).await;
+    assert_eq!(circuit(), CircuitState::Closed { failures: 1 });
+    ask(&model).await;
+    ask(&model).await;
+    assert_eq!(circuit(), CircuitState::Open { failures: 3, next_try_seconds: 10 });
+    assert_eq!(server.request_count(), 12);
+    clock.advance(Duration::from_secs(10));
+    ask(&model).await;
+    assert_eq!(server.request_count(), 13);
 }
 
 #[tokio::test]
@@ -190,7 +202,8 @@ async fn a_changed_config_keeps_the_health_of_what_did_not_change() {
     let again =
         |more| registry_at(settings(&[&server], &more), &world.clock, Some(&world.registry));
     let same = again(json!({"models": ["m", {"id": "n", "contextWindow": 5}]}));
-    assert_eq!(class_of(&ask(&same.model("one/m").unwrap()).await), ModelFailureClass::Unavailable);
+    let paused = class_of(&ask(&same.model("one/m").unwrap()).await);
+    assert!(matches!(paused, ModelFailureClass::Paused { .. }), "{paused:?}");
     assert_eq!(server.request_count(), 3);
     let other_key = again(json!({"apiKey": "another-key"}));
     assert_eq!(other_key.status()[0].called, []);

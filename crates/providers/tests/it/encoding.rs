@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 fn target(compat: Compat) -> Target {
     Target {
+        reasons: false,
         id: "mine/some-model".into(),
         model: "some-model".into(),
         context_window: None,
@@ -150,6 +151,7 @@ fn quirks_change_exactly_their_fields() {
         prompt_cache_key: PromptCacheKey::Send,
         reasoning_replay: ReasoningReplay::Text,
         model_place: ModelPlace::Body,
+        extra_sampling: onyx_providers::wire::ExtraSampling::Omit,
         dropped_schema_keywords: vec!["format".into(), "additionalProperties".into()],
         thinking_budget: None,
     };

@@ -61,9 +61,9 @@ impl NameDecisions {
                 None => (Self::default(), Expect::Absent),
             };
             change(&mut decisions);
-            let mut text = serde_json::to_vec_pretty(&decisions)
+            let json = serde_json::to_vec_pretty(&decisions)
                 .map_err(|error| StoreError::Failed(format!("{FILE}: {error}")))?;
-            text.push(b'\n');
+            let text = [json.as_slice(), b"\n"].concat();
             match objects.put(&key()?, &text, expect).await {
                 Ok(_) => return Ok(decisions),
                 Err(StoreError::Conflict) => {}

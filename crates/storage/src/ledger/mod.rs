@@ -51,9 +51,18 @@ pub struct SessionMeta {
     pub fork_turn: Option<TurnId>,
     pub last_run: Option<RunId>,
     pub last_run_status: Option<RunStatus>,
-    /// Something was answered since the person last read it. Not derived from the log.
     #[serde(default)]
+    pub marks: SessionMarks,
+}
+
+/// What a person's devices share of a session and its log does not say. A rebuild leaves it alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SessionMarks {
+    /// Something was answered since the person last read it.
     pub unread: bool,
+    /// The person keeps it, with its forks, at the top of the list.
+    pub pinned: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -91,6 +100,8 @@ pub struct SessionChange {
     pub status: Option<SessionStatus>,
     pub agents: Option<Vec<AgentId>>,
     pub mode: Option<LaneOrder>,
+    /// Of the session with all of its forks.
+    pub pinned: Option<bool>,
 }
 
 /// Which sessions are listed. Of a family of forks only the one updated last is.
@@ -109,6 +120,8 @@ pub struct SessionFilter {
     pub since: Option<Timestamp>,
     /// Updated before this time.
     pub until: Option<Timestamp>,
+    /// Only those that are, or are not, pinned.
+    pub pinned: Option<bool>,
     /// Only sessions updated before this one (cursor); `NotFound` when it is gone.
     pub before: Option<SessionId>,
     /// 0: a page of the store's own size.

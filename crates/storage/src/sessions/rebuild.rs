@@ -5,7 +5,9 @@ use onyx_types::{
 };
 
 use super::details::{SessionDetails, read_details};
-use crate::{Files, Ledger, SessionMeta, SessionStatus, StoreError, TitleSource, TurnLog};
+use crate::{
+    Files, Ledger, SessionMarks, SessionMeta, SessionStatus, StoreError, TitleSource, TurnLog,
+};
 
 /// Enough turns at a time to read a log quickly, few enough to stay small in memory.
 const PAGE: usize = 512;
@@ -209,7 +211,7 @@ impl LogSummary {
             preview: self.messages.preview.clone().unwrap_or_default(),
             last_run: self.last_run.map(|(run, _)| run),
             last_run_status: self.last_run.and_then(|(_, status)| status),
-            unread: false,
+            marks: SessionMarks::default(),
             title: row.and_then(|row| row.title.clone()).or_else(|| self.title.clone()),
             titled_by: row.map_or(TitleSource::Words, |row| row.titled_by),
             agents: row.map_or_else(|| vec![key.agent.clone()], |row| row.agents.clone()),

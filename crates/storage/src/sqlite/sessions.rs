@@ -4,8 +4,8 @@ use onyx_types::{AgentId, LaneOrder, PersonId, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::{
-    SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence, SessionStatus,
-    StoreError,
+    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
+    SessionStatus, StoreError,
 };
 
 use super::convert::{
@@ -93,7 +93,28 @@ pub(crate) fn change(
             ":agents": change.agents.as_deref().map(listed),
             ":mode": change.mode.map(LaneOrder::as_str),
         })?;
+    if let Some(pinned) = change.pinned {
+        pin(connection, person, session, pinned)?;
+    }
     one(connection, person, session)?.ok_or(StoreError::NotFound)
+}
+
+/// A family of forks is pinned as one, so that answering again in a fork loses no pin.
+fn pin(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+    pinned: bool,
+) -> Result<(), StoreError> {
+    let statement = if pinned {
+        "INSERT OR IGNORE INTO pins (person, root)
+         SELECT person, root FROM sessions WHERE person = ?1 AND session = ?2"
+    } else {
+        "DELETE FROM pins WHERE person = ?1
+           AND root = (SELECT root FROM sessions WHERE person = ?1 AND session = ?2)"
+    };
+    connection.prepare_cached(statement)?.execute(params![person.as_str(), session.to_string()])?;
+    Ok(())
 }
 
 pub(crate) fn delete(
@@ -112,6 +133,12 @@ pub(crate) fn delete(
     connection
         .prepare_cached("DELETE FROM unread WHERE person = ?1 AND session = ?2")?
         .execute(params![person.as_str(), session])?;
+    connection
+        .prepare_cached(
+            "DELETE FROM pins WHERE person = ?1
+               AND root NOT IN (SELECT root FROM sessions WHERE person = ?1)",
+        )?
+        .execute(params![person.as_str()])?;
     Ok(())
 }
 
@@ -136,7 +163,9 @@ pub(crate) fn one(
                 token_count, preview, root, fork_turn, last_run, last_run_status,
                 agents, mode, titled_by,
                 EXISTS (SELECT 1 FROM unread WHERE unread.person = sessions.person
-                          AND unread.session = sessions.session)
+                          AND unread.session = sessions.session),
+                EXISTS (SELECT 1 FROM pins WHERE pins.person = sessions.person
+                          AND pins.root = sessions.root)
          FROM sessions WHERE person = ?1 AND session = ?2",
     )?;
     let found = statement.query_row(params![person.as_str(), session.to_string()], session_row);
@@ -178,7 +207,9 @@ pub(crate) fn family(
                 token_count, preview, root, fork_turn, last_run, last_run_status,
                 agents, mode, titled_by,
                 EXISTS (SELECT 1 FROM unread WHERE unread.person = sessions.person
-                          AND unread.session = sessions.session)
+                          AND unread.session = sessions.session),
+                EXISTS (SELECT 1 FROM pins WHERE pins.person = sessions.person
+                          AND pins.root = sessions.root)
          FROM sessions
          WHERE person = ?1 AND root = ?2 ORDER BY created_at, session LIMIT ?3",
     )?;
@@ -211,7 +242,9 @@ pub(crate) fn page(
                 token_count, preview, root, fork_turn, last_run, last_run_status,
                 agents, mode, titled_by,
                 EXISTS (SELECT 1 FROM unread WHERE unread.person = listed.person
-                          AND unread.session = listed.session)
+                          AND unread.session = listed.session),
+                EXISTS (SELECT 1 FROM pins WHERE pins.person = listed.person
+                          AND pins.root = listed.root) AS pinned
          FROM sessions AS listed
          WHERE person = :person
            AND NOT EXISTS (
@@ -226,6 +259,7 @@ pub(crate) fn page(
            AND (origin = :origin OR (:origin IS NULL AND origin <> 'api'))
            AND (:since IS NULL OR updated_at >= :since)
            AND (:until IS NULL OR updated_at < :until)
+           AND (:pinned IS NULL OR pinned = :pinned)
          ORDER BY updated_at DESC, session DESC",
     ];
     let mut statement = connection.prepare_cached(&select.concat())?;
@@ -239,6 +273,7 @@ pub(crate) fn page(
             ":origin": filter.origin.map(|origin| origin.as_str()),
             ":since": filter.since.map(|at| at.as_millis()),
             ":until": filter.until.map(|at| at.as_millis()),
+            ":pinned": filter.pinned,
         },
         session_row,
     )?;
@@ -300,7 +335,7 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
         fork_turn: parsed_if_any(row, 11)?,
         last_run: parsed_if_any(row, 12)?,
         last_run_status: named_if_any(row, 13)?,
-        unread: row.get(17)?,
+        marks: SessionMarks { unread: row.get(17)?, pinned: row.get(18)? },
     })
 }
 

@@ -64,7 +64,7 @@ impl JobTables {
         true
     }
 
-    fn claim(&mut self, claim: SlotClaim) -> bool {
+    fn claim(&mut self, claim: &SlotClaim) -> bool {
         let running = self.slots.values().filter(|slot| slot.state == SlotState::Running);
         let (mut all, mut same) = (0, false);
         for slot in running {
@@ -158,7 +158,7 @@ impl JobLedger for MemoryLedger {
     }
 
     async fn claim_slot(&self, claim: SlotClaim) -> Result<bool, StoreError> {
-        self.with(Op::Job, |books| Ok(books.jobs.claim(claim))).await
+        self.with(Op::Job, |books| Ok(books.jobs.claim(&claim))).await
     }
 
     async fn end_slot(&self, ending: SlotEnding) -> Result<bool, StoreError> {

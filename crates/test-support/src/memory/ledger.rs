@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Draft, InboxRow, Ledger,
-    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
-    StoreError, TitleSource, UsageRow,
+    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMarks, SessionMeta,
+    SessionStatus, Spent, StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
     AgentId, Clock, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey,
@@ -67,7 +67,7 @@ impl Books {
             fork_turn: None,
             last_run: None,
             last_run_status: None,
-            unread: false,
+            marks: SessionMarks::default(),
         });
         if session.agent != key.agent {
             return Err(StoreError::Conflict);
@@ -102,7 +102,7 @@ impl Books {
             meta.title = meta.title.take().or(outcome.title);
             meta.last_run = Some(outcome.run);
             meta.last_run_status = Some(outcome.status);
-            meta.unread = meta.origin != SessionOrigin::Api;
+            meta.marks.unread = meta.origin != SessionOrigin::Api;
         }
         let day = clock.zone_of(&key.person).date(outcome.ended_at);
         self.book(&key, &outcome.usage, outcome.used, &day);
@@ -142,6 +142,13 @@ impl Books {
         id: &(PersonId, SessionId),
         change: &SessionChange,
     ) -> Result<SessionMeta, StoreError> {
+        let root = self.sessions.get(id).ok_or(StoreError::NotFound)?.root;
+        if let Some(pinned) = change.pinned {
+            let family = self.sessions.iter_mut().filter(|((person, _), _)| *person == id.0);
+            for (_, meta) in family.filter(|(_, meta)| meta.root == root) {
+                meta.marks.pinned = pinned;
+            }
+        }
         let meta = self.sessions.get_mut(id).ok_or(StoreError::NotFound)?;
         if let Some((title, by)) = &change.title
             && (*by == TitleSource::Person || meta.titled_by != TitleSource::Person)
@@ -195,6 +202,7 @@ impl Books {
             .filter(|meta| filter.origin.is_none_or(|origin| meta.origin == origin))
             .filter(|meta| filter.since.is_none_or(|since| meta.updated_at >= since))
             .filter(|meta| filter.until.is_none_or(|until| meta.updated_at < until))
+            .filter(|meta| filter.pinned.is_none_or(|pinned| meta.marks.pinned == pinned))
             .filter(|meta| {
                 wanted.as_ref().is_none_or(|wanted| holds(meta) || mentions(meta, wanted))
             })
@@ -320,7 +328,7 @@ impl Ledger for MemoryLedger {
     async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {
         self.with(Op::PutSession, |books| {
             let meta = books.sessions.get_mut(&(person.clone(), session));
-            Ok(meta.is_some_and(|meta| std::mem::take(&mut meta.unread)))
+            Ok(meta.is_some_and(|meta| std::mem::take(&mut meta.marks.unread)))
         })
         .await
     }
@@ -344,8 +352,11 @@ impl Ledger for MemoryLedger {
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
         self.with(Op::PutSession, |books| {
             let id = (person.clone(), meta.session_id);
-            let unread = books.sessions.get(&id).is_some_and(|before| before.unread);
-            books.sessions.insert(id, SessionMeta { unread, ..meta.clone() });
+            let unread = books.sessions.get(&id).is_some_and(|before| before.marks.unread);
+            let pinned =
+                books.of_person(person).any(|other| other.root == meta.root && other.marks.pinned);
+            let marks = SessionMarks { unread, pinned };
+            books.sessions.insert(id, SessionMeta { marks, ..meta.clone() });
             Ok(())
         })
         .await

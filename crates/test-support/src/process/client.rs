@@ -56,6 +56,10 @@ impl AgentClient {
         Reply::of(self.request(Method::POST, path).json(body)).await
     }
 
+    pub async fn delete(&self, path: &str) -> Reply {
+        Reply::of(self.request(Method::DELETE, path)).await
+    }
+
     pub async fn healthy(&self) -> bool {
         let answer = self.http.get(self.url("/health")).send().await;
         answer.is_ok_and(|answer| answer.status().is_success())

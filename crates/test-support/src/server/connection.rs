@@ -70,7 +70,9 @@ async fn answer(
     state: &State,
     request: &RecordedRequest,
 ) -> io::Result<After> {
-    let Some(wire) = Wire::of_path(request.route()) else {
+    // Speech, pictures and the like are scripted by status and body alone.
+    let media = is_media(request).then_some(Wire::OpenAiChat);
+    let Some(wire) = Wire::of_path(request.route()).or(media) else {
         let reply = side_route(state, request);
         return Writer::plain(stream).write(&reply, Pieces::Whole).await;
     };
@@ -80,8 +82,31 @@ async fn answer(
     if let Some(after) = writer.before_head(&answer).await? {
         return Ok(after);
     }
-    let reply = reply(wire, &answer, request);
+    let is_scripted_chat = matches!(answer.content, Content::Script(_));
+    let reply = if is_scripted_chat && request.route().ends_with("/embeddings") {
+        Reply::json(200, &embeddings(&request.body["input"]))
+    } else {
+        reply(wire, &answer, request)
+    };
     writer.write(&reply, answer.delivery.pieces).await
+}
+
+/// What a provider has beside its models that chat. Texts to be embedded have a route of their own
+/// below; tokens only pass.
+fn is_media(request: &RecordedRequest) -> bool {
+    const ENDS: [&str; 6] = [
+        "/audio/speech",
+        "/audio/transcriptions",
+        "/audio/translations",
+        "/images/generations",
+        "/images/edits",
+        "/moderations",
+    ];
+    let tokens = || {
+        let input = &request.body["input"][0];
+        request.route().ends_with("/embeddings") && (input.is_array() || input.is_number())
+    };
+    ENDS.iter().any(|end| request.route().ends_with(end)) || tokens()
 }
 
 /// Routes that are not the model itself: the list of models, and the record for standalone use.
@@ -112,7 +137,7 @@ fn embeddings(input: &Value) -> Value {
         json!({"object": "embedding", "index": index, "embedding": [1.0, 0.5, length]})
     });
     let data: Vec<Value> = data.collect();
-    json!({"object": "list", "data": data, "usage": {"prompt_tokens": 2, "total_tokens": 2}})
+    json!({"object": "list", "model": "scripted", "data": data, "usage": {"prompt_tokens": 2, "total_tokens": 2}})
 }
 
 fn reply(wire: Wire, answer: &Answer, request: &RecordedRequest) -> Reply {

@@ -114,5 +114,5 @@ fn told(page: &EntityPage, facts: &[Fact]) -> String {
 }
 
 fn day(at: Timestamp) -> String {
-    at.utc_date().to_string()
+    at.utc_date()
 }

@@ -153,7 +153,13 @@ function ActionRow({ action }: { action: Action }) {
 }
 
 function About({ action }: { action: Action }) {
-  if (action.error) return <span className="text-danger">Does not run: {action.error}</span>;
+  // Errors name keys of the person's own file.
+  if (action.error)
+    return (
+      <span data-of-file className="text-danger">
+        Does not run: {action.error}
+      </span>
+    );
   const facts = [
     action.requiresConfirmation && 'Asks before it runs',
     action.maxSteps && `at most ${action.maxSteps} ${action.maxSteps === 1 ? 'step' : 'steps'}`,
@@ -164,7 +170,7 @@ function About({ action }: { action: Action }) {
     <>
       {facts}
       {action.warnings?.map((warning) => (
-        <span key={warning} className="block text-warn">
+        <span key={warning} data-of-file className="block text-warn">
           {warning}
         </span>
       ))}

@@ -57,6 +57,8 @@ export function AgentsPage() {
 
 function NewAgent({ close }: { close: () => void }) {
   const navigate = useNavigate();
+  // Else it would answer with whatever runs here, although something better is connected.
+  const model = useStore((state) => state.status?.agents.find((agent) => agent.default)?.model);
   const make = async (field: (name: string) => string) => {
     const id = field('id');
     await onyx.agents.create({ id, name: field('name') || undefined, model: field('model') || undefined });
@@ -76,7 +78,7 @@ function NewAgent({ close }: { close: () => void }) {
             pattern="[a-z0-9][a-z0-9_\-]*"
             hint="Lowercase letters and digits. It names the agent’s folder and cannot be changed later."
           />
-          <ModelField />
+          <ModelField value={model} />
         </Form>
       </div>
     </Modal>

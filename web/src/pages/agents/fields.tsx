@@ -1,7 +1,7 @@
 import type { AgentSettings } from '@onyx/sdk';
-import { onyx } from '../../store/client';
+import { useEffect } from 'react';
+import { loadModels, useModels } from '../../chat/models';
 import { Field } from '../../ui/form';
-import { useLoaded } from '../../ui/useLoaded';
 
 export const TIERS: Record<AgentSettings['tier'], { title: string; detail: string }> = {
   read: { title: 'Reads', detail: 'Reads and answers. Changes nothing.' },
@@ -11,7 +11,8 @@ export const TIERS: Record<AgentSettings['tier'], { title: string; detail: strin
 
 /** A model by name, with those that are known offered. */
 export function ModelField({ value }: { value?: string | null }) {
-  const models = useLoaded('models', () => onyx.admin.models());
+  const models = useModels();
+  useEffect(() => void loadModels(), []);
   return (
     <>
       <Field
@@ -23,8 +24,8 @@ export function ModelField({ value }: { value?: string | null }) {
         autoComplete="off"
       />
       <datalist id="models">
-        {models.data?.map((model) => (
-          <option key={model.id} value={model.id} />
+        {models.map((model) => (
+          <option key={model} value={model} />
         ))}
       </datalist>
     </>

@@ -74,7 +74,7 @@ function Card({ channel, space }: { channel: Channel; space: string }) {
       </span>
       <span className="mt-1.5 flex items-center gap-1.5 text-tiny text-dim">
         {coworkers.slice(0, 5).map(({ agent }) => (
-          <span key={agent} className="dot" style={{ background: hueOf(agent) }} aria-hidden />
+          <span key={agent} className="hue" style={{ background: hueOf(agent) }} aria-hidden />
         ))}
         <span className="min-w-0 truncate">
           {coworkers.map(({ agent }) => agents?.find((known) => known.id === agent)?.name ?? agent).join(', ') ||

@@ -35,7 +35,7 @@ export function Coworkers({ channel }: { channel: Channel }) {
             entries={free.map((agent) => ({
               label: agent.name,
               detail: agent.model ?? undefined,
-              icon: <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />,
+              icon: <span className="hue" style={{ background: hueOf(agent.id) }} aria-hidden />,
               run: () =>
                 void change(`${agent.name} was not added`, () => onyx.channels.assign(id, { agent: agent.id })),
             }))}
@@ -52,7 +52,7 @@ export function Coworkers({ channel }: { channel: Channel }) {
           const name = known?.name ?? agent;
           return (
             <div key={agent} className="flex min-h-12 items-center gap-2.5 px-4 py-1.5">
-              <span className="dot" style={{ background: hueOf(agent) }} aria-hidden />
+              <span className="hue" style={{ background: hueOf(agent) }} aria-hidden />
               <span className="min-w-0 flex-1">
                 <Link
                   to="/agents/$id/$tab"

@@ -54,7 +54,8 @@ export function Connect({
           <div className="p-4 pb-3">
             <h3 className="font-semibold">Connect a better model</h3>
             <p className="meta">
-              A small model on this machine answers for now. Everything works with it; a larger one is better.
+              A small model on this machine answers for now. It chats and makes mistakes, and it uses no tools: to work
+              with your files, your agent needs a better one.
             </p>
           </div>
           {found.data && found.data.length > 0 && (

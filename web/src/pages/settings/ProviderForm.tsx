@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { Provider, ProviderTest } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { toast, useStore } from '../../store/state';
@@ -59,6 +59,8 @@ export function ProviderForm({
 }) {
   const [kind, setKind] = useState(provider?.kind ?? given ?? 'openai');
   const [failed, setFailed] = useState<{ name: string; test: ProviderTest }>();
+  // The next press saves what does not work yet.
+  const anyway = useRef(false);
   const chosen = KINDS.find((one) => one.id === kind);
   const rows = useStore((state) => state.status?.notYet);
   const notYet = new Set(rows?.map((row) => row.id));
@@ -90,12 +92,17 @@ export function ProviderForm({
       return onDone({ name, signsIn: true });
     }
     const test = await onyx.admin.testProvider(name);
-    if (!test.ok) return setFailed({ name, test });
+    if (!test.ok) {
+      // One that was refused is not left behind, unless the person wants it all the same.
+      if (!provider && !anyway.current) await onyx.admin.removeProvider(name);
+      if (!anyway.current) return setFailed({ name, test });
+      return onDone({ name, signsIn: false });
+    }
     toast(`${name} works: ${factsOf(test)}`);
     onDone({ name, signsIn: false });
   };
-  // It is there, whether or not it works.
-  const leave = failed ? () => onDone({ name: failed.name, signsIn: false }) : close;
+  // One that was there before has been changed, whether or not it works.
+  const leave = failed && provider ? () => onDone({ name: failed.name, signsIn: false }) : close;
   return (
     <Modal label={provider ? `Edit ${provider.name}` : 'Connect a provider'} onClose={leave} className="max-w-115">
       <div className="p-5">
@@ -172,8 +179,23 @@ export function ProviderForm({
             />
           )}
           {failed && (
-            <div className="-mx-4">
-              <TestLine test={failed.test} />
+            <div role="alert">
+              <div className="-mx-4">
+                <TestLine test={failed.test} />
+              </div>
+              {!provider && (
+                <p className="meta">
+                  Nothing was saved. Correct it and try again, or{' '}
+                  <button
+                    type="submit"
+                    className="text-accent underline underline-offset-3"
+                    onClick={() => (anyway.current = true)}
+                  >
+                    save it anyway
+                  </button>
+                  .
+                </p>
+              )}
             </div>
           )}
         </Form>

@@ -158,9 +158,12 @@ function Actions() {
               label={action.label}
               detail={
                 action.error ? (
-                  <span className="text-warn">{action.error}</span>
+                  <span data-of-file className="text-warn">
+                    {action.error}
+                  </span>
                 ) : (
-                  action.warnings?.join(' ') || (action.requiresConfirmation ? 'Asks before it runs' : undefined)
+                  (action.warnings?.length && <span data-of-file>{action.warnings.join(' ')}</span>) ||
+                  (action.requiresConfirmation ? 'Asks before it runs' : undefined)
                 )
               }
             />

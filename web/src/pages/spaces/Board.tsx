@@ -57,7 +57,7 @@ export function Board({ space }: { space: string }) {
           return (
             <>
               {list.length === 0 && <Empty>{placeNamed('tasks')?.none}</Empty>}
-              <div className="flex gap-3 max-md:flex-col md:min-h-0 md:flex-1">
+              <div className="flex gap-3 max-md:flex-col md:min-h-0 md:flex-1 md:overflow-x-auto">
                 {columns.map((column) => (
                   <ColumnOf
                     key={column.status}
@@ -133,7 +133,7 @@ function ColumnOf({ column, tasks, columns, move }: { column: Column; tasks: Ent
   return (
     <section
       aria-label={column.name}
-      className={`flex min-w-0 flex-1 flex-col rounded-md border p-2 md:min-w-36 ${over ? 'border-accent bg-accent-soft' : 'border-line bg-sunken'}`}
+      className={`flex min-w-0 flex-1 flex-col rounded-md border p-2 md:min-w-52 ${over ? 'border-accent bg-accent-soft' : 'border-line bg-sunken'}`}
       onDragOver={onDragOver}
       onDragLeave={() => setOver(false)}
       onDrop={onDrop}

@@ -1,4 +1,5 @@
 import { useEffect } from 'react';
+import { Link } from '@tanstack/react-router';
 import { RotateCw } from 'lucide-react';
 import type { Dependency } from '@onyx/sdk';
 import { refreshStatus } from '../../store/client';
@@ -8,9 +9,9 @@ import { ErrorLine } from '../../ui/page';
 
 const REFRESH_MS = 15_000;
 const WORDS: Record<Dependency['state'], [string, string]> = {
-  ok: ['well', 'text-ok-text'],
-  degraded: ['degraded', 'text-warn'],
-  down: ['down', 'text-danger'],
+  ok: ['OK', 'text-ok-text'],
+  degraded: ['Needs attention', 'text-warn'],
+  down: ['Down', 'text-danger'],
 };
 
 /** The health of everything Onyx stands on. */
@@ -64,17 +65,34 @@ export function Health() {
   );
 }
 
-/** `provider:mine` as words. */
-const labelOf = (name: string) => name.replace(':', ' ').replace(/^./, (letter) => letter.toUpperCase());
+/** What is known of a dependency by its kind: what people call it, and where it is put right. */
+const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
+  config: { label: 'Configuration', to: '/settings/config', action: 'Open configuration' },
+  storage: { label: 'Disk and database', to: '/system/logs', action: 'Open logs' },
+  provider: { label: 'Provider', to: '/settings/providers', action: 'Provider settings' },
+  memory: { label: 'Memory search', to: '/memory', action: 'Open memory' },
+};
+
+function kindOf(name: string): { label: string; to?: string; action?: string } {
+  const [kind = name, ...rest] = name.split(':');
+  const known = KINDS[kind] ?? { label: kind.replace(/[_-]/g, ' ').replace(/^./, (letter) => letter.toUpperCase()) };
+  return { ...known, label: [known.label, rest.join(':')].filter(Boolean).join(' ') };
+}
 
 function Row({ name, state, detail }: Dependency) {
   const [word, color] = WORDS[state];
+  const { label, to, action } = kindOf(name);
   return (
     <li className="flex min-h-12 items-center gap-4 px-4 py-2.5">
       <span className="min-w-0 flex-1">
-        {labelOf(name)}
+        {label}
         {detail && <span className="block text-meta text-dim [overflow-wrap:anywhere]">{detail}</span>}
       </span>
+      {state !== 'ok' && to && (
+        <Link to={to} className="shrink-0 text-meta text-accent underline underline-offset-3">
+          {action}
+        </Link>
+      )}
       <span className={`text-meta ${color}`}>{word}</span>
     </li>
   );

@@ -18,7 +18,7 @@ async fn after_a_week_asleep_each_of_a_hundred_jobs_follows_its_rule_and_few_run
     world.agent.jobs.set_settings(
         JobsSettings { max_at_once: Some(3), ..JobsSettings::default() }.check(&ana()).unwrap(),
     );
-    let (open, gate) = mpsc::channel::<()>();
+    let (open, gate) = mpsc::sync_channel::<()>(1);
     let gate = Mutex::new(gate);
     // Answers wait until the test drops the sender.
     world.model.respond_with(move |_| {
@@ -72,7 +72,7 @@ async fn a_slot_whose_job_is_at_work_is_skipped_queued_or_takes_over() {
         ("replace", vec![SlotState::Done, SlotState::Replaced]),
     ] {
         let (world, clock) = World::by_hand(Vec::<&str>::new()).await;
-        let (open, gate) = mpsc::channel::<()>();
+        let (open, gate) = mpsc::sync_channel::<()>(1);
         let gate = Mutex::new(gate);
         // The first answer waits until the test says so; dropping the sender lets all pass.
         world.model.respond_with(move |_| {

@@ -21,7 +21,10 @@ pub(super) fn id(name: &str) -> JobId {
 }
 
 pub(super) fn edit(fields: Value) -> JobEdit {
-    JobEdit { fields: fields.as_object().unwrap().clone() }
+    match fields {
+        Value::Object(fields) => JobEdit { fields },
+        other => panic!("{other} are no fields"),
+    }
 }
 
 pub(super) async fn states(world: &World, job: &str) -> Vec<SlotState> {
@@ -61,12 +64,12 @@ async fn a_job_fires_at_its_time_and_its_session_is_unread() {
     assert_eq!(slots[0].detail, "Three mails, none urgent.");
     assert_eq!(slots[0].scheduled_at.to_string(), "2026-01-01T08:00:00.000Z");
     let meta = world.agent.sessions.meta(&ana(), slots[0].session.unwrap()).await.unwrap();
-    assert!(meta.unread);
+    assert!(meta.marks.unread);
     assert_eq!(meta.title.as_deref(), Some("morning 2026-01-01"));
     let asked = world.model.last_request().body.to_string();
     assert!(asked.contains("Summarise my inbox of 2026-01-01."), "{asked}");
     world.agent.sessions.mark_read(&ana(), meta.session_id).await.unwrap();
-    assert!(!world.agent.sessions.meta(&ana(), meta.session_id).await.unwrap().unread);
+    assert!(!world.agent.sessions.meta(&ana(), meta.session_id).await.unwrap().marks.unread);
 }
 
 #[tokio::test]
@@ -102,7 +105,7 @@ async fn nothing_to_say_is_told_to_nobody() {
     let slots = world.agent.jobs.history(&ana(), &id("hourly"), None, 10).await.unwrap();
     assert_eq!(slots[0].state, SlotState::Nothing);
     let meta = world.agent.sessions.meta(&ana(), slots[0].session.unwrap()).await.unwrap();
-    assert!(!meta.unread);
+    assert!(!meta.marks.unread);
     while let Ok(notice) = told.try_recv() {
         assert_eq!(notice.tell, None);
     }

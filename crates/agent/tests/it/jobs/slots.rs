@@ -162,9 +162,9 @@ impl World {
             assert!(!self.ledger.settle_slots(twice).await.unwrap());
         }
         for slot in self.ledger.open_slots().await.unwrap() {
-            if slot.state == SlotState::Running {
-                self.end(&slot).await;
-            } else if self.claim(&slot.key()).await && self.chance.below(8) > 0 {
+            let ends = slot.state == SlotState::Running
+                || (self.claim(&slot.key()).await && self.chance.below(8) > 0);
+            if ends {
                 self.end(&slot).await;
             }
         }

@@ -203,7 +203,7 @@ fn parted_call(messages: &[Message]) -> Option<String> {
                         return Some("an empty text".to_owned());
                     }
                 }
-                Block::Image { .. } | Block::Reasoning { .. } => {}
+                Block::Image { .. } | Block::Attachment(_) | Block::Reasoning { .. } => {}
             }
         }
     }

@@ -187,7 +187,7 @@ impl SimModel {
             ModelFailureClass::Cancelled,
         ];
         let at = self.track.junction.chance.below(classes.len());
-        ModelFailure { class: classes[at].clone(), message: "as the schedule says".to_owned() }
+        ModelFailure::new(classes[at].clone(), "as the schedule says")
     }
 }
 

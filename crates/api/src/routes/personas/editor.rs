@@ -107,7 +107,7 @@ enum TurnBodyView {
         tool_use_id: ToolUseId,
         tool_name: String,
         input: Value,
-        label: CallLabel,
+        label: Box<CallLabel>,
     },
     ToolResult {
         tool_use_id: ToolUseId,
@@ -141,7 +141,7 @@ fn view(agent: &AgentServices, turn: Turn) -> Option<TurnView> {
         TurnBody::AssistantText(text) => TurnBodyView::AssistantText { content: text.content },
         TurnBody::ToolCall(ToolCallTurn { tool_use_id: id, tool_name: name, input, .. }) => {
             let call = ToolCall { id, name, input };
-            let label = agent.call_label(&call);
+            let label = Box::new(agent.call_label(&call));
             let ToolCall { id: tool_use_id, name: tool_name, input } = call;
             TurnBodyView::ToolCall { tool_use_id, tool_name, input, label }
         }

@@ -20,6 +20,8 @@ pub(crate) struct Patch {
     #[schemars(length(min = 1, max = 8), extend("uniqueItems" = true))]
     agents: Option<Vec<AgentId>>,
     mode: Option<LaneOrder>,
+    /// Kept at the top of the list, with its forks.
+    pinned: Option<bool>,
 }
 
 pub(in crate::routes) async fn patch(
@@ -31,8 +33,8 @@ pub(in crate::routes) async fn patch(
     let id = session_id(&id)?;
     // What is not there has no fields that could be wrong.
     state.agent.sessions.meta(&caller.person, id).await?;
-    let Patch { title, status, agents, mode } = patch;
-    let patch = SessionPatch { title, status, agents, mode };
+    let Patch { title, status, agents, mode, pinned } = patch;
+    let patch = SessionPatch { title, status, agents, mode, pinned };
     patch.check(&state.agent.roster()).map_err(Fault::from)?;
     let meta = state.agent.sessions.patch(&caller.person, id, patch).await?;
     Ok(Json(meta.into()))

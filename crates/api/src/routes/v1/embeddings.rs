@@ -2,12 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use super::media;
 use super::sent::resolved;
+use crate::wire::typed;
 use crate::{ApiState, AuthContext, Embedded, JsonBody, Problem};
 
 /// As many as OpenAI takes in one request.
@@ -27,6 +31,9 @@ pub(crate) struct EmbeddingRequest {
 enum Input {
     One(String),
     Many(Vec<String>),
+    /// As some libraries send texts: by the numbers of OpenAI's own tokens.
+    Tokens(#[allow(dead_code, reason = "passed on as it came")] Vec<u32>),
+    ManyTokens(#[allow(dead_code, reason = "passed on as it came")] Vec<Vec<u32>>),
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -69,12 +76,17 @@ struct EmbeddingUsage {
 pub(super) async fn create(
     State(state): State<ApiState>,
     caller: AuthContext,
-    JsonBody(request): JsonBody<EmbeddingRequest>,
-) -> Result<Json<EmbeddingList>, Problem> {
+    JsonBody(body): JsonBody<Map<String, Value>>,
+) -> Result<Response, Problem> {
+    let request: EmbeddingRequest = typed(body.clone().into())?;
     let model = resolved(&state, &request.model)?;
     let texts = match request.input {
         Input::One(text) => vec![text],
         Input::Many(texts) => texts,
+        // Only who knows the vocabulary can read these.
+        Input::Tokens(_) | Input::ManyTokens(_) => {
+            return media::embeddings(&state, &caller, &model, body).await;
+        }
     };
     if texts.is_empty() || texts.len() > MOST_TEXTS {
         return Err(Problem::field("input", format!("it must hold from 1 to {MOST_TEXTS} texts")));
@@ -97,12 +109,13 @@ pub(super) async fn create(
         },
     });
     let tokens = usage.input;
-    Ok(Json(EmbeddingList {
+    let answer = Json(EmbeddingList {
         object: "list",
         data: data.collect(),
         model: request.model,
         usage: EmbeddingUsage { prompt_tokens: tokens, total_tokens: tokens },
-    }))
+    });
+    Ok(answer.into_response())
 }
 
 fn encoded(vector: &[f32]) -> String {

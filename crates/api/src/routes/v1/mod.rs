@@ -1,19 +1,26 @@
 //! `/v1`: what clients of OpenAI's and Anthropic's wires speak. A request is for an agent, which
 //! runs, or for a model of a provider, to which it passes through.
 
+mod completions;
+mod conversations;
+mod counts;
 mod embeddings;
+mod left_out;
+mod media;
 mod models;
+mod multipart;
 mod pass;
 mod run;
 pub(super) mod schemas;
 mod sent;
+mod thread;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Map, Value};
 
-use crate::wire::decode::{self, ClientRequest, Reader};
+use crate::wire::decode::{self, ClientRequest};
 use crate::wire::encode::v1::{
     AnswerHead, AnswerWriter, ChatChunks, MessageEvents, ResponseEvents, WholeAnswer,
 };
@@ -21,6 +28,7 @@ use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Ro
 use embeddings::{EmbeddingList, EmbeddingRequest};
 use models::{ModelList, ModelView};
 use sent::{Sent, Target};
+use thread::Thread;
 
 pub(super) fn routes() -> Routes {
     let rows = [
@@ -39,11 +47,87 @@ pub(super) fn routes() -> Routes {
             .tag("messages")
             .body::<decode::MessagesBody>()
             .answers_json_or_events(schemas::message, schemas::message_event),
+        Route::post("/v1/messages/count_tokens", Access::Chat, counts::messages)
+            .summary("How many tokens a prompt has, about")
+            .tag("messages")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/responses/input_tokens", Access::Chat, counts::responses)
+            .summary("How many tokens a prompt has, about")
+            .tag("responses")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+        Route::get("/v1/responses/{id}", Access::Chat, conversations::response)
+            .summary("An answer of the last day")
+            .tag("responses")
+            .answers_json::<schemas::AnyObject>(),
+        Route::delete("/v1/responses/{id}", Access::Chat, conversations::delete_response)
+            .summary("Forgets it")
+            .tag("responses")
+            .answers_json::<schemas::AnyObject>(),
+        Route::get("/v1/responses/{id}/input_items", Access::Chat, conversations::input_items)
+            .summary("What it answered")
+            .tag("responses")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/conversations", Access::Chat, conversations::create)
+            .summary("Begins a conversation for responses")
+            .tag("responses")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+        Route::get("/v1/conversations/{id}", Access::Chat, conversations::show)
+            .summary("A conversation of the last day")
+            .tag("responses")
+            .answers_json::<schemas::AnyObject>(),
+        Route::delete("/v1/conversations/{id}", Access::Chat, conversations::delete)
+            .summary("Forgets it")
+            .tag("responses")
+            .answers_json::<schemas::AnyObject>(),
+        Route::get("/v1/conversations/{id}/items", Access::Chat, conversations::conversation_items)
+            .summary("What was said in it")
+            .tag("responses")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/conversations/{id}/items", Access::Chat, conversations::add_items)
+            .summary("Adds to it")
+            .tag("responses")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/embeddings", Access::Chat, embeddings::create)
             .summary("Vectors for texts")
             .tag("embeddings")
             .body::<EmbeddingRequest>()
             .answers_json::<EmbeddingList>(),
+        Route::post("/v1/completions", Access::Chat, completions::create)
+            .summary("OpenAI completions, as they were before chats")
+            .tag("chat")
+            .body::<schemas::AnyObject>()
+            .answers_json_or_events(schemas::any_object, schemas::any_object),
+        Route::post("/v1/audio/transcriptions", Access::Chat, media::transcriptions)
+            .summary("Speech to text, by a provider that has it")
+            .tag("media")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/audio/translations", Access::Chat, media::translations)
+            .summary("Speech to English text, by a provider that has it")
+            .tag("media")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/audio/speech", Access::Chat, media::speech)
+            .summary("Text to speech, by a provider that has it")
+            .tag("media")
+            .body::<schemas::AnyObject>()
+            .answers_text("audio/mpeg"),
+        Route::post("/v1/images/generations", Access::Chat, media::images)
+            .summary("Pictures, by a provider that has them")
+            .tag("media")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/images/edits", Access::Chat, media::image_edits)
+            .summary("Pictures from others, by a provider that has them")
+            .tag("media")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/moderations", Access::Chat, media::moderations)
+            .summary("Moderation, by a provider that has it")
+            .tag("media")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
         Route::get("/v1/models", Access::Read, models::list)
             .summary("Agents and models")
             .answers_json::<ModelList>(),
@@ -87,25 +171,34 @@ async fn answer(
     state: &ApiState,
     caller: &AuthContext,
     headers: &HeaderMap,
-    body: Map<String, Value>,
+    mut body: Map<String, Value>,
     dialect: Dialect,
 ) -> Result<Response, Problem> {
     let sent = Sent::read(headers, &body)?;
-    match sent.target(state)? {
+    let target = sent.target(state)?;
+    let thread = match dialect {
+        Dialect::Responses => Some(Thread::open(state, caller, &target, &mut body)?),
+        Dialect::ChatCompletions | Dialect::Messages => None,
+    };
+    let response = match target {
         Target::Agent { agent, model } => {
             run::answer(state, caller, sent, run::Wanted { agent, model, dialect }, body).await
         }
         Target::Upstream(model) => pass::through(state, caller, &sent, model, dialect, body).await,
-    }
+    }?;
+    Ok(match thread {
+        Some(thread) => thread.keeping(state, response),
+        None => response,
+    })
 }
 
 /// What differs between the three wires, once a request is read and while an answer is written.
 impl Dialect {
-    fn read(self, body: Map<String, Value>, reader: Reader) -> Result<ClientRequest, Problem> {
+    fn read(self, body: Map<String, Value>) -> Result<ClientRequest, Problem> {
         match self {
-            Self::ChatCompletions => decode::chat(body, reader),
-            Self::Responses => decode::responses(body, reader),
-            Self::Messages => decode::messages(body, reader),
+            Self::ChatCompletions => decode::chat(body),
+            Self::Responses => decode::responses(body),
+            Self::Messages => decode::messages(body),
         }
     }
 

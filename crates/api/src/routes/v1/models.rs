@@ -1,4 +1,5 @@
-//! `GET /v1/models`: agents first, then what the providers have.
+//! `GET /v1/models`: agents first, then what the providers have, then the owner's other names for
+//! them. Each has the members that either maker's clients look for.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -6,28 +7,57 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sent::no_model;
-use crate::{ApiState, AuthContext, Problem};
+use crate::{ApiState, AuthContext, Listed, Problem};
+
+/// Nobody knows when a model was made; the wires want a date, and Anthropic writes this one then.
+const LONG_AGO: &str = "1970-01-01T00:00:00Z";
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ModelView {
     id: String,
     object: &'static str,
-    /// Nobody knows when a model was made; the wire wants a number.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    display_name: String,
     created: i64,
+    created_at: &'static str,
     owned_by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_window: Option<u32>,
+    /// As Anthropic calls the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_input_tokens: Option<u32>,
+    /// As Anthropic calls the longest answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    capabilities: Capabilities,
+}
+
+/// What is known of it; what is not known is not there.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+struct Capabilities {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    images: Option<bool>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ModelList {
     object: &'static str,
     data: Vec<ModelView>,
+    first_id: Option<String>,
+    last_id: Option<String>,
     has_more: bool,
 }
 
 pub(super) async fn list(State(state): State<ApiState>, _: AuthContext) -> Json<ModelList> {
-    Json(ModelList { object: "list", data: all(&state).await, has_more: false })
+    let data = all(&state).await;
+    let id = |model: Option<&ModelView>| model.map(|model| model.id.clone());
+    let (first_id, last_id) = (id(data.first()), id(data.last()));
+    Json(ModelList { object: "list", data, first_id, last_id, has_more: false })
 }
 
 pub(super) async fn show(
@@ -40,18 +70,45 @@ pub(super) async fn show(
 }
 
 async fn all(state: &ApiState) -> Vec<ModelView> {
-    let view = |id: String, owned_by: String, context_window| ModelView {
-        id,
-        object: "model",
-        created: 0,
-        owned_by,
-        context_window,
-    };
     let roster = state.agent.roster();
-    let agents =
-        roster.agents().map(|agent| view(format!("onyx:{}", agent.id), "onyx".into(), None));
+    let agents = roster.agents().map(|agent| ModelView {
+        display_name: agent.name.clone(),
+        owned_by: "onyx".to_owned(),
+        capabilities: Capabilities { tools: Some(true), ..Capabilities::default() },
+        ..ModelView::named(format!("onyx:{}", agent.id))
+    });
     let mut models: Vec<ModelView> = agents.collect();
-    let listed = state.upstream.models().await.into_iter();
-    models.extend(listed.map(|model| view(model.id, model.owner, model.context_window)));
+    models.extend(state.upstream.models().await.into_iter().map(ModelView::of));
     models
+}
+
+impl ModelView {
+    fn named(id: String) -> Self {
+        Self {
+            display_name: id.clone(),
+            id,
+            object: "model",
+            kind: "model",
+            created: 0,
+            created_at: LONG_AGO,
+            owned_by: String::new(),
+            context_window: None,
+            max_input_tokens: None,
+            max_tokens: None,
+            capabilities: Capabilities::default(),
+        }
+    }
+
+    fn of(model: Listed) -> Self {
+        let Listed { id, owner, context_window, max_output_tokens, tools, reasoning, images } =
+            model;
+        Self {
+            owned_by: owner,
+            context_window,
+            max_input_tokens: context_window,
+            max_tokens: max_output_tokens,
+            capabilities: Capabilities { tools, reasoning, images },
+            ..Self::named(id)
+        }
+    }
 }

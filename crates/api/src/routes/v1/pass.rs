@@ -5,17 +5,20 @@ use std::convert::Infallible;
 
 use axum::Json;
 use axum::body::Body;
-use axum::http::header;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_types::{Cancel, ErrorCode, Fault};
 use serde_json::{Map, Value};
 
-use super::sent::Sent;
+use super::left_out::ignored;
+use super::sent::{BETAS, Sent};
+use super::thread::missing;
 use crate::pass_through::ModelAnswer;
 use crate::pass_through::UnderWay;
-use crate::wire::decode::{Reader, model_request};
+use crate::wire::ToolForms;
+use crate::wire::decode::{check_results, model_request};
 use crate::wire::encode::v1::{AnswerHead, AnswerPart, AnswerWriter, WholeFold};
 use crate::{ApiState, AuthContext, Dialect, Forward, Forwarded, Piece, Problem};
 
@@ -27,27 +30,38 @@ pub(super) async fn through(
     dialect: Dialect,
     body: Map<String, Value>,
 ) -> Result<Response, Problem> {
-    let head = AnswerHead {
+    let mut head = AnswerHead {
         id: state.agent.fresh_id(),
         model: sent.model.clone().unwrap_or_else(|| model.clone()),
         created: state.agent.now().as_millis() / 1_000,
         session: None,
         usage: sent.usage,
         echo: dialect.echo(&body),
+        forms: ToolForms::default(),
     };
     let limits = state.agent.roster().limits().clone();
-    let forward = Forward { person: caller.person.clone(), limits, model, dialect, body };
+    let taken = state.upstream.takes(Some(&model));
+    let (person, betas) = (caller.person.clone(), sent.betas.clone());
+    let forward = Forward { person, limits, model, dialect, body, betas };
     match state.upstream.forward(forward)? {
         Forwarded::SameWire(pieces) => {
             same_wire(pieces, dialect.writer(head), state.pass_through.begin()).await
         }
         Forwarded::OtherWire { model, body } => {
-            let asked = dialect.read(body, Reader::OtherWire)?;
+            let mut asked = dialect.read(body)?;
+            if let Some(previous) = &asked.previous {
+                return Err(missing("previous_response_id", previous));
+            }
+            check_results(&asked.client.turns, dialect.conversation())?;
+            let mut names = asked.left_out(&taken);
+            names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
+            head.forms = std::mem::take(&mut asked.forms);
             // Dropping the events closes the connection, so nothing else needs to cancel.
             let events = model.stream(model_request(asked), Cancel::new());
             let under_way = state.pass_through.begin();
             let answer = ModelAnswer::new(events, under_way);
-            other_wire(answer, head, dialect, sent.stream).await
+            let response = other_wire(answer, head, dialect, sent.stream).await?;
+            Ok((ignored(&names), response).into_response())
         }
     }
 }
@@ -58,8 +72,8 @@ async fn same_wire(
     writer: Box<dyn AnswerWriter>,
     under_way: UnderWay,
 ) -> Result<Response, Problem> {
-    let content_type = match under_way.unless_over(pieces.next()).await? {
-        Some(Piece::Head { content_type }) => content_type,
+    let (content_type, limits) = match under_way.unless_over(pieces.next()).await? {
+        Some(Piece::Head { content_type, limits }) => (content_type, limits),
         Some(Piece::Failed(fault)) => return Err(fault.into()),
         Some(Piece::Bytes(_)) | None => {
             return Err(Fault::plain(ErrorCode::ProviderTruncated).into());
@@ -68,7 +82,11 @@ async fn same_wire(
     let headers =
         [(header::CONTENT_TYPE, content_type.as_str()), (header::CACHE_CONTROL, "no-store")];
     let through = Through { pieces, writer, under_way, over: false };
-    Ok((headers, Body::from_stream(unfold(through, Through::next))).into_response())
+    let limits = limits.into_iter().filter_map(|(name, value)| {
+        Some((name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?))
+    });
+    Ok((headers, limits.collect::<HeaderMap>(), Body::from_stream(unfold(through, Through::next)))
+        .into_response())
 }
 
 struct Through {

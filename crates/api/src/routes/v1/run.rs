@@ -1,25 +1,20 @@
 //! A request that an agent answers.
 
 use axum::Json;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{ClientTurn, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use onyx_types::{AgentId, Attendance, ErrorCode, Fault, RunId, SessionId, SessionOrigin};
+use onyx_types::{AgentId, Attendance, ErrorCode, Fault, Knob, RunId, SessionId, SessionOrigin};
 use serde_json::{Map, Value};
 
-use super::sent::{SESSION, Sent};
+use super::left_out::ignored;
+use super::sent::{BETAS, SESSION, Sent};
 use crate::routes::owned::OwnedRun;
-use crate::wire::decode::{Reader, newest};
+use crate::wire::decode::newest;
 use crate::wire::encode::v1::{AnswerFold, AnswerHead, Streamed, WholeFold};
 use crate::{ApiState, AuthContext, Dialect, Problem};
 
 const RUN: &str = "x-onyx-run-id";
-
-/// Fields that the agent decides for itself.
-const IGNORED: &str = "x-onyx-ignored-fields";
-
-/// More than any client's library knows.
-const MOST_IGNORED: usize = 64;
 
 pub(crate) struct Wanted {
     pub(super) agent: Option<AgentId>,
@@ -36,12 +31,15 @@ pub(super) async fn answer(
 ) -> Result<Response, Problem> {
     let Wanted { agent, model, dialect } = wanted;
     let echo = dialect.echo(&body);
-    let asked = dialect.read(body, Reader::Agent)?;
+    let asked = dialect.read(body)?;
     let session = match (sent.session, &asked.previous) {
         (Some(session), _) => Some(session),
         (None, Some(previous)) => Some(answered_in(state, caller, previous).await?),
         (None, None) => None,
     };
+    let mut names = asked.left_out(&taken(state, agent.as_ref(), model.as_deref()));
+    names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
+    let ignored = ignored(&names);
     let session = place(state, caller, session, agent).await?;
     let mut client = asked.client;
     client.memory = sent.memory;
@@ -52,7 +50,6 @@ pub(super) async fn answer(
         let why = "the last one must be the user's or a tool's: there is nothing to answer";
         return Err(Problem::field(dialect.conversation(), why));
     }
-    let ignored = told(&asked.passed_over);
     let tools: Vec<String> = client.tools.iter().map(|tool| tool.name.clone()).collect();
     let request = RunRequest {
         person: caller.person.clone(),
@@ -73,6 +70,7 @@ pub(super) async fn answer(
         session: Some(run.session_id().to_string()),
         usage: sent.usage,
         echo,
+        forms: asked.forms,
     };
     let place = [
         (HeaderName::from_static(SESSION), run.session_id().to_string()),
@@ -89,16 +87,15 @@ pub(super) async fn answer(
         .map(|body| (place, ignored, Json(body)).into_response())
 }
 
-/// The header that names them, as far as their names can stand in one.
-fn told(names: &[String]) -> HeaderMap {
-    let plain = |name: &&String| {
-        name.len() <= 64
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
-    };
-    let names: Vec<&str> =
-        names.iter().filter(plain).take(MOST_IGNORED).map(String::as_str).collect();
-    let value = HeaderValue::from_str(&names.join(", ")).ok().filter(|value| !value.is_empty());
-    value.map(|value| (HeaderName::from_static(IGNORED), value)).into_iter().collect()
+/// The settings that reach the agent's model. A run that hands over to another model asks that one
+/// for what its wire has.
+fn taken(state: &ApiState, agent: Option<&AgentId>, model: Option<&str>) -> Vec<Knob> {
+    let roster = state.agent.roster();
+    let agent = agent.and_then(|id| roster.get(id)).unwrap_or_else(|| roster.default_agent());
+    let mut taken = state.upstream.takes(model.or(agent.model.primary.as_deref()));
+    // A run's prompts are named by its session.
+    taken.retain(|knob| *knob != Knob::CacheKey);
+    taken
 }
 
 async fn whole(

@@ -7,6 +7,18 @@ use serde_json::{Value, json};
 
 use crate::problem::openai_error_schema;
 
+/// An object whose fields the maker's own documents describe.
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "MakersObject")]
+pub(crate) struct AnyObject {
+    #[serde(flatten)]
+    fields: serde_json::Map<String, Value>,
+}
+
+pub(super) fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object"})
+}
+
 pub(super) fn chat_completion(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

@@ -12,6 +12,7 @@ use crate::wire::encode::v1::StreamUsage;
 use crate::{ApiState, Problem};
 
 pub(super) const SESSION: &str = "x-onyx-session-id";
+pub(super) const BETAS: &str = "anthropic-beta";
 const AGENT: &str = "x-onyx-agent-id";
 const MEMORY: &str = "x-onyx-include-memory";
 
@@ -25,6 +26,8 @@ pub(crate) struct Sent {
     pub(super) session: Option<SessionId>,
     pub(super) agent: Option<AgentId>,
     pub(super) memory: MemoryUse,
+    /// What Anthropic's clients ask for beyond the version of their wire, by header or body.
+    pub(super) betas: Option<String>,
 }
 
 /// Who answers.
@@ -53,6 +56,7 @@ impl Sent {
             usage: if include_usage { StreamUsage::Told } else { StreamUsage::Silent },
             session: named(headers, body, SESSION)?,
             agent: named(headers, body, AGENT)?,
+            betas: betas(headers, body),
             memory: match named(headers, body, MEMORY)? {
                 None | Some(true) => MemoryUse::Include,
                 Some(false) => MemoryUse::LeaveOut,
@@ -62,7 +66,9 @@ impl Sent {
 
     pub(super) fn target(&self, state: &ApiState) -> Result<Target, Problem> {
         let roster = state.agent.roster();
-        let named = match &self.model {
+        let meant = self.model.as_deref().and_then(|model| state.upstream.meant_by(model));
+        let asked = meant.or_else(|| self.model.clone());
+        let named = match &asked {
             None => None,
             Some(model) => match model.strip_prefix("onyx:") {
                 Some(id) => {
@@ -74,7 +80,7 @@ impl Sent {
                 None => model.parse().ok().filter(|id| roster.get(id).is_some()),
             },
         };
-        match (&self.agent, named, &self.model) {
+        match (&self.agent, named, &asked) {
             (Some(header), Some(agent), _) if *header != agent => {
                 Err(Problem::field(AGENT, format!("`model` names another agent, {agent}")))
             }
@@ -103,6 +109,8 @@ impl Sent {
 
 /// `<provider>/<model>` for what a client calls a model.
 pub(super) fn resolved(state: &ApiState, model: &str) -> Result<String, Problem> {
+    let meant = state.upstream.meant_by(model);
+    let model = meant.as_deref().unwrap_or(model);
     let known = match model.split_once('/') {
         Some((provider, _)) => state.upstream.has_provider(provider).then(|| model.to_owned()),
         None => {
@@ -117,6 +125,14 @@ pub(super) fn no_model(model: &str) -> Problem {
     onyx_types::Fault::new(ErrorCode::ModelNotFound, format!("The model `{model}` does not exist."))
         .with_hint("`GET /v1/models` lists agents (`onyx:<agent>`) and models.")
         .into()
+}
+
+/// The header, and the list in the body where a library puts it there.
+fn betas(headers: &HeaderMap, body: &Map<String, Value>) -> Option<String> {
+    let header = headers.get(BETAS).and_then(|value| value.to_str().ok());
+    let listed = body.get("betas").and_then(Value::as_array).into_iter().flatten();
+    let all: Vec<&str> = header.into_iter().chain(listed.filter_map(Value::as_str)).collect();
+    (!all.is_empty()).then(|| all.join(","))
 }
 
 /// The header, else the field of the same name.

@@ -69,6 +69,8 @@ pub(super) struct Send {
     pub(super) regenerate: Option<TurnId>,
     /// Answer a stored message again after its run failed.
     pub(super) retry: Option<TurnId>,
+    /// Answers a message that waits since no run has read it.
+    pub(super) queued: Option<TurnId>,
     /// What to do while the session is at work.
     #[serde(default)]
     pub(super) delivery: WireDelivery,

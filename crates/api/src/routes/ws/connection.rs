@@ -27,6 +27,7 @@ use crate::routes::agent::Stopped;
 use crate::routes::agents::AgentView;
 use crate::routes::logs::LogLines;
 use crate::routes::pending_changes::PendingChange;
+use crate::routes::sessions::queued::QueuedMessage;
 use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -199,9 +200,9 @@ impl Connection {
 
     /// What a `chat.send` asks for; editing forks the session first.
     async fn wanted_run(&self, mut send: Send) -> Result<RunRequest, Problem> {
-        let again = [send.edit, send.regenerate, send.retry].iter().flatten().count();
+        let again = [send.edit, send.regenerate, send.retry, send.queued].iter().flatten().count();
         if again > 1 {
-            return Err(Problem::field("data.edit", "one of edit, regenerate and retry"));
+            return Err(Problem::field("data.edit", "one of edit, regenerate, retry and queued"));
         }
         let Some(mut session) = send.session_id else {
             if again > 0 {
@@ -212,10 +213,14 @@ impl Connection {
             let fresh = SessionRef::New { origin: SessionOrigin::Chat, agents };
             return Ok(RunRequest { model: send.model, ..self.request(fresh, input) });
         };
-        let input = match (send.regenerate, send.retry) {
-            (Some(turn), _) => RunInput::Regenerate(turn),
-            (None, Some(turn)) => RunInput::Stored(turn),
-            (None, None) => RunInput::New(send.take_message()?),
+        let input = if let Some(turn) = send.regenerate {
+            RunInput::Regenerate(turn)
+        } else if let Some(turn) = send.retry {
+            RunInput::Stored(turn)
+        } else if let Some(turn) = send.queued {
+            RunInput::Queued(turn)
+        } else {
+            RunInput::New(send.take_message()?)
         };
         if let Some(turn) = send.edit {
             let point = ForkPoint::Before(turn);
@@ -329,12 +334,14 @@ impl Connection {
         let before = get.before.map(onyx_storage::Pos);
         let agent = &self.state.agent;
         let page = agent.sessions.turns(person, get.session_id, before, limit).await?;
+        let queued = agent.runs.queued(person, get.session_id).await?;
         let shown = page.turns.into_iter().map(|turn| sessions::TurnView::of(agent, turn));
         let page = result::SessionPage {
             session: LiveSession { session: meta.into(), run_id },
             siblings: family.into_iter().map(sessions::Sibling::from).collect(),
             before: page.has_older.then_some(page.start.0),
             turns: shown.collect(),
+            queued: queued.into_iter().map(QueuedMessage::from).collect(),
         };
         self.answer(reply, &page).await;
         Ok(())

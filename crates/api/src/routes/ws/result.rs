@@ -8,6 +8,7 @@ use super::command::RequestId;
 use crate::logs::LogLine;
 use crate::routes::agents::AgentView;
 use crate::routes::pending_changes::PendingChange;
+use crate::routes::sessions::queued::QueuedMessage;
 use crate::routes::sessions::{SessionView, Sibling, TurnView};
 use crate::wire::encode::camel_json;
 use crate::{Dependency, Problem};
@@ -110,6 +111,8 @@ pub(super) struct SessionPage {
     /// The first of its family and all forks, itself among them, in the order they were made.
     pub(super) siblings: Vec<Sibling>,
     pub(super) turns: Vec<TurnView>,
+    /// What was said and no run has read yet.
+    pub(super) queued: Vec<QueuedMessage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<u64>,
 }

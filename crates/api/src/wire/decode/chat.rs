@@ -1,63 +1,85 @@
 //! `POST /v1/chat/completions`.
 
 use onyx_agent::{ClientInput, ClientTurn};
-use onyx_types::{ResponseFormat, ToolCall, ToolChoice, ToolOffer, ToolUseId, UserPart};
+use onyx_types::{Knob, ResponseFormat, ToolCall, ToolChoice, ToolOffer, ToolUseId, UserPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::choice::{Mode, tool_use};
-use super::fields::{Field, Fields, Reader};
-use super::media::image;
-use super::{ClientRequest, arguments, content, joined};
+use super::fields::Fields;
+use super::knobs::{Asked, StopWords, effort, verbosity};
+use super::media::{document, image};
+use super::{ClientRequest, arguments, content, joined, text_input_schema};
 use crate::Problem;
-use crate::wire::typed;
+use crate::wire::{CUSTOM_INPUT, ToolForm, ToolForms, typed};
 
-const FIELDS: Fields = Fields {
+pub(super) const FIELDS: Fields = Fields {
     known: &[
-        "model",
-        "messages",
-        "stream",
-        "stream_options",
-        "tools",
-        "tool_choice",
-        "parallel_tool_calls",
-        "response_format",
-        "temperature",
-        "max_tokens",
+        "frequency_penalty",
+        "function_call",
+        "functions[].description",
+        "functions[].name",
+        "functions[].parameters",
+        "logit_bias",
         "max_completion_tokens",
-    ],
-    idle: &[
-        "user",
-        "metadata",
-        "store",
-        "service_tier",
-        "safety_identifier",
+        "max_tokens",
+        "messages[].content[].file.file_data",
+        "messages[].content[].file.file_id",
+        "messages[].content[].file.filename",
+        "messages[].content[].image_url.url",
+        "messages[].content[].input_audio",
+        "messages[].content[].refusal",
+        "messages[].content[].text",
+        "messages[].content[].type",
+        "messages[].function_call",
+        "messages[].refusal",
+        "messages[].role",
+        "messages[].tool_call_id",
+        "messages[].tool_calls[].custom",
+        "messages[].tool_calls[].function.arguments",
+        "messages[].tool_calls[].function.name",
+        "messages[].tool_calls[].id",
+        "messages[].tool_calls[].index",
+        "messages[].tool_calls[].type",
+        "min_p",
+        "model",
+        "parallel_tool_calls",
+        "presence_penalty",
         "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "prediction",
+        "reasoning_effort",
+        "response_format.json_schema.name",
+        "response_format.json_schema.schema",
+        "response_format.type",
+        "seed",
+        "stop",
+        "stream",
+        "stream_options.include_usage",
+        "temperature",
+        "tool_choice",
+        "tools[].custom.description",
+        "tools[].custom.name",
+        "tools[].function.description",
+        "tools[].function.name",
+        "tools[].function.parameters",
+        "tools[].type",
+        "top_k",
+        "top_p",
+        "verbosity",
     ],
-    advice: &[
-        Field { name: "reasoning_effort", harmless: &[] },
-        Field { name: "verbosity", harmless: &[] },
-        Field { name: "seed", harmless: &[] },
-    ],
-    refused: &[
-        Field { name: "n", harmless: &["1"] },
-        Field { name: "stop", harmless: &["[]"] },
-        Field { name: "logprobs", harmless: &["false"] },
-        Field { name: "top_logprobs", harmless: &["0"] },
-        Field { name: "audio", harmless: &[] },
-        Field { name: "modalities", harmless: &["[\"text\"]"] },
-        Field { name: "functions", harmless: &[] },
-        Field { name: "function_call", harmless: &["auto", "none"] },
-        Field { name: "moderation", harmless: &[] },
-        Field { name: "top_p", harmless: &["1", "1.0"] },
-        Field { name: "frequency_penalty", harmless: &["0", "0.0"] },
-        Field { name: "presence_penalty", harmless: &["0", "0.0"] },
-        Field { name: "logit_bias", harmless: &["{}"] },
-        Field { name: "web_search_options", harmless: &[] },
+    refused: &["audio", "logprobs", "modalities", "moderation", "n", "top_logprobs"],
+    neutral: &[
+        ("n", &["1"]),
+        ("logprobs", &["false"]),
+        ("top_logprobs", &["0"]),
+        ("modalities", &["[\"text\"]"]),
+        ("store", &["false"]),
+        ("service_tier", &["auto", "default"]),
+        ("stream_options.include_obfuscation", &["false"]),
+        ("tools[].function.strict", &["false"]),
+        ("response_format.json_schema.strict", &["false"]),
+        ("messages[].content[].image_url.detail", &["auto"]),
+        ("web_search_options", &["{}"]),
     ],
 };
 
@@ -72,28 +94,47 @@ pub(crate) struct Request {
     temperature: Option<f32>,
     max_tokens: Option<u32>,
     max_completion_tokens: Option<u32>,
+    top_p: Option<f32>,
+    top_k: Option<u32>,
+    min_p: Option<f32>,
+    seed: Option<i64>,
+    frequency_penalty: Option<f32>,
+    presence_penalty: Option<f32>,
+    logit_bias: Option<Map<String, Value>>,
+    stop: Option<StopWords>,
+    reasoning_effort: Option<String>,
+    verbosity: Option<String>,
+    prompt_cache_key: Option<String>,
+    /// As tools were given before there were tools.
+    functions: Option<Vec<Function>>,
+    function_call: Option<FunctionChoice>,
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatMessage")]
 struct Message {
     role: Role,
     content: Option<Content>,
     tool_calls: Option<Vec<Call>>,
     tool_call_id: Option<String>,
+    function_call: Option<CalledFunction>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ChatRole")]
 enum Role {
     System,
     Developer,
     User,
     Assistant,
     Tool,
+    Function,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a text or a list of parts with a known `type`")]
+#[schemars(rename = "ChatContent")]
 enum Content {
     Text(String),
     Parts(Vec<Part>),
@@ -101,24 +142,44 @@ enum Content {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "ChatPart")]
 enum Part {
     Text { text: String },
     Refusal { refusal: String },
     ImageUrl { image_url: ImageUrl },
+    File { file: FileData },
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatFileData")]
+struct FileData {
+    file_data: Option<String>,
+    filename: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatImageUrl")]
 struct ImageUrl {
     url: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatCall")]
 struct Call {
     id: String,
-    function: CalledFunction,
+    function: Option<CalledFunction>,
+    custom: Option<CalledText>,
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatCalledText")]
+struct CalledText {
+    name: String,
+    input: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatCalledFunction")]
 struct CalledFunction {
     name: String,
     #[serde(default)]
@@ -127,12 +188,24 @@ struct CalledFunction {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "ChatTool")]
 enum Tool {
     Function { function: Function },
+    Custom { custom: CustomTool },
+}
+
+/// Takes a text. A grammar for it is left out: models of other wires cannot be held to one.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatCustomTool")]
+struct CustomTool {
+    name: String,
+    #[serde(default)]
+    description: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected `none`, `auto`, `required` or a function by its name")]
+#[schemars(rename = "ChatChoice")]
 enum Choice {
     Mode(Mode),
     One(NamedTool),
@@ -140,16 +213,43 @@ enum Choice {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "ChatNamedTool")]
 enum NamedTool {
     Function { function: FunctionName },
+    Custom { custom: FunctionName },
+    AllowedTools { allowed_tools: Allowed },
+}
+
+/// Some of the tools only.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatAllowed")]
+struct Allowed {
+    mode: Mode,
+    tools: Vec<AllowedTool>,
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatAllowedTool")]
+struct AllowedTool {
+    function: FunctionName,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected `none`, `auto` or a function by its name")]
+#[schemars(rename = "ChatFunctionChoice")]
+enum FunctionChoice {
+    Mode(Mode),
+    One(FunctionName),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatFunctionName")]
 struct FunctionName {
     name: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatFunction")]
 struct Function {
     name: String,
     #[serde(default)]
@@ -159,6 +259,7 @@ struct Function {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "ChatFormat")]
 enum Format {
     Text,
     JsonObject,
@@ -166,40 +267,119 @@ enum Format {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatSchema")]
 struct Schema {
     name: String,
     #[serde(default)]
     schema: Value,
 }
 
-pub(crate) fn chat(body: Map<String, Value>, reader: Reader) -> Result<ClientRequest, Problem> {
-    let passed_over = FIELDS.check(&body, reader)?;
-    let request: Request = typed(body.into())?;
+pub(crate) fn chat(body: Map<String, Value>) -> Result<ClientRequest, Problem> {
+    let left_out = FIELDS.left_out(&body)?;
+    let mut request: Request = typed(body.into())?;
+    let asked = request.asked()?;
     let mut system = Vec::new();
     let mut turns = Vec::new();
-    for (index, message) in request.messages.into_iter().enumerate() {
+    for (index, message) in std::mem::take(&mut request.messages).into_iter().enumerate() {
         match message.role {
             Role::System | Role::Developer => system.extend(message.text()),
-            Role::User | Role::Assistant | Role::Tool => {
-                turns.extend(message.turns(&format!("messages[{index}]"))?);
+            Role::User | Role::Assistant | Role::Tool | Role::Function => {
+                message.turns(index, &mut turns)?;
             }
         }
     }
-    let tools: Vec<ToolOffer> =
-        request.tools.unwrap_or_default().into_iter().map(Tool::offer).collect();
-    let choice = request.tool_choice.map(Choice::wanted).unwrap_or_default();
-    let several = request.parallel_tool_calls;
+    let offered = request.offered();
+    let several =
+        if request.functions.is_some() { Some(false) } else { request.parallel_tool_calls };
     let client = ClientInput {
         turns,
         system: joined(&system),
-        tool_use: tool_use(choice, several, &tools, "tool_choice.function.name")?,
-        tools,
+        tool_use: tool_use(offered.choice, several, &offered.tools, offered.path)?,
+        tools: offered.tools,
         response_format: request.response_format.and_then(Format::wanted),
         temperature: request.temperature,
+        sampling: asked.sampling,
         max_output_tokens: request.max_completion_tokens.or(request.max_tokens),
         ..ClientInput::default()
     };
-    Ok(ClientRequest { client, previous: None, passed_over })
+    let cache_key = request.prompt_cache_key;
+    let (forms, knobs) = (offered.forms, asked.knobs);
+    Ok(ClientRequest { client, left_out, knobs, forms, cache_key, ..ClientRequest::default() })
+}
+
+/// The tools, in whichever way they were given.
+struct Offered {
+    tools: Vec<ToolOffer>,
+    choice: ToolChoice,
+    forms: ToolForms,
+    /// Where the name of a chosen tool stands.
+    path: &'static str,
+}
+
+impl Request {
+    fn asked(&mut self) -> Result<Asked, Problem> {
+        let mut asked = Asked::default();
+        asked.top_p(self.top_p);
+        asked.top_k(self.top_k);
+        asked.stop(self.stop.take().map(StopWords::words).unwrap_or_default(), "stop");
+        asked.note(Knob::MinP, "min_p", self.min_p.is_some());
+        asked.note(Knob::Seed, "seed", self.seed.is_some());
+        let counts = |penalty: Option<f32>| penalty.is_some_and(|penalty| penalty != 0.0);
+        asked.note(Knob::FrequencyPenalty, "frequency_penalty", counts(self.frequency_penalty));
+        asked.note(Knob::PresencePenalty, "presence_penalty", counts(self.presence_penalty));
+        let bias = self.logit_bias.take().filter(|bias| !bias.is_empty());
+        asked.note(Knob::LogitBias, "logit_bias", bias.is_some());
+        asked.note(Knob::CacheKey, "prompt_cache_key", self.prompt_cache_key.is_some());
+        let sampling = &mut asked.sampling;
+        sampling.min_p = self.min_p;
+        sampling.seed = self.seed;
+        sampling.frequency_penalty = self.frequency_penalty;
+        sampling.presence_penalty = self.presence_penalty;
+        sampling.logit_bias = bias;
+        let level = self.reasoning_effort.as_deref();
+        let level = level.map(|word| effort("reasoning_effort", word)).transpose()?;
+        asked.effort(level, "reasoning_effort");
+        let level = self.verbosity.as_deref().map(|word| verbosity("verbosity", word));
+        asked.verbosity(level.transpose()?, "verbosity");
+        Ok(asked)
+    }
+
+    fn offered(&mut self) -> Offered {
+        let mut forms = ToolForms::default();
+        if let Some(functions) = self.functions.take_if(|functions| !functions.is_empty()) {
+            for function in &functions {
+                forms.add(function.name.clone(), ToolForm::Legacy);
+            }
+            self.functions = Some(Vec::new());
+            let choice = match self.function_call.take() {
+                None => ToolChoice::Auto,
+                Some(FunctionChoice::Mode(mode)) => mode.wanted(),
+                Some(FunctionChoice::One(function)) => ToolChoice::Named(function.name),
+            };
+            let tools = functions.into_iter().map(Function::offer).collect();
+            return Offered { tools, choice, forms, path: "function_call.name" };
+        }
+        self.functions = None;
+        let mut tools = Vec::new();
+        for tool in self.tools.take().unwrap_or_default() {
+            tools.push(tool.offer(&mut forms));
+        }
+        let choice = match self.tool_choice.take() {
+            None => ToolChoice::Auto,
+            Some(Choice::Mode(mode)) => mode.wanted(),
+            Some(Choice::One(
+                NamedTool::Function { function: named } | NamedTool::Custom { custom: named },
+            )) => ToolChoice::Named(named.name),
+            Some(Choice::One(NamedTool::AllowedTools { allowed_tools })) => {
+                let allowed = |tool: &ToolOffer| {
+                    allowed_tools.tools.iter().any(|one| one.function.name == tool.name)
+                };
+                tools.retain(allowed);
+                allowed_tools.mode.wanted()
+            }
+        };
+        Offered { tools, choice, forms, path: "tool_choice.function.name" }
+    }
 }
 
 impl Message {
@@ -210,39 +390,66 @@ impl Message {
                 let texts = parts.iter().filter_map(|part| match part {
                     Part::Text { text } => Some(text.as_str()),
                     Part::Refusal { refusal } => Some(refusal.as_str()),
-                    Part::ImageUrl { .. } => None,
+                    Part::ImageUrl { .. } | Part::File { .. } => None,
                 });
                 Some(texts.collect::<Vec<_>>().join("\n"))
             }
         }
     }
 
-    fn turns(self, path: &str) -> Result<Vec<ClientTurn>, Problem> {
+    fn turns(self, index: usize, turns: &mut Vec<ClientTurn>) -> Result<(), Problem> {
+        let path = format!("messages[{index}]");
         match self.role {
-            Role::User => Ok(vec![ClientTurn::User(self.user_content(path)?)]),
+            Role::User => turns.push(ClientTurn::User(self.user_content(&path)?)),
             Role::Tool => {
                 let output = self.text().unwrap_or_default();
                 let id = self
                     .tool_call_id
                     .ok_or_else(|| Problem::field(format!("{path}.tool_call_id"), "missing"))?;
                 let id = ToolUseId(id);
-                Ok(vec![ClientTurn::ToolResult { id, output, is_error: false }])
+                turns.push(ClientTurn::ToolResult { id, output, is_error: false });
             }
-            Role::Assistant => {
-                let said = self.text().filter(|text| !text.is_empty());
-                let mut turns: Vec<_> = said.map(ClientTurn::Assistant).into_iter().collect();
-                for (index, call) in self.tool_calls.into_iter().flatten().enumerate() {
-                    let path = format!("{path}.tool_calls[{index}].function.arguments");
-                    turns.push(ClientTurn::ToolCall(ToolCall {
-                        input: arguments(&path, &call.function.arguments)?,
-                        id: ToolUseId(call.id),
-                        name: call.function.name,
-                    }));
-                }
-                Ok(turns)
+            // It answers the call right before it: functions had no ids.
+            Role::Function => {
+                let before = turns.iter().rev().find_map(|turn| match turn {
+                    ClientTurn::ToolCall(call) => Some(call.id.clone()),
+                    ClientTurn::User(_)
+                    | ClientTurn::Assistant(_)
+                    | ClientTurn::Given(..)
+                    | ClientTurn::ToolResult { .. } => None,
+                });
+                let id = before
+                    .ok_or_else(|| Problem::field(path, "no function was called before it"))?;
+                let output = self.text().unwrap_or_default();
+                turns.push(ClientTurn::ToolResult { id, output, is_error: false });
             }
-            Role::System | Role::Developer => Ok(Vec::new()),
+            Role::Assistant => self.assistant(&path, index, turns)?,
+            Role::System | Role::Developer => {}
         }
+        Ok(())
+    }
+
+    fn assistant(
+        self,
+        path: &str,
+        index: usize,
+        turns: &mut Vec<ClientTurn>,
+    ) -> Result<(), Problem> {
+        let said = self.text().filter(|text| !text.is_empty());
+        turns.extend(said.map(ClientTurn::Assistant));
+        if let Some(call) = self.function_call {
+            let path = format!("{path}.function_call.arguments");
+            turns.push(ClientTurn::ToolCall(ToolCall {
+                input: arguments(&path, &call.arguments)?,
+                id: ToolUseId(format!("call_function_{index}")),
+                name: call.name,
+            }));
+        }
+        for (index, call) in self.tool_calls.into_iter().flatten().enumerate() {
+            let path = format!("{path}.tool_calls[{index}]");
+            turns.push(ClientTurn::ToolCall(call.read(&path)?));
+        }
+        Ok(())
     }
 
     fn user_content(self, path: &str) -> Result<onyx_types::UserContent, Problem> {
@@ -259,6 +466,7 @@ impl Message {
                     Part::ImageUrl { image_url } => {
                         image(&format!("{path}.content[{index}].image_url.url"), &image_url.url)
                     }
+                    Part::File { file } => file.read(&format!("{path}.content[{index}].file")),
                 })
                 .collect::<Result<_, _>>()?,
         };
@@ -266,22 +474,51 @@ impl Message {
     }
 }
 
-impl Choice {
-    fn wanted(self) -> ToolChoice {
-        match self {
-            Self::Mode(mode) => mode.wanted(),
-            Self::One(NamedTool::Function { function }) => ToolChoice::Named(function.name),
+impl FileData {
+    fn read(self, path: &str) -> Result<UserPart, Problem> {
+        let path = format!("{path}.file_data");
+        let Some(data) = self.file_data else {
+            return Err(Problem::field(path, "missing: files of a maker's store are not here"));
+        };
+        document(&path, self.filename, &data)
+    }
+}
+
+impl Call {
+    fn read(self, path: &str) -> Result<ToolCall, Problem> {
+        let id = ToolUseId(self.id);
+        match (self.function, self.custom) {
+            (Some(CalledFunction { name, arguments: text }), _) => {
+                let input = arguments(&format!("{path}.function.arguments"), &text)?;
+                Ok(ToolCall { id, name, input })
+            }
+            (None, Some(CalledText { name, input })) => {
+                Ok(ToolCall { id, name, input: json!({(CUSTOM_INPUT): input}) })
+            }
+            (None, None) => Err(Problem::field(format!("{path}.function"), "missing")),
+        }
+    }
+}
+
+impl Function {
+    fn offer(self) -> ToolOffer {
+        ToolOffer {
+            name: self.name,
+            description: self.description,
+            input_schema: self.parameters.unwrap_or_else(|| json!({"type": "object"})).into(),
         }
     }
 }
 
 impl Tool {
-    fn offer(self) -> ToolOffer {
-        let Self::Function { function } = self;
-        ToolOffer {
-            name: function.name,
-            description: function.description,
-            input_schema: function.parameters.unwrap_or_else(|| json!({"type": "object"})).into(),
+    fn offer(self, forms: &mut ToolForms) -> ToolOffer {
+        match self {
+            Self::Function { function } => function.offer(),
+            Self::Custom { custom: CustomTool { name, description } } => {
+                forms.add(name.clone(), ToolForm::Custom);
+                let input_schema = text_input_schema("What the tool is given.").into();
+                ToolOffer { name, description, input_schema }
+            }
         }
     }
 }

@@ -1,85 +1,138 @@
-//! What becomes of each field of a request: it is read, or it does not matter, or the client is
-//! told. Nothing that would make another answer is left out in silence.
+//! What becomes of each field of a request: it is read, or it is left out and the client is told
+//! so, or it is refused because the answer would not be what was asked for. Nothing is left out in
+//! silence.
 
 use serde_json::{Map, Value};
 
 use crate::Problem;
 
-/// What the fields of a wire mean to us.
+/// What the fields of a wire mean to us. A path names fields from the outside in; `[]` stands for
+/// every place in a list. Both lists of paths are sorted.
 pub(super) struct Fields {
-    /// Read by us.
+    /// What is read, or holds without being read. Everything below such a path belongs to it.
     pub(super) known: &'static [&'static str],
-    /// Of no consequence for the answer.
-    pub(super) idle: &'static [&'static str],
-    /// How hard to think, how much to say: an agent has a mind of its own about it and says so.
-    pub(super) advice: &'static [Field],
-    /// They would make another answer than the client expects.
-    pub(super) refused: &'static [Field],
+    /// Without these the answer would be wrong, or not safe.
+    pub(super) refused: &'static [&'static str],
+    /// Values with which a field asks for nothing special.
+    pub(super) neutral: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// A field that we do not do, and the values with which it asks for nothing special.
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) harmless: &'static [&'static str],
-}
-
-/// Who reads the request decides how strict we are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// An agent, which takes no advice.
-    Agent,
-    /// A model of another wire: what cannot be said there must not be lost on the way.
-    OtherWire,
-}
-
-impl Reader {
-    /// A piece of advice, by its path.
-    pub(super) fn advised(self, path: &str, told: &mut Vec<String>) -> Result<(), Problem> {
-        match self {
-            Self::Agent => {
-                told.push(path.to_owned());
-                Ok(())
-            }
-            Self::OtherWire => {
-                let why = "the model's provider speaks another wire, which cannot express it";
-                Err(Problem::field(path, why))
-            }
-        }
-    }
+enum Standing {
+    Known,
+    /// Something below it is known.
+    Holds,
+    LeftOut,
 }
 
 impl Fields {
-    /// The fields that are passed over.
-    pub(super) fn check(
-        &self,
-        body: &Map<String, Value>,
-        reader: Reader,
-    ) -> Result<Vec<String>, Problem> {
-        let mut passed_over = Vec::new();
-        for (name, value) in body.iter().filter(|(_, value)| !value.is_null()) {
-            let read = |names: &[&str]| names.contains(&name.as_str());
-            if name.starts_with("x-onyx-") || read(self.known) || read(self.idle) {
-                continue;
+    /// The fields that are left out, each once, by their paths.
+    pub(super) fn left_out(&self, body: &Map<String, Value>) -> Result<Vec<String>, Problem> {
+        for name in self.refused {
+            let asked = body.get(*name).filter(|value| !value.is_null());
+            if asked.is_some_and(|value| !self.is_neutral(name, value)) {
+                return Err(Problem::field(*name, "it cannot be done here; leave it out"));
             }
-            let find = |fields: &'static [Field]| fields.iter().find(|field| field.name == name);
-            let refused = find(self.refused);
-            if let Some(field) = refused.or_else(|| find(self.advice))
-                && field.asks_nothing(value)
-            {
-                continue;
-            }
-            if refused.is_some() {
-                return Err(Problem::field(name, "it cannot be done here; leave it out"));
-            }
-            reader.advised(name, &mut passed_over)?;
         }
-        Ok(passed_over)
+        let mut found = Vec::new();
+        for (name, value) in body.iter().filter(|(name, _)| !name.starts_with("x-onyx-")) {
+            if !self.refused.contains(&name.as_str()) {
+                self.field(&mut name.clone(), value, &mut found);
+            }
+        }
+        Ok(found)
+    }
+
+    fn field(&self, path: &mut String, value: &Value, found: &mut Vec<String>) {
+        if value.is_null() || self.is_neutral(path, value) {
+            return;
+        }
+        match self.standing(path) {
+            Standing::Known => {}
+            Standing::Holds => self.inside(path, value, found),
+            Standing::LeftOut if found.contains(path) => {}
+            Standing::LeftOut => found.push(path.clone()),
+        }
+    }
+
+    fn inside(&self, path: &mut String, value: &Value, found: &mut Vec<String>) {
+        let length = path.len();
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    path.push('.');
+                    path.push_str(name);
+                    self.field(path, value, found);
+                    path.truncate(length);
+                }
+            }
+            Value::Array(items) => {
+                path.push_str("[]");
+                for item in items {
+                    self.inside(path, item, found);
+                }
+                path.truncate(length);
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn standing(&self, path: &str) -> Standing {
+        let at = self.known.partition_point(|known| *known < path);
+        match self.known.get(at) {
+            Some(known) if *known == path => Standing::Known,
+            Some(known)
+                if known.starts_with(path) && known[path.len()..].starts_with(['.', '[']) =>
+            {
+                Standing::Holds
+            }
+            Some(_) | None => Standing::LeftOut,
+        }
+    }
+
+    fn is_neutral(&self, path: &str, value: &Value) -> bool {
+        let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.neutral
+            .iter()
+            .any(|(neutral, values)| *neutral == path && values.contains(&text().as_str()))
     }
 }
 
-impl Field {
-    fn asks_nothing(&self, value: &Value) -> bool {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        self.harmless.contains(&text.as_str())
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const FIELDS: Fields = Fields {
+        known: &["a", "list[].b", "list[].c.d", "list[].whole"],
+        refused: &["n"],
+        neutral: &[("n", &["1"]), ("list[].e", &["false"])],
+    };
+
+    #[test]
+    fn what_is_not_read_is_named_by_its_path_wherever_it_stands() {
+        let body = json!({
+            "a": {"anything": 1}, "z": 2, "n": 1, "none": null, "x-onyx-session-id": "s",
+            "list": [
+                {"b": 1, "c": {"d": 1, "f": 1}, "e": false},
+                {"e": true, "whole": {"any": [1]}},
+                {"e": true, "c": {"f": 2}},
+            ],
+        });
+        let found = FIELDS.left_out(body.as_object().unwrap()).unwrap();
+        assert_eq!(found, ["z", "list[].c.f", "list[].e"]);
+        let refused = FIELDS.left_out(json!({"n": 2}).as_object().unwrap()).unwrap_err();
+        assert_eq!(refused.path(), Some("n"));
+    }
+
+    #[test]
+    fn the_paths_of_every_wire_are_sorted() {
+        for fields in [
+            super::super::chat::FIELDS,
+            super::super::messages::FIELDS,
+            super::super::responses::FIELDS,
+        ] {
+            assert!(fields.known.is_sorted(), "{:?}", fields.known);
+        }
     }
 }

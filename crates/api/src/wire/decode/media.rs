@@ -1,18 +1,53 @@
-use onyx_types::UserPart;
+use onyx_types::{Attachment, AttachmentSource, UserPart};
 
 use crate::Problem;
 
-/// The image of a `data:` address. Others are not fetched: a request must not make this server
-/// visit an address.
+/// An image by its address: with its bytes in it (`data:`), or one that the model's provider may
+/// fetch. This server never does: a request must not make it visit an address.
 pub(super) fn image(path: &str, address: &str) -> Result<UserPart, Problem> {
-    let whole = address.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match whole {
+    if is_web(address) {
+        return Ok(linked("image/*", None, address));
+    }
+    match data(address) {
         Some((media_type, data)) if media_type.starts_with("image/") => {
             Ok(UserPart::Image { media_type: media_type.to_owned(), data: data.to_owned() })
         }
         Some(_) | None => Err(Problem::field(
             path,
-            "an image is taken as `data:image/…;base64,…` only; addresses are not fetched",
+            "an image is taken as `data:image/…;base64,…` or by an address of the web",
         )),
     }
+}
+
+/// A document with its bytes in a `data:` address.
+pub(super) fn document(
+    path: &str,
+    name: Option<String>,
+    address: &str,
+) -> Result<UserPart, Problem> {
+    let Some((media_type, bytes)) = data(address) else {
+        return Err(Problem::field(path, "a file is taken as `data:<type>;base64,…`"));
+    };
+    if media_type.starts_with("image/") {
+        return image(path, address);
+    }
+    Ok(file(media_type, name, bytes.to_owned()))
+}
+
+pub(super) fn file(media_type: &str, name: Option<String>, data: String) -> UserPart {
+    let source = AttachmentSource::Data(data);
+    UserPart::Attachment(Attachment { media_type: media_type.to_owned(), name, source })
+}
+
+pub(super) fn linked(media_type: &str, name: Option<String>, address: &str) -> UserPart {
+    let source = AttachmentSource::Url(address.to_owned());
+    UserPart::Attachment(Attachment { media_type: media_type.to_owned(), name, source })
+}
+
+pub(super) fn is_web(address: &str) -> bool {
+    address.starts_with("https://") || address.starts_with("http://")
+}
+
+fn data(address: &str) -> Option<(&str, &str)> {
+    address.strip_prefix("data:")?.split_once(";base64,")
 }

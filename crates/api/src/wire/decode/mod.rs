@@ -3,6 +3,8 @@
 mod chat;
 mod choice;
 mod fields;
+mod knobs;
+mod makers_tools;
 mod media;
 mod messages;
 mod responses;
@@ -10,21 +12,23 @@ mod ui_chat;
 
 use onyx_agent::{ClientInput, ClientTurn};
 use onyx_types::{
-    AgentId, Block, Message, ModelRequest, Role, SessionId, SystemBlock, UserContent, UserPart,
+    AgentId, Block, Knob, Message, ModelRequest, Role, SessionId, SystemBlock, UserContent,
+    UserPart,
 };
 use schemars::JsonSchema;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::Problem;
+use crate::wire::{CUSTOM_INPUT, ToolForms};
 
 pub(crate) use chat::chat;
-pub(crate) use fields::Reader;
 pub(crate) use messages::messages;
 pub(crate) use responses::responses;
 pub(crate) use ui_chat::UiChatRequest;
 
 /// The whole of a request's body: what is read at once to find who answers, and the rest.
 #[derive(JsonSchema)]
+#[schemars(rename = "{R}Body")]
 #[allow(dead_code, reason = "a description; the fields are read one by one")]
 pub(crate) struct Body<R> {
     /// `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
@@ -65,8 +69,24 @@ pub(crate) struct ClientRequest {
     pub(crate) client: ClientInput,
     /// The answer that this one follows, where the wire names it.
     pub(crate) previous: Option<String>,
-    /// Fields that an agent decides for itself; the client is told of each.
-    pub(crate) passed_over: Vec<String>,
+    /// Fields that are left out; the client is told of each.
+    pub(crate) left_out: Vec<String>,
+    /// Settings for the model, with the client's name for each.
+    pub(crate) knobs: Vec<(Knob, &'static str)>,
+    /// Tools that are written otherwise than as functions.
+    pub(crate) forms: ToolForms,
+    /// Names the prompt's beginning towards providers that route by it.
+    pub(crate) cache_key: Option<String>,
+}
+
+impl ClientRequest {
+    /// What the client is told of: fields that nobody reads, and those that this model's wire
+    /// has not.
+    pub(crate) fn left_out(&self, taken: &[Knob]) -> Vec<String> {
+        let lacking = self.knobs.iter().filter(|(knob, _)| !taken.contains(knob));
+        let lacking = lacking.map(|(_, field)| (*field).to_owned());
+        self.left_out.iter().cloned().chain(lacking).collect()
+    }
 }
 
 /// The request as a model of another wire takes it.
@@ -88,8 +108,9 @@ pub(crate) fn model_request(request: ClientRequest) -> ModelRequest {
         tool_use: client.tool_use,
         max_output_tokens: client.max_output_tokens.unwrap_or(0),
         temperature: client.temperature,
+        sampling: client.sampling,
         response_format: client.response_format,
-        cache_key: None,
+        cache_key: request.cache_key,
     }
 }
 
@@ -117,8 +138,29 @@ fn part(part: UserPart) -> Option<Block> {
     match part {
         UserPart::Text { text } => Some(Block::Text { text }),
         UserPart::Image { media_type, data } => Some(Block::Image { media_type, data }),
+        UserPart::Attachment(attachment) => Some(Block::Attachment(attachment)),
         UserPart::File { .. } => None,
     }
+}
+
+/// A tool's result without its call is refused by most providers, in words that nobody
+/// understands.
+pub(crate) fn check_results(turns: &[ClientTurn], field: &str) -> Result<(), Problem> {
+    let mut called = Vec::new();
+    for turn in turns {
+        match turn {
+            ClientTurn::ToolCall(call) => called.push(&call.id),
+            ClientTurn::ToolResult { id, .. } if !called.contains(&id) => {
+                let why = format!("the result of `{}` comes without its call", id.0);
+                return Err(Problem::field(field, why));
+            }
+            ClientTurn::ToolResult { .. }
+            | ClientTurn::User(_)
+            | ClientTurn::Assistant(_)
+            | ClientTurn::Given(..) => {}
+        }
+    }
+    Ok(())
 }
 
 /// The messages after the last answer; the session has the earlier ones.
@@ -139,6 +181,16 @@ fn content(mut parts: Vec<UserPart>) -> UserContent {
         }
         (None, _) => UserContent::Text(String::new()),
     }
+}
+
+/// A schema for a tool that takes a text in place of JSON.
+fn text_input_schema(description: &str) -> Value {
+    json!({
+        "type": "object",
+        "properties": {(CUSTOM_INPUT): {"type": "string", "description": description}},
+        "required": [CUSTOM_INPUT],
+        "additionalProperties": false,
+    })
 }
 
 /// A tool's arguments, which these wires write as a string of JSON.

@@ -133,6 +133,7 @@ fn words(block: Block) -> Option<String> {
     match block {
         Block::Text { text } => Some(text),
         Block::Image { .. }
+        | Block::Attachment(_)
         | Block::Reasoning { .. }
         | Block::ToolUse { .. }
         | Block::ToolResult { .. } => None,
@@ -170,6 +171,7 @@ fn block(path: &str, part: &Value) -> Result<Option<Block>, Problem> {
         "text" => Ok(text_block(field("text")?)),
         "file" => match image(&format!("{path}.url"), field("url")?)? {
             UserPart::Image { media_type, data } => Ok(Some(Block::Image { media_type, data })),
+            UserPart::Attachment(attachment) => Ok(Some(Block::Attachment(attachment))),
             UserPart::Text { .. } | UserPart::File { .. } => Ok(None),
         },
         _ => Ok(None),

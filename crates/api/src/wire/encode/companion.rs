@@ -136,7 +136,7 @@ impl CompanionFrames {
                     tool,
                     args_summary: call_summary,
                     status: ToolState::of(Some(*ok)),
-                    label: call_label.as_ref(),
+                    label: call_label.as_deref(),
                     report: Some(report),
                 })
             }

@@ -98,6 +98,23 @@ async fn a_cookie_alone_opens_no_route_not_even_to_read() {
 }
 
 #[tokio::test]
+async fn a_page_of_another_site_that_is_let_in_is_nobody_by_cookie_and_key() {
+    const SITE: &str = "https://app.example.org";
+    let model = ScriptedModel::start().await;
+    let cors = json!({"gateway": {"cors": {"origins": [SITE]}}});
+    let onyx = builder(&model).merge(cors).start().await;
+    set_password(&onyx, "owner").await;
+    let owner = SignedIn::by_password(&onyx, "owner").await;
+    let me = || stranger_at(1).get(onyx.url("/api/auth/me"));
+    let at_home = owner.on(me(), onyx.base_url(), Some(&owner.page_key));
+    let _ = Reply::of(at_home).await.expect(200);
+    let from_there = owner.on(me(), SITE, Some(&owner.page_key));
+    let _ = Reply::of(from_there).await.expect(401);
+    let with_token = me().header("origin", SITE).bearer_auth(onyx_test_support::DEFAULT_TOKEN);
+    let _ = Reply::of(with_token).await.expect(200);
+}
+
+#[tokio::test]
 async fn a_link_hands_the_key_to_the_page_that_it_opens_and_to_nobody_else() {
     let (_model, onyx) = household().await;
     let (reply, signed_in) = SignedIn::by_link(&onyx).await;

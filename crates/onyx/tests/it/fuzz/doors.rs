@@ -34,7 +34,7 @@ fn changed(dice: &mut Dice, text: &[u8]) -> Vec<u8> {
             0 => drop(bytes.splice(at..at, dice.pick(&WORDS).bytes())),
             1 => bytes.truncate(at),
             2 => drop(bytes.drain(at..(at + dice.below(30)).min(bytes.len()))),
-            _ => drop(bytes.splice(at..at, [dice.next() as u8])),
+            _ => drop(bytes.splice(at..at, [dice.number() as u8])),
         }
     }
     bytes
@@ -105,7 +105,7 @@ fn frame(dice: &mut Dice) -> Vec<u8> {
     if dice.below(3) == 0 {
         payload = changed(dice, &payload);
     }
-    let first = if dice.below(2) == 0 { 0x81 } else { dice.next() as u8 };
+    let first = if dice.below(2) == 0 { 0x81 } else { dice.number() as u8 };
     let mut bytes = vec![first];
     match dice.below(5) {
         0 => bytes.extend([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),

@@ -9,6 +9,7 @@ const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
 fn target() -> Target {
     Target {
+        reasons: false,
         id: "mine/m".to_owned(),
         model: "m".to_owned(),
         context_window: None,

@@ -13,14 +13,16 @@ use crate::{builder, clients};
 enum Fate {
     /// Read: other tests show what it does.
     Read,
-    /// Taken, and of no consequence for the answer.
-    Idle(Value),
-    /// An agent decides it for itself and says so; a model of another wire cannot be told.
-    Advice(Value),
+    /// It asks for what is so anyway.
+    Holds(Value),
+    /// Left out, and named.
+    Named(Value),
+    /// A setting for the model: `knobs` shows that it arrives or is named.
+    Knob,
     Refused(Value),
 }
 
-use Fate::{Advice, Idle, Read, Refused};
+use Fate::{Holds, Knob, Named, Read, Refused};
 
 fn chat() -> Vec<(&'static str, Fate)> {
     vec![
@@ -35,31 +37,31 @@ fn chat() -> Vec<(&'static str, Fate)> {
         ("temperature", Read),
         ("max_tokens", Read),
         ("max_completion_tokens", Read),
-        ("user", Idle("u".into())),
-        ("metadata", Idle(json!({"a": "b"}))),
-        ("store", Idle(true.into())),
-        ("service_tier", Idle("auto".into())),
-        ("safety_identifier", Idle("s".into())),
-        ("prompt_cache_key", Idle("k".into())),
-        ("prompt_cache_options", Idle(json!({}))),
-        ("prompt_cache_retention", Idle("24h".into())),
-        ("prediction", Idle(json!({"type": "content", "content": "x"}))),
-        ("reasoning_effort", Advice("low".into())),
-        ("verbosity", Advice("low".into())),
-        ("seed", Advice(7.into())),
-        ("top_p", Refused(json!(0.5))),
-        ("frequency_penalty", Refused(json!(0.5))),
-        ("presence_penalty", Refused(json!(0.5))),
-        ("logit_bias", Refused(json!({"1": 2}))),
+        ("functions", Read),
+        ("function_call", Read),
+        ("user", Named("u".into())),
+        ("metadata", Named(json!({"a": "b"}))),
+        ("store", Named(true.into())),
+        ("service_tier", Named("priority".into())),
+        ("safety_identifier", Named("s".into())),
+        ("prompt_cache_key", Knob),
+        ("prompt_cache_options", Named(json!({}))),
+        ("prompt_cache_retention", Named("24h".into())),
+        ("prediction", Named(json!({"type": "content", "content": "x"}))),
+        ("web_search_options", Named(json!({"search_context_size": "low"}))),
+        ("reasoning_effort", Knob),
+        ("verbosity", Knob),
+        ("seed", Knob),
+        ("top_p", Knob),
+        ("frequency_penalty", Knob),
+        ("presence_penalty", Knob),
+        ("logit_bias", Knob),
+        ("stop", Knob),
         ("n", Refused(2.into())),
-        ("stop", Refused("x".into())),
         ("logprobs", Refused(true.into())),
         ("top_logprobs", Refused(2.into())),
         ("audio", Refused(json!({}))),
         ("modalities", Refused(json!(["audio"]))),
-        ("functions", Refused(json!([]))),
-        ("function_call", Refused(json!({"name": "f"}))),
-        ("web_search_options", Refused(json!({}))),
         ("moderation", Refused(json!({}))),
     ]
 }
@@ -77,26 +79,26 @@ fn responses() -> Vec<(&'static str, Fate)> {
         ("temperature", Read),
         ("max_output_tokens", Read),
         ("previous_response_id", Read),
-        ("user", Idle("u".into())),
-        ("metadata", Idle(json!({"a": "b"}))),
-        ("store", Idle(false.into())),
-        ("service_tier", Idle("auto".into())),
-        ("safety_identifier", Idle("s".into())),
-        ("prompt_cache_key", Idle("k".into())),
-        ("prompt_cache_options", Idle(json!({}))),
-        ("prompt_cache_retention", Idle("24h".into())),
-        ("stream_options", Idle(json!({"include_obfuscation": false}))),
-        ("access_programs", Idle(json!([]))),
-        ("reasoning", Advice(json!({"effort": "low"}))),
-        ("include", Advice(json!(["reasoning.encrypted_content"]))),
-        ("truncation", Advice("auto".into())),
-        ("context_management", Advice(json!([{"type": "compaction"}]))),
+        ("conversation", Read),
+        ("reasoning", Read),
+        ("metadata", Holds(json!({"a": "b"}))),
+        ("store", Holds(false.into())),
+        ("stream_options", Holds(json!({"include_obfuscation": false}))),
+        ("user", Named("u".into())),
+        ("service_tier", Named("flex".into())),
+        ("safety_identifier", Named("s".into())),
+        ("prompt_cache_key", Knob),
+        ("prompt_cache_options", Named(json!({}))),
+        ("prompt_cache_retention", Named("24h".into())),
+        ("access_programs", Named(json!([]))),
+        ("include", Named(json!(["reasoning.encrypted_content"]))),
+        ("truncation", Named("auto".into())),
+        ("context_management", Named(json!([{"type": "compaction"}]))),
+        ("max_tool_calls", Named(2.into())),
+        ("top_p", Knob),
         ("background", Refused(true.into())),
-        ("conversation", Refused("c".into())),
         ("prompt", Refused(json!({"id": "p"}))),
         ("top_logprobs", Refused(2.into())),
-        ("top_p", Refused(json!(0.5))),
-        ("max_tool_calls", Refused(2.into())),
         ("image", Refused(json!({}))),
         ("moderation", Refused(json!({}))),
     ]
@@ -113,27 +115,27 @@ fn messages() -> Vec<(&'static str, Fate)> {
         ("tool_choice", Read),
         ("temperature", Read),
         ("output_config", Read),
-        ("metadata", Idle(json!({"user_id": "u"}))),
-        ("service_tier", Idle("auto".into())),
-        ("cache_control", Idle(json!({"type": "ephemeral"}))),
-        ("diagnostics", Idle(json!({}))),
-        ("user_profile_id", Idle("u".into())),
-        ("workspace_id", Idle("w".into())),
-        ("thinking", Advice(json!({"type": "enabled", "budget_tokens": 2000}))),
-        ("speed", Advice("fast".into())),
-        ("context_management", Advice(json!({"edits": []}))),
-        ("top_p", Refused(json!(0.5))),
-        ("top_k", Refused(5.into())),
-        ("stop_sequences", Refused(json!(["x"]))),
+        ("cache_control", Holds(json!({"type": "ephemeral"}))),
+        ("metadata", Named(json!({"user_id": "u"}))),
+        ("service_tier", Holds("auto".into())),
+        ("diagnostics", Named(json!({}))),
+        ("user_profile_id", Named("u".into())),
+        ("workspace_id", Named("w".into())),
+        ("thinking", Knob),
+        ("speed", Named("fast".into())),
+        ("context_management", Named(json!({"edits": []}))),
+        ("container", Named("c".into())),
+        ("mcp_servers", Named(json!([{"name": "m"}]))),
+        ("top_p", Knob),
+        ("top_k", Knob),
+        ("stop_sequences", Knob),
         ("inference_geo", Refused("eu".into())),
-        ("container", Refused("c".into())),
-        ("mcp_servers", Refused(json!([{"name": "m"}]))),
     ]
 }
 
 const IGNORED: &str = "x-onyx-ignored-fields";
 
-fn ignored(reply: &Reply) -> &str {
+pub(super) fn ignored(reply: &Reply) -> &str {
     reply.headers.get(IGNORED).map_or("", |value| value.to_str().unwrap())
 }
 
@@ -149,29 +151,25 @@ async fn judge(path: &str, least: Value, table: Vec<(&str, Fate)>) {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
     for (name, fate) in table {
-        let post = async |target: &str, value: &Value| {
-            let mut body = least.clone();
-            body["model"] = target.into();
-            body[name] = value.clone();
-            onyx.post(path, &body).await
-        };
-        let refused = |reply: Reply| {
-            assert_eq!(reply.status, 400, "{path} {name}: {}", reply.text());
-            assert!(reply.json()["error"]["message"].as_str().unwrap().contains(name));
-        };
-        match &fate {
-            Read => {}
-            Idle(value) => {
-                assert_eq!(ignored(&post("main", value).await.expect(200)), "", "{path} {name}");
-                let _ = post("gem/m", value).await.expect(200);
-            }
-            Advice(value) => {
-                assert_eq!(ignored(&post("main", value).await.expect(200)), name);
-                refused(post("gem/m", value).await);
-            }
-            Refused(value) => {
-                refused(post("main", value).await);
-                refused(post("gem/m", value).await);
+        for target in ["main", "gem/m"] {
+            let post = async |value: &Value| {
+                let mut body = least.clone();
+                body["model"] = target.into();
+                body[name] = value.clone();
+                onyx.post(path, &body).await
+            };
+            match &fate {
+                Read | Knob => {}
+                Holds(value) => {
+                    assert_eq!(ignored(&post(value).await.expect(200)), "", "{path} {name}");
+                }
+                Named(value) => assert_eq!(ignored(&post(value).await.expect(200)), name),
+                Refused(value) => {
+                    let reply = post(value).await;
+                    assert_eq!(reply.status, 400, "{path} {name}: {}", reply.text());
+                    let message = reply.json()["error"]["message"].clone();
+                    assert!(message.as_str().unwrap().contains(name), "{message}");
+                }
             }
         }
     }
@@ -202,18 +200,52 @@ async fn every_field_of_messages_has_its_fate() {
 }
 
 #[tokio::test]
-async fn what_is_advised_within_a_field_is_told_too() {
+async fn what_is_left_out_deep_within_a_field_is_named_by_its_path() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
-    for (path, body, inner) in [
-        ("/v1/responses", json!({"input": "hi", "text": {"verbosity": "low"}}), "text.verbosity"),
+    let cases = [
+        (
+            CHAT,
+            json!({"messages": [{"role": "user", "name": "ann", "content": "hi"}], "tools": [
+                {"type": "function", "function": {"name": "f", "strict": true}},
+            ]}),
+            "messages[].name, tools[].function.strict",
+        ),
+        (
+            "/v1/responses",
+            json!({"input": "hi", "reasoning": {"summary": "auto"}, "tools": [
+                {"type": "web_search"}, {"type": "file_search", "vector_store_ids": ["v"]},
+            ]}),
+            "reasoning.summary, tools[].vector_store_ids, tools.web_search, tools.file_search",
+        ),
         (
             "/v1/messages",
-            json!({"max_tokens": 9, "messages": words(), "output_config": {"effort": "low"}}),
-            "output_config.effort",
+            json!({"max_tokens": 9, "messages": [
+                {"role": "user", "content": "hi"},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": "hm", "signature": "s"},
+                    {"type": "server_tool_use", "id": "x", "name": "web_search", "input": {}},
+                    {"type": "text", "text": "yes"},
+                ]},
+                {"role": "user", "content": "and?"},
+            ], "tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 5}]}),
+            "messages[].content[].thinking, messages[].content[].signature, tools[].max_uses, \
+             messages[].content[].server_tool_use, tools.web_search",
         ),
-    ] {
-        assert_eq!(ignored(&onyx.post(path, &body).await.expect(200)), inner);
+    ];
+    for (path, body, expected) in cases {
+        for target in ["main", "gem/m"] {
+            let mut body = body.clone();
+            body["model"] = target.into();
+            let mut told: Vec<String> = ignored(&onyx.post(path, &body).await.expect(200))
+                .split(", ")
+                .map(str::to_owned)
+                .collect();
+            let mut expected: Vec<&str> = expected.split(", ").collect();
+            told.sort();
+            expected.sort_unstable();
+            assert_eq!(told, expected, "{path} {target}");
+        }
     }
     let schema = json!({"type": "object", "additionalProperties": false});
     let format = json!({"format": {"type": "json_schema", "schema": schema}});

@@ -2,11 +2,18 @@
 
 mod agent_runs;
 mod agents;
+mod browsers;
 mod choice;
 mod client_tools;
+mod errors;
 mod fields;
+mod knobs;
+mod makers_shapes;
+mod media;
+mod names;
 mod other_dialects;
 mod pass_through;
+mod stored_responses;
 
 use onyx_test_support::{OnyxProcess, RecordedRequest};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 use std::borrow::Cow;
 
 use onyx_types::{
-    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
-    Role, SystemBlock, ToolChoice, ToolOffer, ToolUse,
+    Attachment, AttachmentSource, Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass,
+    ModelRequest, ResponseFormat, Role, SystemBlock, ToolChoice, ToolOffer, ToolUse,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -40,6 +40,12 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<Value>,
@@ -71,10 +77,27 @@ enum WireBlock<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum KnownBlock<'a> {
-    Text { text: &'a str },
-    Image { source: Value },
-    ToolUse { id: Cow<'a, str>, name: Cow<'a, str>, input: Cow<'a, Value> },
-    ToolResult { tool_use_id: Cow<'a, str>, content: &'a str, is_error: bool },
+    Text {
+        text: &'a str,
+    },
+    Image {
+        source: Value,
+    },
+    Document {
+        source: Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: Cow<'a, Value>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        content: &'a str,
+        is_error: bool,
+    },
 }
 
 #[derive(Serialize)]
@@ -89,7 +112,7 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
     let max_tokens = target.output_limit(request).unwrap_or(DEFAULT_MAX_TOKENS);
     // A model that must call a tool is not allowed to think first.
     let forced = request.tool_use.choice.is_forced();
-    let thinking = thinking(target, max_tokens).filter(|_| !forced);
+    let thinking = thinking(request, target, max_tokens).filter(|_| !forced);
     let output_config = request.response_format.as_ref().map(output_config).transpose()?;
     let body = Body {
         model: in_body.then_some(target.model.as_str()),
@@ -102,6 +125,10 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         stream: true,
         // The wire's range ends at one, and a thinking model takes none.
         temperature: request.temperature.filter(|_| thinking.is_none()).map(|heat| heat.min(1.0)),
+        // Neither does it take other ways to draw its words.
+        top_p: request.sampling.top_p.filter(|_| thinking.is_none()),
+        top_k: request.sampling.top_k.filter(|_| thinking.is_none()),
+        stop_sequences: &request.sampling.stop,
         thinking,
         output_config,
     };
@@ -176,11 +203,25 @@ fn user(message: &Message) -> Vec<Marked<WireBlock<'_>>> {
             Block::Image { media_type, data } => parts.push(KnownBlock::Image {
                 source: json!({"type": "base64", "media_type": media_type, "data": data}),
             }),
+            Block::Attachment(attachment) => parts.push(attached(attachment)),
             // A text without words is refused, and a user says neither of the others.
             Block::Text { .. } | Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
     results.into_iter().chain(parts).map(|block| unmarked(WireBlock::Known(block))).collect()
+}
+
+fn attached(attachment: &Attachment) -> KnownBlock<'_> {
+    let source = match &attachment.source {
+        AttachmentSource::Url(url) => json!({"type": "url", "url": url}),
+        AttachmentSource::Data(data) => {
+            json!({"type": "base64", "media_type": attachment.media_type, "data": data})
+        }
+    };
+    if attachment.is_image() {
+        return KnownBlock::Image { source };
+    }
+    KnownBlock::Document { source, title: attachment.name.as_deref() }
 }
 
 fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<'a>>> {
@@ -202,6 +243,7 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<
         Block::Text { .. }
         | Block::Reasoning { .. }
         | Block::Image { .. }
+        | Block::Attachment(_)
         | Block::ToolResult { .. } => None,
     };
     let blocks: Vec<_> = message.content.iter().filter_map(block).collect();
@@ -217,8 +259,12 @@ fn is_thinking(data: &Value) -> bool {
     matches!(data["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }
 
-fn thinking(target: &Target, max_tokens: u32) -> Option<Value> {
-    let budget = target.compat.thinking_budget?.max(MIN_THINKING_TOKENS);
+fn thinking(request: &ModelRequest, target: &Target, max_tokens: u32) -> Option<Value> {
+    let wanted = match target.effort(request) {
+        Some(effort) => effort.budget(),
+        None => target.compat.thinking_budget,
+    };
+    let budget = wanted?.max(MIN_THINKING_TOKENS);
     // Thinking counts into the limit; with none of it left for the answer it is not asked for.
     (budget < max_tokens).then(|| json!({"type": "enabled", "budget_tokens": budget}))
 }

@@ -2,17 +2,17 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use onyx_types::{
-    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
-    Role, ToolChoice, ToolOffer,
+    Attachment, AttachmentSource, Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass,
+    ModelRequest, ResponseFormat, Role, ToolChoice, ToolOffer,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{SIGNATURE, SIGNED_BY};
 use crate::failure::{failure, unsupported};
-use crate::wire::Target;
 use crate::wire::names::{object_arguments, portable};
 use crate::wire::schema::schema_for;
+use crate::wire::{Target, attachments};
 
 /// What the provider documents for calls that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -100,6 +100,18 @@ struct GenerationConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
     response_mime_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_json_schema: Option<&'a Value>,
@@ -112,6 +124,7 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         let why = "this provider's models cannot be told to call one tool at a time";
         return Err(unsupported("parallel_tool_calls", why));
     }
+    attachments::check(request, |it| matches!(it.source, AttachmentSource::Data(_)))?;
     let body = Body {
         system_instruction: system_instruction(request),
         contents: contents(&request.messages, target),
@@ -155,6 +168,7 @@ fn tool_names(messages: &[Message]) -> HashMap<&str, &str> {
             Block::ToolUse { id, name, .. } => Some((id.0.as_str(), name.as_str())),
             Block::Text { .. }
             | Block::Image { .. }
+            | Block::Attachment(_)
             | Block::Reasoning { .. }
             | Block::ToolResult { .. } => None,
         })
@@ -178,6 +192,13 @@ fn user<'a>(message: &'a Message, names: &HashMap<&'a str, &'a str>) -> Vec<Part
             Block::Image { media_type, data } => {
                 parts.push(PartData::InlineData(InlineData { mime_type: media_type, data }));
             }
+            Block::Attachment(Attachment {
+                media_type,
+                source: AttachmentSource::Data(data),
+                ..
+            }) => parts.push(PartData::InlineData(InlineData { mime_type: media_type, data })),
+            // Addresses were refused before.
+            Block::Attachment(_) => {}
             // A user says neither; such a block would be refused by the server.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
@@ -202,7 +223,10 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
                 signatures.extend(thought_signature);
             }
             // Reasoning of another model, and what an assistant cannot say.
-            Block::Reasoning { .. } | Block::Image { .. } | Block::ToolResult { .. } => {}
+            Block::Reasoning { .. }
+            | Block::Image { .. }
+            | Block::Attachment(_)
+            | Block::ToolResult { .. } => {}
         }
     }
     // Of the calls of one answer the first is signed.
@@ -262,14 +286,24 @@ fn generation_config<'a>(request: &'a ModelRequest, target: &Target) -> Generati
         }
         None => (None, None),
     };
+    let sampling = &request.sampling;
+    // Nothing to think with is said by a budget of zero.
+    let budget = match target.effort(request) {
+        Some(effort) => Some(effort.budget().unwrap_or(0)),
+        None => target.compat.thinking_budget,
+    };
     GenerationConfig {
         max_output_tokens: target.output_limit(request),
         temperature: request.temperature,
+        top_p: sampling.top_p,
+        top_k: sampling.top_k,
+        seed: sampling.seed,
+        frequency_penalty: sampling.frequency_penalty,
+        presence_penalty: sampling.presence_penalty,
+        stop_sequences: &sampling.stop,
         response_mime_type,
         response_json_schema,
-        thinking_config: target
-            .compat
-            .thinking_budget
+        thinking_config: budget
             .map(|budget| json!({"includeThoughts": true, "thinkingBudget": budget})),
     }
 }

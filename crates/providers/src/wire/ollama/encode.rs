@@ -2,17 +2,17 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use onyx_types::{
-    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
-    Role, ToolChoice, ToolOffer,
+    Attachment, AttachmentSource, Block, CallsAtOnce, Effort, Message, ModelFailure,
+    ModelFailureClass, ModelRequest, ResponseFormat, Role, ToolChoice, ToolOffer,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::THINKING;
 use crate::failure::{failure, unsupported};
-use crate::wire::Target;
 use crate::wire::names::{object_arguments, portable};
 use crate::wire::schema::schema_for;
+use crate::wire::{Target, attachments};
 
 /// The request's body. Borrows the history, which is by far its largest part.
 #[derive(Serialize)]
@@ -38,6 +38,20 @@ struct Options {
     num_predict: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stop: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -80,21 +94,39 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         let why = "Ollama's models cannot be told to call one tool at a time";
         return Err(unsupported("parallel_tool_calls", why));
     }
+    let is_image_here =
+        |it: &Attachment| it.is_image() && matches!(it.source, AttachmentSource::Data(_));
+    attachments::check(request, is_image_here)?;
     let body = Body {
         model: &target.model,
         messages: messages(request, target),
         tools: offers.iter().map(|offer| tool(offer, target)).collect(),
         stream: true,
         format: request.response_format.as_ref().map(format),
-        think: target.compat.thinking_budget.map(|budget| budget > 0),
-        options: Options {
-            num_ctx: target.context_window,
-            num_predict: target.output_limit(request),
-            temperature: request.temperature,
+        think: match target.effort(request) {
+            Some(effort) => Some(effort != Effort::None),
+            None => target.compat.thinking_budget.map(|budget| budget > 0),
         },
+        options: options(request, target),
     };
     serde_json::to_vec(&body)
         .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
+}
+
+fn options(request: &ModelRequest, target: &Target) -> Options {
+    let sampling = &request.sampling;
+    Options {
+        num_ctx: target.context_window,
+        num_predict: target.output_limit(request),
+        temperature: request.temperature,
+        top_p: sampling.top_p,
+        top_k: sampling.top_k,
+        min_p: sampling.min_p,
+        seed: sampling.seed,
+        frequency_penalty: sampling.frequency_penalty,
+        presence_penalty: sampling.presence_penalty,
+        stop: sampling.stop.clone(),
+    }
 }
 
 fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
@@ -135,6 +167,11 @@ fn user<'a>(
             }),
             Block::Text { text } => texts.push(text.as_str()),
             Block::Image { media_type: _, data } => images.push(data.as_str()),
+            Block::Attachment(Attachment { source: AttachmentSource::Data(data), .. }) => {
+                images.push(data.as_str());
+            }
+            // Addresses were refused before.
+            Block::Attachment(_) => {}
             // A user says neither.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
@@ -165,7 +202,10 @@ fn assistant<'a>(
                 thinking = data.get(THINKING).and_then(Value::as_str);
             }
             // Reasoning of another model, and what an assistant cannot say.
-            Block::Reasoning { .. } | Block::Image { .. } | Block::ToolResult { .. } => {}
+            Block::Reasoning { .. }
+            | Block::Image { .. }
+            | Block::Attachment(_)
+            | Block::ToolResult { .. } => {}
         }
     }
     if texts.is_empty() && tool_calls.is_empty() {

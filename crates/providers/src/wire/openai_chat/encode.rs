@@ -1,17 +1,19 @@
 use std::borrow::Cow;
 
 use onyx_types::{
-    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
-    Role, ToolChoice,
+    Attachment, AttachmentSource, Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass,
+    ModelRequest, ResponseFormat, Role, ToolChoice,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::failure::failure;
+use crate::wire::attachments;
 use crate::wire::names::portable;
 use crate::wire::schema::schema_for;
 use crate::wire::{
-    Compat, MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole, Target,
+    Compat, ExtraSampling, MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage,
+    SystemRole, Target,
 };
 
 /// What the request's body holds beside model, messages and tools.
@@ -30,10 +32,36 @@ struct Rest<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(flatten)]
+    sampling: WireSampling<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Default, Serialize)]
+struct WireSampling<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logit_bias: Option<&'a Map<String, Value>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verbosity: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -81,6 +109,13 @@ enum UserContent<'a> {
 enum Part<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl },
+    File { file: WireFile<'a> },
+}
+
+#[derive(Serialize)]
+struct WireFile<'a> {
+    filename: &'a str,
+    file_data: String,
 }
 
 #[derive(Serialize)]
@@ -103,6 +138,8 @@ struct WireFunction<'a> {
 }
 
 pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    let carries = |it: &Attachment| it.is_image() || matches!(it.source, AttachmentSource::Data(_));
+    attachments::check(request, carries)?;
     written(request, target).map_err(|error| {
         failure(
             ModelFailureClass::InvalidRequest,
@@ -127,6 +164,7 @@ fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8
         max_tokens,
         max_completion_tokens,
         temperature: request.temperature,
+        sampling: sampling(request, target),
         response_format: request.response_format.as_ref().map(response_format),
         prompt_cache_key: match compat.prompt_cache_key {
             PromptCacheKey::Send => request.cache_key.as_deref(),
@@ -154,6 +192,7 @@ fn length_about(request: &ModelRequest) -> usize {
         .map(|block| match block {
             Block::Text { text } => text.len(),
             Block::Image { data, .. } => data.len(),
+            Block::Attachment(attachment) => attachment.byte_len(),
             Block::ToolResult { content, .. } => content.len(),
             Block::ToolUse { .. } | Block::Reasoning { .. } => 256,
         })
@@ -273,6 +312,7 @@ fn user(message: &Message) -> Vec<WireMessage<'_>> {
             Block::Image { media_type, data } => parts.push(Part::ImageUrl {
                 image_url: ImageUrl { url: format!("data:{media_type};base64,{data}") },
             }),
+            Block::Attachment(attachment) => parts.push(attached(attachment)),
             // A user says neither; such a block would be refused by the server.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
@@ -283,13 +323,25 @@ fn user(message: &Message) -> Vec<WireMessage<'_>> {
     messages
 }
 
+fn attached(attachment: &Attachment) -> Part<'_> {
+    let media_type = &attachment.media_type;
+    let address = match &attachment.source {
+        AttachmentSource::Url(url) => url.clone(),
+        AttachmentSource::Data(data) => format!("data:{media_type};base64,{data}"),
+    };
+    if attachment.is_image() {
+        return Part::ImageUrl { image_url: ImageUrl { url: address } };
+    }
+    Part::File { file: WireFile { filename: attachment.file_name(), file_data: address } }
+}
+
 /// Text alone goes as a string: not every compatible server takes a list of parts.
 fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
     let texts: Option<Vec<&str>> = parts
         .iter()
         .map(|part| match part {
             Part::Text { text } => Some(*text),
-            Part::ImageUrl { .. } => None,
+            Part::ImageUrl { .. } | Part::File { .. } => None,
         })
         .collect();
     match texts.as_deref() {
@@ -318,7 +370,10 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a
                 reasoning_details = data.get("reasoning_details").or(reasoning_details);
             }
             // Reasoning of another model, and what an assistant cannot say.
-            Block::Reasoning { .. } | Block::Image { .. } | Block::ToolResult { .. } => {}
+            Block::Reasoning { .. }
+            | Block::Image { .. }
+            | Block::Attachment(_)
+            | Block::ToolResult { .. } => {}
         }
     }
     let content = match texts.as_slice() {
@@ -340,6 +395,23 @@ fn max_tokens(request: &ModelRequest, target: &Target) -> (Option<u32>, Option<u
     match target.compat.max_tokens_field {
         MaxTokensField::MaxTokens => (limit, None),
         MaxTokensField::MaxCompletionTokens => (None, limit),
+    }
+}
+
+fn sampling<'a>(request: &'a ModelRequest, target: &Target) -> WireSampling<'a> {
+    let asked = &request.sampling;
+    let extra = target.compat.extra_sampling == ExtraSampling::Send;
+    WireSampling {
+        top_p: asked.top_p,
+        top_k: asked.top_k.filter(|_| extra),
+        min_p: asked.min_p.filter(|_| extra),
+        seed: asked.seed,
+        frequency_penalty: asked.frequency_penalty,
+        presence_penalty: asked.presence_penalty,
+        logit_bias: asked.logit_bias.as_ref(),
+        stop: &asked.stop,
+        reasoning_effort: target.effort_word(request),
+        verbosity: target.verbosity(asked),
     }
 }
 

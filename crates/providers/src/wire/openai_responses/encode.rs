@@ -1,8 +1,8 @@
 use std::borrow::Cow;
 
 use onyx_types::{
-    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
-    Role, ToolChoice, ToolOffer,
+    Attachment, AttachmentSource, Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass,
+    ModelRequest, ResponseFormat, Role, ToolChoice, ToolOffer,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -40,6 +40,10 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
@@ -67,6 +71,17 @@ enum Part<'a> {
     InputText { text: &'a str },
     OutputText { text: &'a str },
     InputImage { image_url: String },
+    InputFile(WireFile<'a>),
+}
+
+#[derive(Serialize)]
+struct WireFile<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filename: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_data: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_url: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -94,7 +109,9 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
         max_output_tokens: target.output_limit(request),
         temperature: request.temperature,
-        text: request.response_format.as_ref().map(text_format),
+        top_p: request.sampling.top_p,
+        reasoning: target.effort_word(request).map(|effort| json!({"effort": effort})),
+        text: text_settings(request, target),
         prompt_cache_key: match target.compat.prompt_cache_key {
             PromptCacheKey::Send => request.cache_key.as_deref(),
             PromptCacheKey::Omit => None,
@@ -148,12 +165,30 @@ fn user<'a>(message: &'a Message, items: &mut Vec<Item<'a>>) {
             Block::Text { text } => content.push(Part::InputText { text }),
             Block::Image { media_type, data } => content
                 .push(Part::InputImage { image_url: format!("data:{media_type};base64,{data}") }),
+            Block::Attachment(attachment) => content.push(attached(attachment)),
             // A user says neither; such a block would be refused by the server.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
     if !content.is_empty() {
         items.push(Item::Known(KnownItem::Message { role: Role::User, content }));
+    }
+}
+
+fn attached(attachment: &Attachment) -> Part<'_> {
+    let media_type = &attachment.media_type;
+    let encoded = |data: &str| format!("data:{media_type};base64,{data}");
+    match (&attachment.source, attachment.is_image()) {
+        (AttachmentSource::Url(url), true) => Part::InputImage { image_url: url.clone() },
+        (AttachmentSource::Data(data), true) => Part::InputImage { image_url: encoded(data) },
+        (AttachmentSource::Url(url), false) => {
+            Part::InputFile(WireFile { filename: None, file_data: None, file_url: Some(url) })
+        }
+        (AttachmentSource::Data(data), false) => Part::InputFile(WireFile {
+            filename: Some(attachment.file_name()),
+            file_data: Some(encoded(data)),
+            file_url: None,
+        }),
     }
 }
 
@@ -176,7 +211,10 @@ fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>
                 continue;
             }
             // Reasoning of another model, and what an assistant cannot say.
-            Block::Reasoning { .. } | Block::Image { .. } | Block::ToolResult { .. } => continue,
+            Block::Reasoning { .. }
+            | Block::Image { .. }
+            | Block::Attachment(_)
+            | Block::ToolResult { .. } => continue,
         };
         items.append(&mut reasoning);
         items.push(Item::Known(item));
@@ -196,6 +234,14 @@ fn tool<'a>(offer: &'a ToolOffer, target: &Target) -> WireTool<'a> {
         parameters: schema_for(&offer.input_schema, &target.compat),
         strict: false,
     }
+}
+
+fn text_settings(request: &ModelRequest, target: &Target) -> Option<Value> {
+    let format = request.response_format.as_ref().map(text_format);
+    let Some(verbosity) = target.verbosity(&request.sampling) else { return format };
+    let mut settings = format.unwrap_or_else(|| json!({}));
+    settings["verbosity"] = verbosity.into();
+    Some(settings)
 }
 
 fn text_format(format: &ResponseFormat) -> Value {

@@ -48,6 +48,7 @@ fn model(wire: Wire, server: &ScriptedModel, more: Value) -> Arc<dyn Model> {
 
 fn target(id: &str) -> Target {
     Target {
+        reasons: false,
         id: id.to_owned(),
         model: id.split_once('/').expect("an id has a provider").1.to_owned(),
         context_window: None,

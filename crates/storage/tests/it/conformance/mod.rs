@@ -179,6 +179,7 @@ conformance! {
         a_title_by_a_person_is_replaced_by_a_person_only
         what_is_booked_counts_for_session_and_person
         what_was_answered_is_unread_until_it_is_read
+        a_conversation_is_pinned_with_its_forks
         ;
     jobs:
         a_job_comes_back_as_it_was_put_and_goes_whole

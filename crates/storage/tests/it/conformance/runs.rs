@@ -1,6 +1,6 @@
 use onyx_storage::{
-    BeginIn, BeginRun, DaySpending, ModelUse, RunOutcome, RunRow, SessionFilter, SessionMeta,
-    SessionStatus, Spent, StoreError, TitleSource, UsageRow,
+    BeginIn, BeginRun, DaySpending, ModelUse, RunOutcome, RunRow, SessionFilter, SessionMarks,
+    SessionMeta, SessionStatus, Spent, StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
     AgentId, LaneOrder, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage,
@@ -71,7 +71,7 @@ pub(crate) async fn beginning_makes_the_session(on: Backend) {
         fork_turn: None,
         last_run: Some(begun.run),
         last_run_status: None,
-        unread: false,
+        marks: SessionMarks::default(),
     };
     assert_eq!(on.ledger.session(&key.person, key.session).await.unwrap(), Some(expected));
     let row = on.ledger.run(&key.person, begun.run).await.unwrap();

@@ -1,5 +1,5 @@
 use onyx_storage::{
-    SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError, TitleSource,
+    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus, StoreError, TitleSource,
 };
 use onyx_types::{
     LaneOrder, PersonId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp, Usage,
@@ -32,7 +32,7 @@ fn meta(make: &mut Maker, updated: i64) -> SessionMeta {
         fork_turn: None,
         last_run: None,
         last_run_status: None,
-        unread: false,
+        marks: SessionMarks::default(),
     }
 }
 
@@ -265,8 +265,8 @@ pub(crate) async fn what_was_answered_is_unread_until_it_is_read(on: Backend) {
             let meta = on.ledger.session(&key.person, key.session).await.unwrap().unwrap();
             let filter = SessionFilter { origin: Some(origin), ..SessionFilter::default() };
             let listed = on.ledger.sessions(&key.person, &filter).await.unwrap();
-            assert_eq!(listed[0].unread, meta.unread);
-            meta.unread
+            assert_eq!(listed[0].marks, meta.marks);
+            meta.marks.unread
         };
         assert!(!unread().await);
         let ended = RunOutcome {
@@ -283,11 +283,33 @@ pub(crate) async fn what_was_answered_is_unread_until_it_is_read(on: Backend) {
         assert_eq!(unread().await, is_unread);
         // Rebuilding the lists from the logs reads nothing.
         let meta = on.ledger.session(&key.person, key.session).await.unwrap().unwrap();
-        let rebuilt = SessionMeta { unread: false, ..meta };
+        let rebuilt = SessionMeta { marks: SessionMarks::default(), ..meta };
         on.ledger.put_session(&key.person, &rebuilt).await.unwrap();
         assert_eq!(unread().await, is_unread);
         assert_eq!(on.ledger.mark_read(&key.person, key.session).await.unwrap(), is_unread);
         assert!(!unread().await);
         assert!(!on.ledger.mark_read(&key.person, key.session).await.unwrap());
     }
+}
+
+pub(crate) async fn a_conversation_is_pinned_with_its_forks(on: Backend) {
+    let mut make = Maker::new();
+    let (first, other) = (meta(&mut make, 5), meta(&mut make, 6));
+    let fork = SessionMeta { root: first.session_id, ..meta(&mut make, 7) };
+    for put in [&first, &other, &fork] {
+        on.ledger.put_session(&anna(), put).await.unwrap();
+    }
+    let pin = |pinned| SessionChange { pinned: Some(pinned), ..SessionChange::default() };
+    let only = |pinned| SessionFilter { pinned: Some(pinned), ..SessionFilter::default() };
+    let changed = on.ledger.change_session(&anna(), first.session_id, &pin(true)).await.unwrap();
+    assert!(changed.marks.pinned);
+    // Of a family the newest is listed, pinned by way of the other.
+    assert_eq!(ids(&on, only(true)).await, [fork.session_id]);
+    assert_eq!(ids(&on, only(false)).await, [other.session_id]);
+    // Rebuilding the row from the log leaves the pin.
+    on.ledger.put_session(&anna(), &first).await.unwrap();
+    let kept = on.ledger.session(&anna(), first.session_id).await.unwrap().unwrap();
+    assert!(kept.marks.pinned);
+    on.ledger.change_session(&anna(), fork.session_id, &pin(false)).await.unwrap();
+    assert_eq!(ids(&on, only(true)).await, []);
 }

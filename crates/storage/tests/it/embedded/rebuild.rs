@@ -1,8 +1,8 @@
 use std::fs;
 
 use onyx_storage::{
-    BeginIn, BeginRun, RunOutcome, SessionFilter, SessionMeta, SessionStatus, TitleSource,
-    find_session, forget_details, keep_details, rebuild_person,
+    BeginIn, BeginRun, RunOutcome, SessionFilter, SessionMarks, SessionMeta, SessionStatus,
+    TitleSource, find_session, forget_details, keep_details, rebuild_person,
 };
 use onyx_types::{
     AssistantText, LaneOrder, RunEnd, RunStart, RunStatus, SessionKey, SessionOrigin, TextStatus,
@@ -87,8 +87,8 @@ async fn a_lost_database_is_made_again_from_the_logs() {
     let store = onyx_storage::Store::open_embedded(home, clock.clone()).await.unwrap();
     let temp = TempStore { store, clock, folder };
     // What was read stood in the database alone: without it everything counts as read.
-    assert!(before.iter().all(|session| session.unread));
-    let read = |session: SessionMeta| SessionMeta { unread: false, ..session };
+    assert!(before.iter().all(|session| session.marks.unread));
+    let read = |session: SessionMeta| SessionMeta { marks: SessionMarks::default(), ..session };
     let before: Vec<SessionMeta> = before.into_iter().map(read).collect();
     assert_eq!(metas(&temp).await, before);
 }
@@ -132,7 +132,7 @@ async fn what_stands_beside_the_log_survives_the_loss_of_the_database() {
         mode: LaneOrder::Parallel,
         fork_turn: Some(make.user("x").id),
         root: make.key().session,
-        unread: false,
+        marks: SessionMarks::default(),
         ..row
     };
     keep_details(&*temp.store.files, &key, &named).await.unwrap();

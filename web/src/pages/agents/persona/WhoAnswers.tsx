@@ -36,7 +36,7 @@ export function WhoAnswers({
                   disabled={agent.id === persona}
                   onChange={(event) => toggle(agent.id, event.target.checked)}
                 />
-                <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
+                <span className="hue" style={{ background: hueOf(agent.id) }} aria-hidden />
                 <span className="min-w-0 truncate">{agent.name}</span>
               </label>
             </li>

@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::parts::{AnswerPart, Finish};
 use super::whole::WholeAnswer;
-use super::{AnswerHead, AnswerWriter, StreamUsage, data_frame, openai_total};
+use super::{AnswerHead, AnswerWriter, StreamUsage, ToolForm, data_frame, openai_total};
 use crate::problem::openai_error;
+use crate::wire::CUSTOM_INPUT;
 
 /// `chat.completion.chunk` frames and `[DONE]`.
 #[derive(Debug)]
@@ -15,11 +16,13 @@ pub struct ChatChunks {
     head: AnswerHead,
     calls: u32,
     begun: bool,
+    /// A function was called in the way of before there were tools.
+    legacy: bool,
 }
 
 impl ChatChunks {
     pub fn new(head: AnswerHead) -> Self {
-        Self { head, calls: 0, begun: false }
+        Self { head, calls: 0, begun: false, legacy: false }
     }
 
     /// The whole answer as one `chat.completion`.
@@ -33,18 +36,23 @@ impl ChatChunks {
         if !answer.reasoning.is_empty() {
             message.insert("reasoning_content".into(), answer.reasoning.clone().into());
         }
-        if !answer.calls.is_empty() {
-            let calls = answer.calls.iter().map(|(id, name, arguments)| {
-                let function = json!({"name": name, "arguments": arguments.to_string()});
-                json!({"id": id, "type": "function", "function": function})
-            });
-            message.insert("tool_calls".into(), calls.collect());
+        let mut calls = Vec::new();
+        for (id, name, arguments) in &answer.calls {
+            match head.forms.of(name) {
+                Some(ToolForm::Legacy) => {
+                    message.insert("function_call".into(), function(name, arguments));
+                }
+                form => calls.push(call(form, &id.0, name, arguments)),
+            }
+        }
+        if !calls.is_empty() {
+            message.insert("tool_calls".into(), calls.into());
         }
         let choice = json!({
             "index": 0,
             "message": message,
             "logprobs": null,
-            "finish_reason": finish_name(answer.finish),
+            "finish_reason": finish_name(answer.finish, answer.calls.iter().any(|(_, name, _)| is_legacy(head, name))),
         });
         let mut body = base(head, "chat.completion");
         body.insert("choices".into(), json!([choice]));
@@ -57,7 +65,7 @@ impl ChatChunks {
             "index": 0,
             "delta": delta,
             "logprobs": null,
-            "finish_reason": finish.map(finish_name),
+            "finish_reason": finish.map(|finish| finish_name(finish, self.legacy)),
         });
         self.frame(json!([choice]), None)
     }
@@ -87,13 +95,19 @@ impl AnswerWriter for ChatChunks {
             AnswerPart::Reasoning(text) => {
                 vec![self.chunk(&json!({"reasoning_content": text}), None)]
             }
+            AnswerPart::Call { name, arguments, .. } if is_legacy(&self.head, name) => {
+                self.legacy = true;
+                vec![self.chunk(&json!({"function_call": function(name, arguments)}), None)]
+            }
             AnswerPart::Call { id, name, arguments } => {
-                let index = self.calls;
+                let mut indexed = Map::new();
+                indexed.insert("index".into(), self.calls.into());
+                if let Value::Object(call) = call(self.head.forms.of(name), &id.0, name, arguments)
+                {
+                    indexed.extend(call);
+                }
                 self.calls += 1;
-                let function = json!({"name": name, "arguments": arguments.to_string()});
-                let call =
-                    json!({"index": index, "id": id, "type": "function", "function": function});
-                vec![self.chunk(&json!({"tool_calls": [call]}), None)]
+                vec![self.chunk(&json!({"tool_calls": [indexed]}), None)]
             }
             AnswerPart::End { finish, usage } => {
                 let mut frames = vec![self.chunk(&json!({}), Some(*finish))];
@@ -123,9 +137,30 @@ fn base(head: &AnswerHead, object: &str) -> Map<String, Value> {
     body
 }
 
-const fn finish_name(finish: Finish) -> &'static str {
+fn is_legacy(head: &AnswerHead, name: &str) -> bool {
+    head.forms.of(name) == Some(&ToolForm::Legacy)
+}
+
+fn function(name: &str, arguments: &Value) -> Value {
+    json!({"name": name, "arguments": arguments.to_string()})
+}
+
+fn call(form: Option<&ToolForm>, id: &str, name: &str, arguments: &Value) -> Value {
+    match form {
+        Some(ToolForm::Custom) => {
+            let input = arguments[CUSTOM_INPUT].as_str().unwrap_or_default();
+            json!({"id": id, "type": "custom", "custom": {"name": name, "input": input}})
+        }
+        Some(ToolForm::Legacy | ToolForm::Namespaced { .. }) | None => {
+            json!({"id": id, "type": "function", "function": function(name, arguments)})
+        }
+    }
+}
+
+const fn finish_name(finish: Finish, legacy: bool) -> &'static str {
     match finish {
         Finish::Stop => "stop",
+        Finish::ToolCalls if legacy => "function_call",
         Finish::ToolCalls => "tool_calls",
         Finish::Length => "length",
     }

@@ -17,6 +17,8 @@ use onyx_surface::Encoder;
 use onyx_types::{Envelope, Usage};
 use serde_json::{Map, Value};
 
+pub use crate::wire::{ToolForm, ToolForms};
+
 /// What every format says of an answer beside its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerHead {
@@ -31,6 +33,8 @@ pub struct AnswerHead {
     pub usage: StreamUsage,
     /// What the request said and the answer repeats, in the formats that do.
     pub echo: Map<String, Value>,
+    /// Tools whose calls are written otherwise than as functions.
+    pub forms: ToolForms,
 }
 
 /// Does a stream of chat chunks end with one that holds the usage?

@@ -1,13 +1,14 @@
 //! OpenAI responses.
 
 use bytes::Bytes;
-use onyx_types::{Fault, Usage};
+use onyx_types::{ErrorCode, Fault, Usage};
 use serde_json::{Map, Value, json};
 
 use super::parts::{AnswerPart, Finish};
 use super::whole::WholeAnswer;
-use super::{AnswerHead, AnswerWriter, named_frame, openai_total};
-use crate::problem::sentence;
+use super::{AnswerHead, AnswerWriter, ToolForm, named_frame, openai_total};
+use crate::problem::{openai_code, sentence};
+use crate::wire::CUSTOM_INPUT;
 
 const REPEATED: [&str; 10] = [
     "instructions",
@@ -61,8 +62,8 @@ impl ResponseEvents {
             output.push(text_item(head, output.len(), &answer.text, "completed"));
         }
         for (id, name, arguments) in &answer.calls {
-            let arguments = arguments.to_string();
-            output.push(call_item(head, output.len(), &id.0, name, &arguments, "completed"));
+            let call = Call { id: &id.0, name, arguments };
+            output.push(call.item(head, output.len(), Progress::Done));
         }
         response(head, &output, &ending(answer.finish), Some(&answer.usage))
     }
@@ -114,18 +115,28 @@ impl ResponseEvents {
         self.output.push(item);
     }
 
-    fn call(&mut self, id: &str, name: &str, arguments: &str, frames: &mut Vec<Bytes>) {
+    fn call(&mut self, call: &Call<'_>, frames: &mut Vec<Bytes>) {
         let index = self.output.len();
-        let open = call_item(&self.head, index, id, name, "", "in_progress");
+        let open = call.item(&self.head, index, Progress::Begun);
         let item_id = open["id"].clone();
         let added = json!({"output_index": index, "item": open});
         frames.push(self.event("response.output_item.added", added));
-        let delta = json!({"item_id": item_id, "output_index": index, "delta": arguments});
-        frames.push(self.event("response.function_call_arguments.delta", delta));
-        let done = json!({"item_id": item_id, "output_index": index, "name": name,
-            "arguments": arguments});
-        frames.push(self.event("response.function_call_arguments.done", done));
-        let item = call_item(&self.head, index, id, name, arguments, "completed");
+        let name = call.name;
+        if self.head.forms.of(name) == Some(&ToolForm::Custom) {
+            let input = call.text();
+            let delta = json!({"item_id": item_id, "output_index": index, "delta": input});
+            frames.push(self.event("response.custom_tool_call_input.delta", delta));
+            let done = json!({"item_id": item_id, "output_index": index, "input": input});
+            frames.push(self.event("response.custom_tool_call_input.done", done));
+        } else {
+            let arguments = call.arguments.to_string();
+            let delta = json!({"item_id": item_id, "output_index": index, "delta": arguments});
+            frames.push(self.event("response.function_call_arguments.delta", delta));
+            let done = json!({"item_id": item_id, "output_index": index, "name": open["name"],
+                "arguments": arguments});
+            frames.push(self.event("response.function_call_arguments.done", done));
+        }
+        let item = call.item(&self.head, index, Progress::Done);
         self.close_item(index, item, frames);
     }
 }
@@ -154,7 +165,7 @@ impl AnswerWriter for ResponseEvents {
             AnswerPart::Reasoning(_) => {}
             AnswerPart::Call { id, name, arguments } => {
                 self.close_text("completed", &mut frames);
-                self.call(&id.0, name, &arguments.to_string(), &mut frames);
+                self.call(&Call { id: &id.0, name, arguments }, &mut frames);
             }
             AnswerPart::End { finish, usage } => {
                 let ending = ending(*finish);
@@ -202,10 +213,12 @@ fn ending(finish: Finish) -> Ending {
 
 /// The format has codes of its own, and clients in typed languages know no others.
 fn error(fault: &Fault) -> Value {
-    let code = match fault.code.http_status() {
-        429 => "rate_limit_exceeded",
-        400..=499 => "invalid_prompt",
-        _ => "server_error",
+    let code = match (fault.code, fault.code.http_status()) {
+        // Clients shorten the conversation and try again when they read this one.
+        (ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt, _) => openai_code(fault),
+        (_, 429) => "rate_limit_exceeded".to_owned(),
+        (_, 400..=499) => "invalid_prompt".to_owned(),
+        _ => "server_error".to_owned(),
     };
     json!({"code": code, "message": format!("{} ({})", sentence(fault), fault.code)})
 }
@@ -255,22 +268,55 @@ fn text_item(head: &AnswerHead, index: usize, text: &str, status: &str) -> Value
     })
 }
 
-fn call_item(
-    head: &AnswerHead,
-    index: usize,
-    id: &str,
-    name: &str,
-    arguments: &str,
-    status: &str,
-) -> Value {
-    json!({
-        "type": "function_call",
-        "id": item_id(head, "fc", index),
-        "call_id": id,
-        "name": name,
-        "arguments": arguments,
-        "status": status,
-    })
+/// A tool that the client is to run.
+struct Call<'a> {
+    id: &'a str,
+    /// As the model knows the tool.
+    name: &'a str,
+    arguments: &'a Value,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Begun,
+    Done,
+}
+
+impl Call<'_> {
+    fn text(&self) -> &str {
+        self.arguments[CUSTOM_INPUT].as_str().unwrap_or_default()
+    }
+
+    /// The call in the form in which the client gave the tool.
+    fn item(&self, head: &AnswerHead, index: usize, progress: Progress) -> Value {
+        let done = progress == Progress::Done;
+        let status = if done { "completed" } else { "in_progress" };
+        let form = head.forms.of(self.name);
+        if form == Some(&ToolForm::Custom) {
+            return json!({
+                "type": "custom_tool_call",
+                "id": item_id(head, "ctc", index),
+                "call_id": self.id,
+                "name": self.name,
+                "input": if done { self.text() } else { "" },
+                "status": status,
+            });
+        }
+        let arguments = if done { self.arguments.to_string() } else { String::new() };
+        let mut item = json!({
+            "type": "function_call",
+            "id": item_id(head, "fc", index),
+            "call_id": self.id,
+            "name": self.name,
+            "arguments": arguments,
+            "status": status,
+        });
+        if let Some(ToolForm::Namespaced { namespace, name }) = form {
+            item["name"] = name.as_str().into();
+            item["namespace"] = namespace.as_str().into();
+        }
+        item
+    }
 }
 
 fn usage_view(usage: &Usage) -> Value {

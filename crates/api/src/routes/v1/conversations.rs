@@ -1,0 +1,117 @@
+//! What a client of OpenAI's comes back to: `/v1/responses/{id}`, `/v1/conversations`.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::{Map, Value, json};
+
+use super::thread::{items, missing};
+use crate::pass_through::StoredConversation;
+use crate::{ApiState, AuthContext, JsonBody, Problem};
+
+type Answer = Result<Json<Value>, Problem>;
+
+pub(super) async fn response(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Answer {
+    let found = state.pass_through.stored.response(&caller.person, &id, state.agent.now());
+    found.map(|found| Json(found.body)).ok_or_else(|| missing("response_id", &id))
+}
+
+pub(super) async fn delete_response(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Answer {
+    if !state.pass_through.stored.forget_response(&caller.person, &id) {
+        return Err(missing("response_id", &id));
+    }
+    Ok(Json(json!({"id": id, "object": "response", "deleted": true})))
+}
+
+pub(super) async fn input_items(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Answer {
+    let found = state.pass_through.stored.response(&caller.person, &id, state.agent.now());
+    let found = found.ok_or_else(|| missing("response_id", &id))?;
+    Ok(Json(listed(&found.input)))
+}
+
+pub(super) async fn create(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(body): JsonBody<Map<String, Value>>,
+) -> Answer {
+    let conversation = StoredConversation {
+        at: state.agent.now(),
+        id: format!("conv_{}", state.agent.fresh_id()),
+        metadata: body.get("metadata").cloned().unwrap_or_else(|| json!({})),
+        items: items(body.get("items")),
+    };
+    let view = view(&conversation);
+    state.pass_through.stored.put_conversation(&caller.person, conversation);
+    Ok(Json(view))
+}
+
+pub(super) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Answer {
+    found(&state, &caller, &id).map(|conversation| Json(view(&conversation)))
+}
+
+pub(super) async fn delete(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Answer {
+    if !state.pass_through.stored.forget_conversation(&caller.person, &id) {
+        return Err(missing("conversation_id", &id));
+    }
+    Ok(Json(json!({"id": id, "object": "conversation.deleted", "deleted": true})))
+}
+
+pub(super) async fn conversation_items(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Answer {
+    found(&state, &caller, &id).map(|conversation| Json(listed(&conversation.items)))
+}
+
+pub(super) async fn add_items(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    JsonBody(body): JsonBody<Map<String, Value>>,
+) -> Answer {
+    let mut conversation = found(&state, &caller, &id)?;
+    let added = items(body.get("items"));
+    conversation.items.extend(added.iter().cloned());
+    state.pass_through.stored.put_conversation(&caller.person, conversation);
+    Ok(Json(listed(&added)))
+}
+
+fn found(state: &ApiState, caller: &AuthContext, id: &str) -> Result<StoredConversation, Problem> {
+    let found = state.pass_through.stored.conversation(&caller.person, id, state.agent.now());
+    found.ok_or_else(|| missing("conversation_id", id))
+}
+
+fn view(conversation: &StoredConversation) -> Value {
+    json!({
+        "id": conversation.id,
+        "object": "conversation",
+        "created_at": conversation.at.as_millis() / 1_000,
+        "metadata": conversation.metadata,
+    })
+}
+
+fn listed(items: &[Value]) -> Value {
+    let id = |item: Option<&Value>| item.and_then(|item| item.get("id")).cloned();
+    let (first, last) = (id(items.first()), id(items.last()));
+    json!({"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": false})
+}

@@ -1,0 +1,72 @@
+//! How long a prompt is, before it is sent: `/v1/messages/count_tokens` and
+//! `/v1/responses/input_tokens`. Onyx reckons it; of an agent's own prompt nothing is counted.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use onyx_types::{Block, ModelRequest, estimate_tokens};
+use serde_json::{Map, Value, json};
+
+use super::sent::Sent;
+use crate::wire::decode::model_request;
+use crate::{ApiState, AuthContext, Dialect, JsonBody, Problem};
+
+type Body = JsonBody<Map<String, Value>>;
+
+/// About what a picture takes; the makers count by its size.
+const IMAGE_TOKENS: usize = 1_600;
+
+pub(super) async fn messages(
+    State(state): State<ApiState>,
+    _: AuthContext,
+    headers: HeaderMap,
+    JsonBody(mut body): Body,
+) -> Result<Json<Value>, Problem> {
+    // The wire wants a limit with what is answered, and none with what is counted.
+    body.entry("max_tokens").or_insert_with(|| 1.into());
+    let tokens = counted(&state, &headers, body, Dialect::Messages)?;
+    Ok(Json(json!({"input_tokens": tokens})))
+}
+
+pub(super) async fn responses(
+    State(state): State<ApiState>,
+    _: AuthContext,
+    headers: HeaderMap,
+    JsonBody(body): Body,
+) -> Result<Json<Value>, Problem> {
+    let tokens = counted(&state, &headers, body, Dialect::Responses)?;
+    Ok(Json(json!({"object": "response.input_tokens", "input_tokens": tokens})))
+}
+
+fn counted(
+    state: &ApiState,
+    headers: &HeaderMap,
+    body: Map<String, Value>,
+    dialect: Dialect,
+) -> Result<usize, Problem> {
+    // A model that does not exist is told here as it is when it is asked.
+    Sent::read(headers, &body)?.target(state)?;
+    Ok(estimate(&model_request(dialect.read(body)?)))
+}
+
+fn estimate(request: &ModelRequest) -> usize {
+    let system: usize = request.system.iter().map(|block| estimate_tokens(&block.text)).sum();
+    let tools: usize = request
+        .tools
+        .iter()
+        .map(|tool| estimate_tokens(&tool.description) + tool.input_schema.tokens())
+        .sum();
+    let blocks = request.messages.iter().flat_map(|message| &message.content);
+    let said: usize = blocks
+        .map(|block| match block {
+            Block::Text { text } => estimate_tokens(text),
+            Block::ToolUse { name, input, .. } => {
+                estimate_tokens(name) + estimate_tokens(&input.to_string())
+            }
+            Block::ToolResult { content, .. } => estimate_tokens(content),
+            Block::Image { .. } | Block::Attachment(_) => IMAGE_TOKENS,
+            Block::Reasoning { .. } => 0,
+        })
+        .sum();
+    (system + tools + said).max(1)
+}

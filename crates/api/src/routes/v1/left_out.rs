@@ -1,0 +1,20 @@
+//! How a client is told of the fields that were left out.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+const IGNORED: &str = "x-onyx-ignored-fields";
+
+/// More than any client's library sends; what is beyond is told by its number.
+const MOST: usize = 64;
+
+/// The header that names them, as far as their names can stand in one.
+pub(super) fn ignored(names: &[String]) -> HeaderMap {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
+    let plain = |name: &&String| name.len() <= 96 && name.bytes().all(fits);
+    let mut told: Vec<String> = names.iter().filter(plain).take(MOST).cloned().collect();
+    if told.len() < names.len() {
+        told.push(format!("and {} more", names.len() - told.len()));
+    }
+    let value = HeaderValue::from_str(&told.join(", ")).ok().filter(|value| !value.is_empty());
+    value.map(|value| (HeaderName::from_static(IGNORED), value)).into_iter().collect()
+}

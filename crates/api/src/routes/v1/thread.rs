@@ -1,0 +1,177 @@
+//! What a request to `/v1/responses` goes on with, written into it, and its answer kept.
+
+use axum::body::Body;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures::stream::StreamExt as _;
+use onyx_types::PersonId;
+use serde_json::{Map, Value, json};
+
+use super::sent::Target;
+use crate::pass_through::{StoredConversation, StoredResponse};
+use crate::{ApiState, AuthContext, Problem};
+
+/// A longer answer is not kept: its client has it.
+const LARGEST: usize = 4 * 1024 * 1024;
+
+/// What a request to `/v1/responses` follows, and where its answer is kept.
+pub(super) struct Thread {
+    person: PersonId,
+    conversation: Option<StoredConversation>,
+    /// The whole conversation, the request's own items included.
+    input: Vec<Value>,
+    /// Those that the request brought.
+    fresh: usize,
+    store: bool,
+}
+
+impl Thread {
+    /// Writes what the request refers to into its body, so that any model can answer it. An id
+    /// that is not here stays in the body: it may be an agent's or the provider's own.
+    pub(super) fn open(
+        state: &ApiState,
+        caller: &AuthContext,
+        target: &Target,
+        body: &mut Map<String, Value>,
+    ) -> Result<Self, Problem> {
+        let now = state.agent.now();
+        let stored = &state.pass_through.stored;
+        let mut before = Vec::new();
+        let mut conversation = None;
+        if let Some(id) = conversation_name(body) {
+            let found = stored.conversation(&caller.person, &id, now);
+            let found = found.ok_or_else(|| missing("conversation", &id))?;
+            before.clone_from(&found.items);
+            conversation = Some(found);
+            body.remove("conversation");
+        }
+        if let Some(id) = body.get("previous_response_id").and_then(Value::as_str)
+            && let Some(found) = stored.response(&caller.person, id, now)
+            && !(is_of_agent(&found.body) && matches!(target, Target::Agent { .. }))
+        {
+            before = found.input;
+            before.extend(found.body["output"].as_array().into_iter().flatten().cloned());
+            body.remove("previous_response_id");
+        }
+        let fresh = items(body.get("input"));
+        let count = fresh.len();
+        let mut input = before;
+        input.extend(fresh);
+        if input.len() > count {
+            body.insert("input".to_owned(), input.clone().into());
+        }
+        let store = body.get("store").and_then(Value::as_bool).unwrap_or(true);
+        let person = caller.person.clone();
+        Ok(Self { person, conversation, input, fresh: count, store })
+    }
+
+    /// Keeps the answer when it has come whole.
+    pub(super) fn keeping(self, state: &ApiState, response: Response) -> Response {
+        if response.status() != StatusCode::OK || !(self.store || self.conversation.is_some()) {
+            return response;
+        }
+        let streams = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let (parts, body) = response.into_parts();
+        let mut recorder =
+            Recorder { state: state.clone(), thread: Some(self), held: BytesMut::new(), streams };
+        let pieces = body.into_data_stream().map(move |piece| {
+            if let Ok(bytes) = &piece {
+                recorder.saw(bytes);
+            }
+            piece
+        });
+        Response::from_parts(parts, Body::from_stream(pieces))
+    }
+
+    fn keep(mut self, state: &ApiState, body: Value) {
+        let stored = &state.pass_through.stored;
+        let at = state.agent.now();
+        if let Some(mut conversation) = self.conversation.take() {
+            let fresh = self.input.len() - self.fresh;
+            conversation.items.extend(self.input[fresh..].iter().cloned());
+            conversation.items.extend(body["output"].as_array().into_iter().flatten().cloned());
+            conversation.at = at;
+            stored.put_conversation(&self.person, conversation);
+        }
+        if self.store {
+            let id = body["id"].as_str().unwrap_or_default().to_owned();
+            stored.put_response(&self.person, StoredResponse { at, id, input: self.input, body });
+        }
+    }
+}
+
+/// Reads an answer on its way out.
+struct Recorder {
+    state: ApiState,
+    thread: Option<Thread>,
+    /// What has come since the last whole frame, or the whole body.
+    held: BytesMut,
+    streams: bool,
+}
+
+impl Recorder {
+    fn saw(&mut self, bytes: &Bytes) {
+        if self.thread.is_none() {
+            return;
+        }
+        self.held.extend_from_slice(bytes);
+        if self.held.len() > LARGEST {
+            self.thread = None;
+            return;
+        }
+        let body =
+            if self.streams { self.last_frame() } else { serde_json::from_slice(&self.held).ok() };
+        if let Some(body) = body
+            && let Some(thread) = self.thread.take()
+        {
+            thread.keep(&self.state, body);
+        }
+    }
+
+    /// The response in the frame that ends the stream, once it is there.
+    fn last_frame(&mut self) -> Option<Value> {
+        while let Some(end) = self.held.windows(2).position(|pair| pair == b"\n\n") {
+            let frame = self.held.split_to(end + 2);
+            let ends = [&b"event: response.completed"[..], b"event: response.incomplete"];
+            if ends.iter().any(|start| frame.starts_with(start)) {
+                let text = std::str::from_utf8(&frame).ok()?;
+                let data = text.lines().find_map(|line| line.strip_prefix("data: "))?;
+                let mut event: Value = serde_json::from_str(data).ok()?;
+                return Some(event["response"].take());
+            }
+        }
+        None
+    }
+}
+
+/// An agent goes on in the session of such an answer.
+fn is_of_agent(response: &Value) -> bool {
+    response.get("x-onyx-session-id").is_some_and(Value::is_string)
+}
+
+/// The input as a list of items.
+pub(super) fn items(input: Option<&Value>) -> Vec<Value> {
+    match input {
+        Some(Value::Array(items)) => items.clone(),
+        Some(Value::String(text)) => {
+            let part = json!({"type": "input_text", "text": text});
+            vec![json!({"type": "message", "role": "user", "content": [part]})]
+        }
+        Some(_) | None => Vec::new(),
+    }
+}
+
+fn conversation_name(body: &Map<String, Value>) -> Option<String> {
+    let named = body.get("conversation")?;
+    let id = named.as_str().or_else(|| named["id"].as_str())?;
+    Some(id.to_owned())
+}
+
+pub(super) fn missing(field: &str, id: &str) -> Problem {
+    Problem::field(field, format!("there is no `{id}`; it is kept for a day"))
+        .with_status(StatusCode::NOT_FOUND)
+}

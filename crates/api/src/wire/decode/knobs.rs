@@ -1,0 +1,95 @@
+//! Settings for the model, as the wires write them, and the client's own name for each, so that
+//! it can be told which of them the model's wire has not.
+
+use onyx_types::{Effort, Knob, Sampling, Verbosity};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Problem;
+
+/// What was asked for, with the field that asked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) sampling: Sampling,
+    pub(super) knobs: Vec<(Knob, &'static str)>,
+}
+
+impl Asked {
+    /// Notes that a field asks for this, where it does.
+    pub(super) fn note(&mut self, knob: Knob, field: &'static str, asked: bool) {
+        if asked {
+            self.knobs.push((knob, field));
+        }
+    }
+
+    pub(super) fn top_p(&mut self, value: Option<f32>) {
+        self.note(Knob::TopP, "top_p", value.is_some_and(|value| value < 1.0));
+        self.sampling.top_p = value;
+    }
+
+    pub(super) fn top_k(&mut self, value: Option<u32>) {
+        self.note(Knob::TopK, "top_k", value.is_some());
+        self.sampling.top_k = value;
+    }
+
+    pub(super) fn stop(&mut self, words: Vec<String>, field: &'static str) {
+        self.note(Knob::Stop, field, !words.is_empty());
+        self.sampling.stop = words;
+    }
+
+    pub(super) fn effort(&mut self, effort: Option<Effort>, field: &'static str) {
+        self.note(Knob::Effort, field, effort.is_some());
+        self.sampling.effort = effort.or(self.sampling.effort);
+    }
+
+    pub(super) fn verbosity(&mut self, verbosity: Option<Verbosity>, field: &'static str) {
+        self.note(Knob::Verbosity, field, verbosity.is_some());
+        self.sampling.verbosity = verbosity;
+    }
+}
+
+/// One stop word or several.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a text or a list of texts")]
+pub(super) enum StopWords {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl StopWords {
+    pub(super) fn words(self) -> Vec<String> {
+        match self {
+            Self::One(word) => vec![word],
+            Self::Many(words) => words,
+        }
+    }
+}
+
+/// The levels that the makers know. A level that only one of them knows is its neighbour elsewhere.
+pub(super) fn effort(path: &str, word: &str) -> Result<Effort, Problem> {
+    Ok(match word {
+        "none" => Effort::None,
+        "minimal" => Effort::Minimal,
+        "low" => Effort::Low,
+        "medium" => Effort::Medium,
+        "high" => Effort::High,
+        "xhigh" | "max" => Effort::Most,
+        other => {
+            let why =
+                format!("{other:?} is none of none, minimal, low, medium, high, xhigh and max");
+            return Err(Problem::field(path, why));
+        }
+    })
+}
+
+pub(super) fn verbosity(path: &str, word: &str) -> Result<Verbosity, Problem> {
+    Ok(match word {
+        "low" => Verbosity::Low,
+        "medium" => Verbosity::Medium,
+        "high" => Verbosity::High,
+        other => {
+            let why = format!("{other:?} is none of low, medium and high");
+            return Err(Problem::field(path, why));
+        }
+    })
+}

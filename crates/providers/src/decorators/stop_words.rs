@@ -1,0 +1,102 @@
+//! Stop words for models whose wire has none: the answer ends before the first of them.
+
+use std::sync::Arc;
+
+use futures::stream::{BoxStream, StreamExt};
+use onyx_types::{Cancel, FinishReason, Model, ModelEvent, ModelRequest};
+
+pub(crate) struct StopWords {
+    inner: Arc<dyn Model>,
+}
+
+impl StopWords {
+    pub(crate) fn new(inner: Arc<dyn Model>) -> Self {
+        Self { inner }
+    }
+}
+
+impl Model for StopWords {
+    fn id(&self) -> &str {
+        self.inner.id()
+    }
+
+    fn context_window(&self) -> Option<u32> {
+        self.inner.context_window()
+    }
+
+    fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        let words: Vec<String> =
+            request.sampling.stop.iter().filter(|word| !word.is_empty()).cloned().collect();
+        let events = self.inner.stream(request, cancel);
+        if words.is_empty() {
+            return events;
+        }
+        let mut cut = Cut { words, held: String::new(), met: false };
+        events.flat_map(move |event| futures::stream::iter(cut.take(event))).boxed()
+    }
+}
+
+struct Cut {
+    words: Vec<String>,
+    /// What may become a stop word.
+    held: String,
+    /// After a stop word nothing more is told, but the rest is still read: what it costs is said
+    /// at its end.
+    met: bool,
+}
+
+impl Cut {
+    fn take(&mut self, event: ModelEvent) -> Vec<ModelEvent> {
+        match event {
+            ModelEvent::TextDelta(text) => self.text(&text),
+            ModelEvent::ReasoningDelta(_)
+            | ModelEvent::Reasoning(_)
+            | ModelEvent::ToolCallStart { .. }
+            | ModelEvent::ToolCallDelta { .. }
+            | ModelEvent::ToolCallEnd { .. }
+                if self.met =>
+            {
+                Vec::new()
+            }
+            ModelEvent::Finish(_) if self.met => vec![ModelEvent::Finish(FinishReason::Stop)],
+            ModelEvent::ToolCallStart { .. } | ModelEvent::Finish(_) | ModelEvent::Failed(_) => {
+                let mut events = self.release();
+                events.push(event);
+                events
+            }
+            other => vec![other],
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Vec<ModelEvent> {
+        if self.met {
+            return Vec::new();
+        }
+        self.held.push_str(text);
+        let first = self.words.iter().filter_map(|word| self.held.find(word)).min();
+        if let Some(end) = first {
+            self.met = true;
+            self.held.truncate(end);
+            return self.release();
+        }
+        let kept = self.words.iter().map(|word| beginning_of(word, &self.held)).max();
+        let certain = self.held.len() - kept.unwrap_or(0);
+        let said: String = self.held.drain(..certain).collect();
+        if said.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(said)] }
+    }
+
+    fn release(&mut self) -> Vec<ModelEvent> {
+        let said = std::mem::take(&mut self.held);
+        if said.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(said)] }
+    }
+}
+
+/// The length of the longest end of the text with which the word could begin.
+fn beginning_of(word: &str, text: &str) -> usize {
+    let longest = word.len().saturating_sub(1).min(text.len());
+    let fits = |length: &usize| {
+        let start = text.len() - length;
+        text.is_char_boundary(start) && word.starts_with(&text[start..])
+    };
+    (1..=longest).rev().find(fits).unwrap_or(0)
+}

@@ -1,0 +1,118 @@
+//! How a model is to choose its words, beside the temperature, as clients ask for it.
+
+use serde_json::{Map, Value};
+
+/// What a request says of it. A model whose wire has no word for one of these is asked without it,
+/// and whoever asked is told: see [`Knob`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sampling {
+    pub top_p: Option<f32>,
+    pub top_k: Option<u32>,
+    pub min_p: Option<f32>,
+    pub seed: Option<i64>,
+    pub frequency_penalty: Option<f32>,
+    pub presence_penalty: Option<f32>,
+    /// By the token's number in the model's own vocabulary.
+    pub logit_bias: Option<Map<String, Value>>,
+    /// The answer ends before the first of these.
+    pub stop: Vec<String>,
+    pub effort: Option<Effort>,
+    pub verbosity: Option<Verbosity>,
+}
+
+/// How hard a model is to think before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    None,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Most,
+}
+
+/// How much a model is to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    Low,
+    Medium,
+    High,
+}
+
+/// One of the settings in [`Sampling`], to say which of them a model's wire has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knob {
+    TopP,
+    TopK,
+    MinP,
+    Seed,
+    FrequencyPenalty,
+    PresencePenalty,
+    LogitBias,
+    Stop,
+    Effort,
+    Verbosity,
+    /// The name of the prompt's beginning, towards providers that route by it.
+    CacheKey,
+}
+
+impl Knob {
+    pub const ALL: [Self; 11] = [
+        Self::TopP,
+        Self::TopK,
+        Self::MinP,
+        Self::Seed,
+        Self::FrequencyPenalty,
+        Self::PresencePenalty,
+        Self::LogitBias,
+        Self::Stop,
+        Self::Effort,
+        Self::Verbosity,
+        Self::CacheKey,
+    ];
+}
+
+impl Effort {
+    /// Tokens to think for, on wires that count them; `None` is no thinking at all.
+    pub const fn budget(self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Minimal | Self::Low => Some(1_024),
+            Self::Medium => Some(4_096),
+            Self::High => Some(16_384),
+            Self::Most => Some(32_768),
+        }
+    }
+
+    /// The level that thinking for this many tokens is nearest to.
+    pub const fn of_budget(tokens: u32) -> Self {
+        match tokens {
+            0 => Self::None,
+            1..=2_047 => Self::Low,
+            2_048..=8_191 => Self::Medium,
+            8_192..=24_575 => Self::High,
+            _ => Self::Most,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Most => "xhigh",
+        }
+    }
+}
+
+impl Verbosity {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import { useState, type ReactNode } from 'react';
+import { Archive, ArchiveRestore, Download, Pencil, Pin, PinOff, Trash2, Users } from 'lucide-react';
+import type { Session } from '@onyx/sdk';
+import { exportSession, remove, rename, setArchived, setPinned } from '../store/actions';
+import { useStore } from '../store/state';
+import { Menu } from '../ui/Menu';
+import { Ask, Confirm } from '../ui/Modal';
+import { Answering } from './Answering';
+
+const SIZE = 15;
+
+/** What can be done with a chat, wherever it is listed or shown. */
+export function SessionMenu({
+  session,
+  label,
+  onDeleted,
+  children,
+}: {
+  session: Session;
+  label: string;
+  onDeleted?: () => void;
+  children: ReactNode;
+}) {
+  const [asking, setAsking] = useState<'name' | 'delete' | 'agents'>();
+  const name = (title?: string) => {
+    setAsking(undefined);
+    if (title) void rename(session.id, title);
+  };
+  const answer = async (yes: boolean) => {
+    setAsking(undefined);
+    if (yes && (await remove(session.id))) onDeleted?.();
+  };
+  const { id, pinned } = session;
+  const archived = session.status === 'archived';
+  const isToRead = session.origin === 'agent_editor';
+  const several = useStore((state) => (state.status?.agents.length ?? 0) > 1) && !isToRead;
+  const entries = [
+    {
+      label: pinned ? 'Unpin' : 'Pin',
+      icon: pinned ? <PinOff size={SIZE} aria-hidden /> : <Pin size={SIZE} aria-hidden />,
+      run: () => void setPinned(id, !pinned),
+    },
+    { label: 'Rename', icon: <Pencil size={SIZE} aria-hidden />, run: () => setAsking('name') },
+    ...(several
+      ? [{ label: 'Who answers', icon: <Users size={SIZE} aria-hidden />, run: () => setAsking('agents') }]
+      : []),
+    ...(isToRead
+      ? []
+      : [
+          {
+            label: archived ? 'Unarchive' : 'Archive',
+            icon: archived ? <ArchiveRestore size={SIZE} aria-hidden /> : <Archive size={SIZE} aria-hidden />,
+            run: () => void setArchived(id, !archived),
+          },
+        ]),
+    ...(
+      [
+        ['Export as Markdown', 'markdown'],
+        ['Export as HTML', 'html'],
+        ['Export as JSON lines', 'jsonl'],
+      ] as const
+    ).map(([title, format]) => ({
+      label: title,
+      icon: <Download size={SIZE} aria-hidden />,
+      run: () => void exportSession(session, format),
+    })),
+    {
+      label: 'Delete',
+      icon: <Trash2 size={SIZE} aria-hidden />,
+      tone: 'danger' as const,
+      run: () => setAsking('delete'),
+    },
+  ];
+  return (
+    <>
+      <Menu label={label} className="icon-btn" entries={entries}>
+        {children}
+      </Menu>
+      {asking === 'name' && (
+        <Ask label="Name of this chat" value={session.title ?? ''} action="Rename" onAnswer={name} />
+      )}
+      {asking === 'agents' && <Answering session={session} close={() => setAsking(undefined)} />}
+      {asking === 'delete' && (
+        <Confirm
+          question="Delete this chat?"
+          detail="This deletes the chat permanently. Archive it instead to keep it."
+          action="Delete"
+          onAnswer={(yes) => void answer(yes)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+import { useState, type ReactNode } from 'react';
+import { Link } from '@tanstack/react-router';
+import { ChevronRight } from 'lucide-react';
+import { keep, readKept } from '../store/kept';
+
+const FOLDED = 'onyx.nav.folded';
+
+/** A part of the navigation that can be folded, and stays so in this browser. */
+export function NavSection({
+  label,
+  all,
+  children,
+}: {
+  label: string;
+  /** Where all of them are listed. */
+  all?: { to: string; label: string };
+  children: ReactNode;
+}) {
+  const [folded, setFolded] = useState(() => readKept<string[]>(FOLDED, []).includes(label));
+  const toggle = () => {
+    const others = readKept<string[]>(FOLDED, []).filter((name) => name !== label);
+    keep(FOLDED, folded ? others : [...others, label]);
+    setFolded(!folded);
+  };
+  return (
+    <section aria-label={label} className="flex shrink-0 flex-col gap-0.5">
+      <div className="mt-2 flex items-center max-xl:hidden">
+        <button
+          type="button"
+          className="group/fold flex h-7 min-w-0 flex-1 items-center gap-1 rounded-sm px-2 text-left text-tiny text-dim hover:text-text"
+          aria-expanded={!folded}
+          onClick={toggle}
+        >
+          {label}
+          <ChevronRight
+            size={12}
+            className={`transition-transform ${folded ? '' : 'rotate-90 opacity-0 group-hover/fold:opacity-100 group-focus-visible/fold:opacity-100'}`}
+            aria-hidden
+          />
+        </button>
+        {all && (
+          <Link
+            to={all.to}
+            className="rounded-sm px-2 text-tiny leading-7 text-dim hover:text-text aria-[current=page]:text-accent"
+            activeOptions={{ exact: true }}
+            activeProps={{ 'aria-current': 'page' }}
+            aria-label={all.label}
+          >
+            All
+          </Link>
+        )}
+      </div>
+      {/* Where only icons are shown there is nothing to fold. */}
+      <div className={`flex flex-col gap-0.5 ${folded ? 'xl:hidden' : ''}`}>{children}</div>
+    </section>
+  );
+}

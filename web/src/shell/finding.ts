@@ -1,0 +1,15 @@
+// How well a name fits what somebody typed: the exact name first, then its beginning, a word's beginning, any part. Pure.
+
+/** From 1, the name itself, down to 0, not at all. */
+export function fit(name: string, typed: string): number {
+  const wanted = typed.trim().toLowerCase();
+  const known = name.toLowerCase();
+  if (wanted === '') return 0.5;
+  if (known === wanted) return 1;
+  if (known.startsWith(wanted)) return 0.9;
+  const words = wanted.split(/\s+/);
+  const places = words.map((word) => known.indexOf(word));
+  if (places.some((place) => place < 0)) return 0;
+  const startsWord = places.every((place) => place === 0 || !/[\p{L}\p{N}]/u.test(known[place - 1] ?? ''));
+  return startsWord ? 0.7 : 0.5;
+}

@@ -1,0 +1,42 @@
+// What a fault says to a person: a sentence by its code. What the server or a provider said word for word is a detail.
+
+import type { Fault } from '@onyx/sdk';
+
+const SENTENCES: Record<string, string> = {
+  provider_auth: 'The provider rejected this key.',
+  provider_rate_limited: 'The provider is limiting requests. Wait a moment, or use another model.',
+  provider_overloaded: 'The provider is overloaded. Wait a moment, or use another model.',
+  provider_unavailable: 'The provider cannot be reached.',
+  provider_timeout: 'The provider did not answer in time.',
+  provider_truncated: 'The provider’s answer broke off.',
+  provider_refused: 'The provider refused this request.',
+  provider_context_length:
+    'This chat is longer than the model can read. Start a new one, or use a model with a larger window.',
+  model_not_found: 'This model is not available.',
+  limit_steps: 'The run reached its limit of steps. Its work is kept; send a message to go on.',
+  limit_tool_calls: 'The run reached its limit of tool calls. Its work is kept; send a message to go on.',
+  limit_seconds: 'The run reached its time limit. Its work is kept; send a message to go on.',
+  limit_output: 'The answer reached its length limit. Send a message to go on.',
+  limit_budget: 'The budget is used up. Raise it in Settings, or go on tomorrow.',
+  limit_loop: 'The agent repeated the same step and was stopped. Say what it should do differently.',
+  interrupted: 'The server stopped during this answer. What was finished is kept.',
+  storage_full: 'The disk is full. Nothing you sent is lost.',
+  internal: 'Something went wrong inside Onyx. Nothing you sent is lost.',
+};
+
+/** One or two sentences, and what stands behind them where that says more. */
+export function wordsOf(fault: Fault): { sentence: string; detail?: string } {
+  const raw = [fault.message, fault.hint].filter(Boolean).join(' ');
+  const sentence = SENTENCES[fault.code];
+  return sentence === undefined ? { sentence: raw } : { sentence, detail: raw === sentence ? undefined : raw };
+}
+
+/** Faults that are put right where providers are set up. */
+export const isOfProvider = ({ code }: Fault) => code.startsWith('provider_') || code === 'model_not_found';
+
+/** Faults that another try may not meet. */
+export const mayPass = ({ code }: Fault) =>
+  isOfProvider({ code, message: '', hint: '' }) ||
+  code === 'interrupted' ||
+  code === 'internal' ||
+  code === 'overloaded';
