@@ -11,7 +11,8 @@ use crate::objects::Files;
 use crate::sessions::rebuild_person;
 use crate::sqlite::{AuditWitnesses, Opened, SqliteChunks, SqliteLedger};
 use crate::{
-    Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, SealedSecrets, StoreError, TurnLog,
+    Accounts, ChunkStore, ConnectorLedger, Drafts, JobLedger, Leases, Ledger, SealedSecrets,
+    StoreError, TurnLog,
 };
 
 /// Every store of one home, behind the traits that callers see.
@@ -23,6 +24,7 @@ pub struct Store {
     pub accounts: Arc<dyn Accounts>,
     pub secrets: Arc<dyn SealedSecrets>,
     pub jobs: Arc<dyn JobLedger>,
+    pub connectors: Arc<dyn ConnectorLedger>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
     /// Also what keeps the home ours while any of the above is in use.
@@ -66,6 +68,7 @@ impl Store {
             accounts: Arc::clone(&ledger) as Arc<dyn Accounts>,
             secrets: Arc::clone(&ledger) as Arc<dyn SealedSecrets>,
             jobs: Arc::clone(&ledger) as Arc<dyn JobLedger>,
+            connectors: Arc::clone(&ledger) as Arc<dyn ConnectorLedger>,
             ledger,
             leases: Arc::new(leases),
             chunks: Arc::new(chunks),

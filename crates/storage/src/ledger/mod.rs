@@ -3,6 +3,7 @@
 //! their logs; the others are kept nowhere else.
 
 mod accounts;
+mod connectors;
 mod drafts;
 mod jobs;
 
@@ -18,6 +19,11 @@ use crate::StoreError;
 
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
+};
+pub use connectors::{
+    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
+    NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow,
+    PeerState, QueueFigures, Repeat, SendEnd,
 };
 pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
 pub use jobs::{

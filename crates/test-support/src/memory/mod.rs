@@ -4,6 +4,7 @@
 
 mod accounts;
 mod chunks;
+mod connectors;
 mod drafts;
 mod jobs;
 mod leases;
@@ -143,6 +144,7 @@ impl MemoryDisk {
             ledger: Arc::clone(&ledger) as _,
             drafts: Arc::clone(&ledger) as _,
             jobs: ledger,
+            connectors: Arc::new(connectors::NoConnectors),
             accounts: Arc::new(MemoryAccounts::new(self.clone())),
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases: Arc::new(leases),
