@@ -98,6 +98,11 @@ const jobs = createRoute({
   path: '/jobs',
   component: lazyRouteComponent(() => import('./pages/jobs/JobsPage'), 'JobsPage'),
 });
+const connectors = createRoute({
+  getParentRoute: () => root,
+  path: '/connectors',
+  component: lazyRouteComponent(() => import('./pages/connectors/ConnectorsPage'), 'ConnectorsPage'),
+});
 const agents = createRoute({
   getParentRoute: () => root,
   path: '/agents',
@@ -171,6 +176,7 @@ const routes = [
   threadAlone,
   actions,
   jobs,
+  connectors,
   agents,
   agent,
   settings,

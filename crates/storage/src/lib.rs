@@ -42,7 +42,7 @@ pub use ledger::{
     PersonRow, QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets,
     SecretId, SendEnd, SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence,
     SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger,
-    Spent, TitleSource, UsageRow,
+    Spent, TitleSource, UpdateFailure, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{

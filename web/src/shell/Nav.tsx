@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import {
   BookOpen,
+  Cable,
   CalendarClock,
   Hash,
   Inbox,
@@ -32,6 +33,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   const agents = useStore((state) => state.status?.agents);
   const { list: spaces } = useSpaceList();
   const waiting = useWaiting();
+  const owner = useStore((state) => state.me?.role !== 'member');
   const troubles = useJobs((state) => state.jobs.filter((job) => job.troubles > 0).length);
   return (
     <nav
@@ -117,6 +119,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
         <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
         <Item to="/actions" icon={<Zap size={16} aria-hidden />} label="Actions" />
         <Item to="/jobs" icon={<CalendarClock size={16} aria-hidden />} label="Jobs" badge={troubles} />
+        {owner && <Item to="/connectors" icon={<Cable size={16} aria-hidden />} label="Connectors" />}
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
       </div>

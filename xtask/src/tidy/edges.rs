@@ -43,18 +43,12 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-identity",
             "onyx-tools",
             "onyx-agent",
+            "onyx-connectors",
         ],
     ),
     (
         "onyx-connectors",
-        &[
-            "onyx-types",
-            "onyx-surface",
-            "onyx-storage",
-            "onyx-knowledge",
-            "onyx-tools",
-            "onyx-agent",
-        ],
+        &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress"],
     ),
     (
         "onyx",

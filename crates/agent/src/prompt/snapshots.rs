@@ -109,6 +109,18 @@ impl PromptSnapshots {
         Ok(Arc::new(written.render_with(|text| self.mask.text(text))))
     }
 
+    /// A rendering for one run that others hear too: who the agent is, and nothing of the person.
+    pub(crate) async fn in_company(
+        &self,
+        key: &SessionKey,
+        agent: &AgentProfile,
+    ) -> Result<Arc<PromptSnapshot>, Fault> {
+        let mut written = self.files_of(key, agent).written_by_people().await?;
+        written.user = None;
+        written.standing_instructions = None;
+        Ok(Arc::new(written.render_with(|text| self.mask.text(text))))
+    }
+
     fn files_of<'a>(&'a self, key: &'a SessionKey, agent: &'a AgentProfile) -> PromptFiles<'a> {
         PromptFiles { files: &*self.files, agent, person: &key.person }
     }

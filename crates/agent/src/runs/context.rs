@@ -12,7 +12,7 @@ use super::lanes::{self, Lanes};
 use super::live::{LiveRun, RunContact};
 use super::opening::{MessageToAnswer, OpenedSession};
 use super::plan::{RunPlan, SessionAddress};
-use super::request::{DryRun, RunInput, RunRequest, SessionRef};
+use super::request::{Company, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
     Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, Outlet, RunReport, SessionHold,
@@ -114,7 +114,7 @@ fn assemble(
     lease: &Lease,
 ) -> Run {
     let granted = Granted::default();
-    share_conditions(&opened, &mut context, &granted);
+    share_conditions(&opened, &mut context, &granted, plan.request.terms.company);
     let words = opened.message.words.as_ref();
     let text = words.map(|words| words.content.text()).unwrap_or_default();
     add_untrusted_block(runs, &plan, &mut opened.message, &mut context);
@@ -157,14 +157,22 @@ fn assemble(
 }
 
 /// Gives all lanes what they share: taint, what a person allows, and addresses that may be fetched.
-fn share_conditions(opened: &OpenedSession, context: &mut LoadedContext, granted: &Granted) {
+fn share_conditions(
+    opened: &OpenedSession,
+    context: &mut LoadedContext,
+    granted: &Granted,
+    company: Company,
+) {
     let addresses = known_addresses(&context.history, &opened.message, &context.client_turns);
     let addresses = Arc::new(addresses);
     for actor in &mut context.lanes.actors {
         actor.tool_cx.decisions.granted = granted.clone();
         actor.tool_cx.addresses = Arc::clone(&addresses);
     }
-    let taint = taint(opened, context);
+    let taint = match company {
+        Company::Alone => taint(opened, context),
+        Company::Others => Taint::Tainted,
+    };
     for lane in &mut context.lanes.setups {
         lane.taint = taint;
     }
@@ -269,6 +277,8 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
             session: SessionRef::Existing(session),
             input: RunInput::Waiting,
             view: None,
+            // The promised id is this run's; another one has its own.
+            terms: RunTerms { run: None, ..plan.request.terms.clone() },
             ..plan.request.clone()
         },
         expects_words: false,

@@ -10,6 +10,7 @@ use onyx_types::{
 use super::Shared;
 use super::opening::OpenedSession;
 use super::plan::RunPlan;
+use super::request::Company;
 use crate::agents::{AgentProfile, ModelChoice, Payer, editor_prompt, is_editor, toolless};
 use crate::drive::{LaneActor, LaneTools, Withheld, tool_context};
 use crate::prompt::{self, PromptSnapshot, UntrustedPiece};
@@ -115,9 +116,12 @@ impl LaneContext<'_> {
             return Ok((Arc::new(PromptSnapshot::of(&light.system)), Vec::new()));
         }
         let snapshots = &self.runs.context.snapshots;
-        let (mut snapshot, untrusted) = match self.client.memory {
-            MemoryUse::Include => snapshots.current(self.key(), agent).await?,
-            MemoryUse::LeaveOut => (snapshots.without_memory(self.key(), agent).await?, Vec::new()),
+        let (mut snapshot, untrusted) = match (self.plan.request.terms.company, self.client.memory) {
+            (Company::Others, _) => (snapshots.in_company(self.key(), agent).await?, Vec::new()),
+            (Company::Alone, MemoryUse::Include) => snapshots.current(self.key(), agent).await?,
+            (Company::Alone, MemoryUse::LeaveOut) => {
+                (snapshots.without_memory(self.key(), agent).await?, Vec::new())
+            }
         };
         if let Some(words) = &self.client.system {
             snapshot = Arc::new(snapshot.followed_by(words));

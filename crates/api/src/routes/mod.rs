@@ -7,6 +7,7 @@ mod agents;
 mod audit;
 mod auth;
 mod channels;
+mod connectors;
 mod conversations;
 mod docs;
 mod health;
@@ -51,6 +52,7 @@ pub fn routes() -> Routes {
         .merge(runs::routes())
         .merge(members_changes::routes())
         .merge(jobs::routes())
+        .merge(connectors::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

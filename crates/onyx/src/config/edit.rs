@@ -98,6 +98,33 @@ impl ConfigText {
         self.config.object_value("providers").is_some_and(|providers| remove(&providers, name))
     }
 
+    /// An account of a connector as it is written.
+    pub(crate) fn connector(&self, network: &str, account: &str) -> Option<Value> {
+        self.accounts(network)?.get(account)?.value()?.to_serde_value()
+    }
+
+    pub(crate) fn put_connector(
+        &self,
+        network: &str,
+        account: &str,
+        settings: &Map<String, Value>,
+    ) -> Result<(), ConfigError> {
+        let wrong = || ConfigError::at("connectors", "it must be an object: { … }");
+        let networks = self.section("connectors")?;
+        let section = networks.object_value_or_create(network).ok_or_else(wrong)?;
+        let accounts = section.object_value_or_create("accounts").ok_or_else(wrong)?;
+        put_all(&accounts, account, settings);
+        Ok(())
+    }
+
+    pub(crate) fn remove_connector(&self, network: &str, account: &str) -> bool {
+        self.accounts(network).is_some_and(|accounts| remove(&accounts, account))
+    }
+
+    fn accounts(&self, network: &str) -> Option<CstObject> {
+        self.config.object_value("connectors")?.object_value(network)?.object_value("accounts")
+    }
+
     /// Sets these limits and leaves the others.
     pub(crate) fn set_limits(&self, limits: &Map<String, Value>) -> Result<(), ConfigError> {
         let section = self.section("limits")?;

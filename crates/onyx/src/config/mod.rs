@@ -22,6 +22,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::errors::ParseError;
 use onyx_agent::{AgentsSettings, JobsSettings};
 use onyx_api::GatewaySettings;
+use onyx_connectors::{Binding, ConnectorsSettings};
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_providers::{ProviderSettings, RoutingSettings};
@@ -49,6 +50,8 @@ const SECTIONS: &[&str] = &[
     "routing",
     "tools",
     "bindings",
+    "connectors",
+    "channels",
     "plugins",
     "memory",
     "people",
@@ -73,6 +76,9 @@ pub(crate) struct Config {
     /// Which model takes what, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
     pub(crate) memory: MemorySettings,
+    /// Accounts on other networks, and which agent answers whom there.
+    pub(crate) connectors: ConnectorsSettings,
+    pub(crate) bindings: Vec<Binding>,
     /// What tools work with.
     pub(crate) tools: ToolsSettings,
     pub(crate) environment: Environment,
@@ -245,6 +251,8 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
         memory: section("memory", take("memory"), &mut notes)?,
+        connectors: connectors(take("connectors"), take("channels"), &mut notes)?,
+        bindings: section("bindings", take("bindings"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,
         environment,
         warnings: notes.warnings,
@@ -312,6 +320,29 @@ fn section<T: serde::de::DeserializeOwned + Default>(
         Some(value) => Ok(check::read(&root.key(name), value, notes)?),
         None => Ok(T::default()),
     }
+}
+
+/// OpenClaw's `channels` is the same under another name; what both name is as `connectors` says.
+fn connectors(
+    ours: Option<Value>,
+    theirs: Option<Value>,
+    notes: &mut Notes,
+) -> Result<ConnectorsSettings, ConfigError> {
+    let mut all: ConnectorsSettings = section("channels", theirs.map(with_accounts), notes)?;
+    let ours: ConnectorsSettings = section("connectors", ours.map(with_accounts), notes)?;
+    all.extend(ours);
+    Ok(all)
+}
+
+/// A network without `accounts` is one account, which is called `default`.
+fn with_accounts(mut networks: Value) -> Value {
+    let each = networks.as_object_mut().into_iter().flat_map(|networks| networks.values_mut());
+    for network in each {
+        if network.is_object() && network.get("accounts").is_none() {
+            *network = serde_json::json!({ "accounts": { "default": network.take() } });
+        }
+    }
+    networks
 }
 
 fn read_providers(
@@ -442,7 +473,7 @@ two',
     #[test]
     fn what_does_nothing_yet_is_said_where_it_is_set() {
         let config = parse_plain(
-            "{ bindings: [], plugins: {}, storage: { kind: 's3' }, mcp: {}, tools: null, \
+            "{ plugins: {}, storage: { kind: 's3' }, mcp: {}, tools: null, \
              providers: { claude: { kind: 'claude-cli' }, p: { kind: 'openai' } }, \
              agents: { entries: { main: { workspace: '~/w' }, other: {} } } }",
         );
@@ -453,7 +484,6 @@ two',
             .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
             .collect();
         let expected = [
-            "bindings",
             "plugins",
             "storage",
             "mcp",
@@ -461,6 +491,25 @@ two',
             "agents.main.workspace",
         ];
         assert_eq!(places, expected);
+    }
+
+    #[test]
+    fn connectors_are_read_also_as_openclaw_writes_them() {
+        let config = parse_plain(
+            "{ channels: { telegram: { botToken: 'env:T', allowFrom: [5, 'x'] } }, \
+             connectors: { webhook: { accounts: { home: { secret: 's', ulr: 'x' } } } }, \
+             bindings: [ { agentId: 'main', match: { channel: 'telegram', guildId: '7' } } ] }",
+        );
+        let config = config.unwrap();
+        let account = &config.connectors["telegram"].accounts["default"];
+        assert_eq!(account.token.as_deref(), Some("env:T"));
+        let allowed: Vec<String> = account.allow.iter().map(ToString::to_string).collect();
+        assert_eq!(allowed, ["5", "x"]);
+        assert_eq!(config.bindings[0].agent_id, "main");
+        assert_eq!(
+            config.warnings,
+            ["unknown key `connectors.webhook.accounts.home.ulr`; did you mean `url`?"]
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use onyx_agent::{JobsSettings, Roster, Titles};
 use onyx_api::{ConnectionLimits, Exposure, Front};
+use onyx_connectors::Plan;
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, PersonSettings, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
@@ -50,6 +51,9 @@ pub(super) struct Parts {
     /// The way out for jobs.
     pub(super) outside: JobOutside,
     pub(super) zones: BTreeMap<PersonId, Zone>,
+    pub(super) connectors: Plan,
+    /// Where people open the app from elsewhere.
+    pub(super) link: Option<String>,
 }
 
 impl Parts {
@@ -113,6 +117,9 @@ impl Parts {
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
         check_jobs(config)?;
+        let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
+        let connectors = super::connectors::plan(config, &knows, ground.secrets)?;
+        masker.add(connectors.secrets());
         let front = config.gateway.front();
         let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
@@ -135,6 +142,8 @@ impl Parts {
             jobs: config.jobs.clone(),
             outside: JobOutside::new(runtime, web.clone()),
             zones: zones(config),
+            connectors,
+            link: config.gateway.public_url.clone(),
             web,
         })
     }

@@ -20,6 +20,8 @@ use crate::{SOON, builder};
 const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/health"),
     ("GET", "/ready"),
+    // Signed as the account says.
+    ("POST", "/connectors/{network}/{account}"),
     ("GET", "/docs"),
     ("GET", "/auth/link"),
     ("POST", "/api/auth/login"),

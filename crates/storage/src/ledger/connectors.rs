@@ -149,6 +149,15 @@ pub struct InboxUpdate {
     pub received_at: Timestamp,
 }
 
+/// What becomes of an update that was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateFailure {
+    /// Something passing stood in the way: this was no attempt.
+    Later(Timestamp),
+    Again(Timestamp),
+    Dead,
+}
+
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPart {
@@ -267,13 +276,17 @@ pub trait ConnectorLedger: Send + Sync {
         limit: u32,
     ) -> Result<Vec<InboxUpdate>, StoreError>;
 
-    /// One more attempt. A run that was promised before stays the promised one. Returns the update
-    /// as it is now; `None` when it is over.
-    async fn begin_update(
+    /// One more attempt. Returns the update as it is now; `None` when it is over.
+    async fn begin_update(&self, id: i64) -> Result<Option<InboxUpdate>, StoreError>;
+
+    /// Promises a run to the update. One that was promised before stays the promised one, and is
+    /// returned; `None` when the update is over.
+    async fn promise_run(
         &self,
         id: i64,
-        run: Option<(PersonId, RunId)>,
-    ) -> Result<Option<InboxUpdate>, StoreError>;
+        person: &PersonId,
+        run: RunId,
+    ) -> Result<Option<(PersonId, RunId)>, StoreError>;
 
     async fn set_growing(&self, id: i64, message: &str) -> Result<(), StoreError>;
 
@@ -286,11 +299,10 @@ pub trait ConnectorLedger: Send + Sync {
         at: Timestamp,
     ) -> Result<bool, StoreError>;
 
-    /// To be tried again at a time, or dead where there is none.
     async fn fail_update(
         &self,
         id: i64,
-        again: Option<Timestamp>,
+        failure: UpdateFailure,
         why: &str,
     ) -> Result<(), StoreError>;
 
@@ -303,6 +315,9 @@ pub trait ConnectorLedger: Send + Sync {
         account: &AccountKey,
         limit: u32,
     ) -> Result<Vec<OutboxPart>, StoreError>;
+
+    /// Whether nothing waits to be sent to a peer.
+    async fn is_clear(&self, peer: &PeerKey) -> Result<bool, StoreError>;
 
     /// `false`: it is not queued any more.
     async fn begin_send(&self, id: i64) -> Result<bool, StoreError>;

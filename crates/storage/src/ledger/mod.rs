@@ -23,7 +23,7 @@ pub use accounts::{
 pub use connectors::{
     AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
     NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow,
-    PeerState, QueueFigures, Repeat, SendEnd,
+    PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
 };
 pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
 pub use jobs::{

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use onyx_storage::{
     AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, NewPart,
     NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd, StoreError,
+    UpdateFailure,
 };
 use onyx_types::{DraftId, PersonId, RunId, Timestamp};
 
@@ -33,11 +34,16 @@ impl ConnectorLedger for NoConnectors {
         refused()
     }
 
-    async fn begin_update(
+    async fn begin_update(&self, _: i64) -> Result<Option<InboxUpdate>, StoreError> {
+        refused()
+    }
+
+    async fn promise_run(
         &self,
         _: i64,
-        _: Option<(PersonId, RunId)>,
-    ) -> Result<Option<InboxUpdate>, StoreError> {
+        _: &PersonId,
+        _: RunId,
+    ) -> Result<Option<(PersonId, RunId)>, StoreError> {
         refused()
     }
 
@@ -54,7 +60,7 @@ impl ConnectorLedger for NoConnectors {
         refused()
     }
 
-    async fn fail_update(&self, _: i64, _: Option<Timestamp>, _: &str) -> Result<(), StoreError> {
+    async fn fail_update(&self, _: i64, _: UpdateFailure, _: &str) -> Result<(), StoreError> {
         refused()
     }
 
@@ -63,6 +69,10 @@ impl ConnectorLedger for NoConnectors {
     }
 
     async fn next_parts(&self, _: &AccountKey, _: u32) -> Result<Vec<OutboxPart>, StoreError> {
+        refused()
+    }
+
+    async fn is_clear(&self, _: &PeerKey) -> Result<bool, StoreError> {
         refused()
     }
 

@@ -3,8 +3,8 @@
 use onyx_types::{PersonId, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use crate::sqlite::convert::{named, parsed_if_any, timestamp};
-use crate::{AccountKey, InboxUpdate, NewUpdate, PeerKey, StoreError};
+use crate::sqlite::convert::{named, parsed, parsed_if_any, timestamp};
+use crate::{AccountKey, InboxUpdate, NewUpdate, PeerKey, StoreError, UpdateFailure};
 
 pub(super) fn cursor(
     connection: &Connection,
@@ -113,21 +113,29 @@ fn update(row: &Row<'_>) -> rusqlite::Result<InboxUpdate> {
     })
 }
 
-pub(super) fn begin(
-    connection: &Connection,
-    id: i64,
-    run: Option<&(PersonId, RunId)>,
-) -> Result<Option<InboxUpdate>, StoreError> {
+pub(super) fn begin(connection: &Connection, id: i64) -> Result<Option<InboxUpdate>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "UPDATE connector_inbox SET state = 'working', attempts = attempts + 1,
-             person = coalesce(person, ?2), run = coalesce(run, ?3)
+        "UPDATE connector_inbox SET state = 'working', attempts = attempts + 1
          WHERE id = ?1 AND state IN ('new', 'working')
          RETURNING id, network, account, peer, message, body, state, attempts, not_before,
                    person, run, growing, why, received_at",
     )?;
-    let person = run.map(|(person, _)| person.as_str());
-    let run = run.map(|(_, run)| run.to_string());
-    Ok(statement.query_row(params![id, person, run], update).optional()?)
+    Ok(statement.query_row([id], update).optional()?)
+}
+
+pub(super) fn promise(
+    connection: &Connection,
+    id: i64,
+    person: &PersonId,
+    run: RunId,
+) -> Result<Option<(PersonId, RunId)>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE connector_inbox SET person = coalesce(person, ?2), run = coalesce(run, ?3)
+         WHERE id = ?1 AND state IN ('new', 'working')
+         RETURNING person, run",
+    )?;
+    let promised = |row: &Row<'_>| Ok((parsed(row, 0)?, parsed(row, 1)?));
+    Ok(statement.query_row(params![id, person.as_str(), run.to_string()], promised).optional()?)
 }
 
 /// What was said is not kept here: the session has it, and a stranger's words are nobody's.
@@ -144,16 +152,21 @@ pub(super) fn finish(connection: &Connection, id: i64) -> Result<bool, StoreErro
 pub(super) fn fail(
     connection: &Connection,
     id: i64,
-    again: Option<Timestamp>,
+    failure: UpdateFailure,
     why: &str,
 ) -> Result<(), StoreError> {
-    let state = if again.is_some() { "new" } else { "dead" };
+    let (state, not_before, taken_back) = match failure {
+        UpdateFailure::Later(at) => ("new", at.as_millis(), 1),
+        UpdateFailure::Again(at) => ("new", at.as_millis(), 0),
+        UpdateFailure::Dead => ("dead", 0, 0),
+    };
     connection
         .prepare_cached(
-            "UPDATE connector_inbox SET state = ?2, not_before = coalesce(?3, not_before), why = ?4
+            "UPDATE connector_inbox
+             SET state = ?2, not_before = ?3, attempts = max(0, attempts - ?4), why = ?5
              WHERE id = ?1 AND state IN ('new', 'working')",
         )?
-        .execute(params![id, state, again.map(Timestamp::as_millis), why])?;
+        .execute(params![id, state, not_before, taken_back, why])?;
     Ok(())
 }
 

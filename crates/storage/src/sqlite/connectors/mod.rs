@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::{
     AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, NewPart,
     NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd, StoreError,
+    UpdateFailure,
 };
 
 use super::convert::count;
@@ -46,12 +47,18 @@ impl ConnectorLedger for SqliteLedger {
         self.readers.read(move |connection| inbox::open(connection, &account, limit)).await
     }
 
-    async fn begin_update(
+    async fn begin_update(&self, id: i64) -> Result<Option<InboxUpdate>, StoreError> {
+        self.writer.write(move |connection| inbox::begin(connection, id)).await
+    }
+
+    async fn promise_run(
         &self,
         id: i64,
-        run: Option<(PersonId, RunId)>,
-    ) -> Result<Option<InboxUpdate>, StoreError> {
-        self.writer.write(move |connection| inbox::begin(connection, id, run.as_ref())).await
+        person: &PersonId,
+        run: RunId,
+    ) -> Result<Option<(PersonId, RunId)>, StoreError> {
+        let person = person.clone();
+        self.writer.write(move |connection| inbox::promise(connection, id, &person, run)).await
     }
 
     async fn set_growing(&self, id: i64, message: &str) -> Result<(), StoreError> {
@@ -84,11 +91,11 @@ impl ConnectorLedger for SqliteLedger {
     async fn fail_update(
         &self,
         id: i64,
-        again: Option<Timestamp>,
+        failure: UpdateFailure,
         why: &str,
     ) -> Result<(), StoreError> {
         let why = why.to_owned();
-        self.writer.write(move |connection| inbox::fail(connection, id, again, &why)).await
+        self.writer.write(move |connection| inbox::fail(connection, id, failure, &why)).await
     }
 
     async fn queue_parts(&self, parts: Vec<NewPart>, at: Timestamp) -> Result<(), StoreError> {
@@ -102,6 +109,11 @@ impl ConnectorLedger for SqliteLedger {
     ) -> Result<Vec<OutboxPart>, StoreError> {
         let account = account.clone();
         self.readers.read(move |connection| outbox::heads(connection, &account, limit)).await
+    }
+
+    async fn is_clear(&self, peer: &PeerKey) -> Result<bool, StoreError> {
+        let peer = peer.clone();
+        self.readers.read(move |connection| outbox::is_clear(connection, &peer)).await
     }
 
     async fn begin_send(&self, id: i64) -> Result<bool, StoreError> {

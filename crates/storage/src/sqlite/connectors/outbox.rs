@@ -53,6 +53,16 @@ pub(super) fn heads(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+pub(super) fn is_clear(connection: &Connection, peer: &PeerKey) -> Result<bool, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT NOT EXISTS (
+             SELECT 1 FROM connector_outbox
+             WHERE network = ?1 AND account = ?2 AND peer = ?3 AND state IN ('queued', 'sending'))",
+    )?;
+    let asked = params![peer.account.network, peer.account.account, peer.peer];
+    Ok(statement.query_row(asked, |row| row.get(0))?)
+}
+
 pub(super) fn dead(
     connection: &Connection,
     account: &AccountKey,
