@@ -7,6 +7,8 @@ export type ConnectorAccount = Schema<'AccountJson'>;
 export type ConnectorPeer = Schema<'PeerJson'>;
 /** What nobody could answer, or what may not have arrived. */
 export type DeadLetter = Schema<'LetterJson'>;
+/** Something that the owner was told. */
+export type ConnectorNotice = Schema<'NoticeJson'>;
 /** What a network says of a token. */
 export type TestedAccount = Schema<'TestedAccount'>;
 
@@ -17,7 +19,7 @@ const path = (network: string, account: string, rest = '') =>
 export class Connectors {
   constructor(private readonly http: Http) {}
 
-  list(): Promise<{ networks: string[]; accounts: ConnectorAccount[] }> {
+  list(): Promise<{ networks: string[]; accounts: ConnectorAccount[]; notices: ConnectorNotice[] }> {
     return this.http.json('/api/admin/connectors');
   }
 

@@ -23,7 +23,8 @@ pub use connector::{
     NetworkError, NetworkTraits, Outgoing, OutgoingKind, PaceLimits, Press, Pushed, Quote, Update,
 };
 pub use hub::{
-    AccountState, AccountStatus, Connectors, DeadLetterView, Ground, PeerView, Tempo, TestReport,
+    AccountState, AccountStatus, Connectors, DeadLetterView, Ground, OwnerNotice, PeerView, Tempo,
+    TestReport,
 };
 pub(crate) use outbox::kind_of as outbox_kind_of;
 pub use peers::{Asker, agent_for};

@@ -114,7 +114,7 @@ async fn give_code(
     if context.ledger.put_peer(change, MOST_WAITING).await?.is_none() {
         return context.finish(update.id, Vec::new()).await;
     }
-    context.port.tell_owner(format!(
+    context.tell_owner(format!(
         "{} wants to talk to your agents over {} (code {code}).",
         incoming.peer_name, context.account.key
     ));

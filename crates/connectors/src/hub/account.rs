@@ -1,4 +1,4 @@
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use onyx_storage::{AccountKey, OutboxPart, SendEnd};
@@ -9,10 +9,10 @@ use super::context::AccountContext;
 use super::dispatch::dispatch;
 use super::health::{AccountStatus, Health};
 use super::listen::listen;
-use super::{Ground, Tempo};
+use super::{Ground, Shared, Tempo};
 use crate::connector::{Connector, Listening};
 use crate::outbox::{Pace, Sender};
-use crate::settings::{Account, Binding};
+use crate::settings::Account;
 
 /// What was answered and sent is forgotten after this.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
@@ -34,7 +34,7 @@ impl RunningAccount {
         ground: &Ground,
         account: Account,
         connector: Arc<dyn Connector>,
-        bindings: Arc<RwLock<Vec<Binding>>>,
+        hub: Weak<Shared>,
     ) -> Self {
         let limits = ground.tempo.pace.unwrap_or(connector.traits().pace);
         let context = Arc::new(AccountContext {
@@ -46,7 +46,7 @@ impl RunningAccount {
             pace: Arc::new(Pace::new(limits, ground.clock.now().mono)),
             incoming: Arc::default(),
             outgoing: Arc::default(),
-            bindings,
+            hub,
             mint: Mutex::new(Mint::new(seed())),
         });
         let (health, stop) = (Arc::new(Health::default()), Cancel::new());
@@ -115,7 +115,7 @@ fn deafness(context: &AccountContext, tempo: Tempo) -> Option<Duration> {
 async fn work(context: Arc<AccountContext>, health: Arc<Health>, tempo: Tempo, stop: Cancel) {
     match context.ledger.settle_sends(context.key()).await {
         Ok(0) => {}
-        Ok(unknown) => context.port.tell_owner(format!(
+        Ok(unknown) => context.tell_owner(format!(
             "{unknown} messages over {} were being sent when the server stopped; nobody knows \
              whether they arrived. Look at Connectors to send them again.",
             context.key()
@@ -144,15 +144,15 @@ async fn work(context: Arc<AccountContext>, health: Arc<Health>, tempo: Tempo, s
 
 /// Tells the owner of messages that did not arrive or may not have.
 fn heard(context: &Arc<AccountContext>) -> Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync> {
-    let (port, key) = (Arc::clone(&context.port), context.key().clone());
+    let (context, key) = (Arc::clone(context), context.key().clone());
     Arc::new(move |_, end| match end {
         SendEnd::Sent(_) | SendEnd::Again { .. } => {}
-        SendEnd::Unknown(why) => port.tell_owner(format!(
+        SendEnd::Unknown(why) => context.tell_owner(format!(
             "Nobody knows whether a message over {key} arrived ({why}). Look at Connectors to \
              send it again."
         )),
         SendEnd::Dead(why) => {
-            port.tell_owner(format!("A message over {key} was not sent: {why}"));
+            context.tell_owner(format!("A message over {key} was not sent: {why}"));
         }
     })
 }
@@ -186,11 +186,10 @@ async fn watch(context: &Arc<AccountContext>, health: &Arc<Health>, tempo: Tempo
             health.restarted(&*clock);
             tracing::warn!(account = %context.key(), "nothing was heard for too long; started anew");
             if health.should_tell() {
-                context.port.tell_owner(format!(
-                    "{} has heard nothing for {} s and was started anew.",
-                    context.key(),
-                    tempo.deaf.as_secs()
-                ));
+                let key = context.key();
+                let silent = tempo.deaf.as_secs();
+                let text = format!("{key} has heard nothing for {silent} s and was started anew.");
+                context.tell_everywhere(text).await;
             }
         }
     }

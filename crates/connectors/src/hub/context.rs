@@ -1,4 +1,4 @@
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use onyx_storage::{
     AccountKey, ConnectorLedger, NewPart, PeerChange, PeerKey, PeerRow, PeerState,
@@ -6,6 +6,7 @@ use onyx_storage::{
 use onyx_types::{Clock, ErrorCode, Fault, Mint, PersonId, RunId};
 use tokio::sync::Notify;
 
+use super::Shared;
 use crate::answers::plain_part;
 use crate::answers_destination;
 use crate::connector::Connector;
@@ -26,7 +27,8 @@ pub(crate) struct AccountContext {
     pub(crate) incoming: Arc<Notify>,
     /// Something is to go out.
     pub(crate) outgoing: Arc<Notify>,
-    pub(super) bindings: Arc<RwLock<Vec<Binding>>>,
+    /// All accounts; gone when the process lets go of them.
+    pub(super) hub: Weak<Shared>,
     pub(super) mint: Mutex<Mint>,
 }
 
@@ -46,7 +48,24 @@ impl AccountContext {
     }
 
     pub(crate) fn bindings(&self) -> Vec<Binding> {
-        self.bindings.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let Some(hub) = self.hub.upgrade() else { return Vec::new() };
+        hub.bindings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells the owner in the app.
+    pub(crate) fn tell_owner(&self, text: String) {
+        match self.hub.upgrade() {
+            Some(hub) => hub.tell(text),
+            None => self.port.tell_owner(text),
+        }
+    }
+
+    /// Tells the owner in the app and over every other account that works.
+    pub(super) async fn tell_everywhere(&self, text: String) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.tell_elsewhere(self.key(), &text).await;
+        }
+        self.tell_owner(text);
     }
 
     pub(crate) fn fresh_run(&self) -> RunId {

@@ -125,7 +125,7 @@ async fn attend(context: &Arc<AccountContext>, id: i64) {
 
 /// Both sides are told: who wrote, and who can do something about it.
 async fn give_up(context: &AccountContext, update: &InboxUpdate, fault: &Fault) {
-    context.port.tell_owner(format!(
+    context.tell_owner(format!(
         "A message over {} could not be answered: {}",
         context.key(),
         fault.message

@@ -30,7 +30,7 @@ pub(super) async fn listen(
             Ok(()) => {
                 failures = 0;
                 if health.heard(&*context.clock) {
-                    context.port.tell_owner(format!("{} works again.", context.key()));
+                    context.tell_owner(format!("{} works again.", context.key()));
                 }
                 continue;
             }

@@ -8,6 +8,7 @@ mod desk;
 mod dispatch;
 mod health;
 mod listen;
+mod telling;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,10 +22,12 @@ use crate::connector::PaceLimits;
 use crate::port::AgentPort;
 use crate::settings::{Account, Binding, Plan};
 use account::RunningAccount;
+use telling::OwnerNotices;
 
 pub(crate) use context::AccountContext;
 pub use desk::{DeadLetterView, PeerView, TestReport};
 pub use health::{AccountState, AccountStatus};
+pub use telling::OwnerNotice;
 
 /// Every wait that tests shorten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,7 @@ struct Shared {
     accounts: RwLock<Accounts>,
     /// One change of the plan after the other.
     changing: tokio::sync::Mutex<()>,
+    notices: OwnerNotices,
 }
 
 #[derive(Default)]
@@ -91,6 +95,7 @@ impl Connectors {
             bindings: Arc::default(),
             accounts: RwLock::default(),
             changing: tokio::sync::Mutex::default(),
+            notices: OwnerNotices::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -137,8 +142,8 @@ impl Connectors {
         }
         let ground = &self.shared.ground;
         let connector = crate::networks::connect(&account, ground)?;
-        let bindings = Arc::clone(&self.shared.bindings);
-        Ok(Arc::new(RunningAccount::start(ground, account, connector, bindings)))
+        let hub = Arc::downgrade(&self.shared);
+        Ok(Arc::new(RunningAccount::start(ground, account, connector, hub)))
     }
 
     /// Ends every account: nothing is read or sent any more.
@@ -150,9 +155,13 @@ impl Connectors {
         self.accounts_mut(|accounts| accounts.running.clear());
     }
 
+    /// What the owner was told lately, newest first.
+    pub fn notices(&self) -> Vec<OwnerNotice> {
+        self.shared.notices.all()
+    }
+
     fn running(&self) -> Vec<Arc<RunningAccount>> {
-        let accounts = self.shared.accounts.read().unwrap_or_else(PoisonError::into_inner);
-        accounts.running.values().cloned().collect()
+        self.shared.running()
     }
 
     fn find(&self, key: &AccountKey) -> Option<Arc<RunningAccount>> {
@@ -162,5 +171,12 @@ impl Connectors {
 
     fn accounts_mut<T>(&self, change: impl FnOnce(&mut Accounts) -> T) -> T {
         change(&mut self.shared.accounts.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Shared {
+    fn running(&self) -> Vec<Arc<RunningAccount>> {
+        let accounts = self.accounts.read().unwrap_or_else(PoisonError::into_inner);
+        accounts.running.values().cloned().collect()
     }
 }

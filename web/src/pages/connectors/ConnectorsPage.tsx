@@ -7,6 +7,7 @@ import { attempt } from '../../ui/act';
 import { Card, Line, Section } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
+import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 import { AddAccount } from './AddAccount';
 import { DeadLetters } from './DeadLetters';
@@ -28,15 +29,26 @@ export function ConnectorsPage() {
     >
       {adding && <AddAccount close={() => setAdding(false)} done={loaded.reload} />}
       <Shown of={loaded}>
-        {({ accounts }) =>
+        {({ accounts, notices }) =>
           accounts.length === 0 ? (
             <div className="card">
               <Empty>No account is connected. Your agents can answer on Telegram too: it takes four steps.</Empty>
             </div>
           ) : (
-            accounts.map((account) => (
-              <Account key={`${account.network}/${account.account}`} account={account} reload={loaded.reload} />
-            ))
+            <>
+              {accounts.map((account) => (
+                <Account key={`${account.network}/${account.account}`} account={account} reload={loaded.reload} />
+              ))}
+              {notices.length > 0 && (
+                <Section title="Lately" detail="What Onyx noticed since it was started.">
+                  <Card>
+                    {notices.map((notice) => (
+                      <Line key={`${notice.at} ${notice.text}`} label={notice.text} detail={ago(notice.at)} />
+                    ))}
+                  </Card>
+                </Section>
+              )}
+            </>
           )
         }
       </Shown>

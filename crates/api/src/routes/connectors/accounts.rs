@@ -16,6 +16,15 @@ pub(crate) struct AccountList {
     /// The networks that can be connected to.
     networks: Vec<&'static str>,
     accounts: Vec<AccountJson>,
+    /// What the owner was told since the server started, newest first.
+    notices: Vec<NoticeJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct NoticeJson {
+    #[schemars(with = "String")]
+    at: Timestamp,
+    text: String,
 }
 
 /// One account and how it is.
@@ -93,7 +102,9 @@ impl From<AccountStatus> for AccountJson {
 
 pub(crate) async fn list(State(state): State<ApiState>) -> Result<Json<AccountList>, Problem> {
     let accounts = state.connectors.list().await?.into_iter().map(AccountJson::from).collect();
-    Ok(Json(AccountList { networks: NETWORKS.to_vec(), accounts }))
+    let notices = state.connectors.notices().into_iter();
+    let notices = notices.map(|notice| NoticeJson { at: notice.at, text: notice.text }).collect();
+    Ok(Json(AccountList { networks: NETWORKS.to_vec(), accounts, notices }))
 }
 
 pub(crate) async fn show(

@@ -53,3 +53,27 @@ async fn an_account_that_the_config_takes_away_reads_no_more_and_goes_on_when_it
     assert_eq!(agent.asked(), ["first", "second"]);
     assert!(fake.polls() > polls);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_network_is_told_over_another_that_works() {
+    let (home, dead, well) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, FakeTelegram::start().await);
+    let agent = TestAgent::echo();
+    let mut tempo = crate::process::TEMPO;
+    tempo.deaf = std::time::Duration::from_millis(2_500);
+    let mut plan = telegram_plan(&dead, json!({"allow": [1]}), json!([]));
+    let mut second = telegram_plan(&well, json!({"allow": [1]}), json!([])).accounts.remove(0);
+    second.key.account = "second".to_owned();
+    second.token = onyx_connectors::Secret::new("4242:test_token_of_a_bot");
+    plan.accounts[0].token = onyx_connectors::Secret::new("4243:another_token");
+    plan.accounts.push(second);
+    let process = Process::start_at(home.path(), &agent, plan, tempo).await;
+    well.say(1, "hello");
+    wait_for("the notice", SOON, async || {
+        let texts = well.texts(1);
+        texts.iter().any(|text| text.contains("telegram/main has heard nothing")).then_some(())
+    })
+    .await;
+    let notices = process.connectors.notices();
+    assert!(notices.iter().any(|notice| notice.text.contains("telegram/main")), "{notices:?}");
+}
