@@ -43,9 +43,6 @@ pub trait AgentPort: Send + Sync {
 
     /// Tells the owner in the app.
     fn tell_owner(&self, text: String);
-
-    /// The words of a recording. `None`: nothing here can listen.
-    async fn transcribe(&self, name: &str, bytes: Vec<u8>) -> Result<Option<String>, Fault>;
 }
 
 /// A run for a message of a peer.

@@ -25,7 +25,7 @@ pub struct NetworkSettings {
 pub struct AccountSettings {
     /// `secret:<name>`, `env:<NAME>` or the token itself.
     #[serde(alias = "botToken")]
-    pub token: Option<String>,
+    pub token: Option<Secret>,
     /// Where the network's API is, if not where it usually is.
     pub api_base: Option<String>,
     pub mode: Option<Mode>,
@@ -35,7 +35,7 @@ pub struct AccountSettings {
     pub groups: Option<GroupRule>,
     pub enabled: Option<bool>,
     /// Webhook: what both sides sign with.
-    pub secret: Option<String>,
+    pub secret: Option<Secret>,
     /// Webhook: where answers go.
     pub url: Option<String>,
 }
@@ -110,6 +110,25 @@ impl PeerMatch {
     }
 }
 
+/// Who listens to recordings: a server that speaks as OpenAI's `/audio/transcriptions` does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TranscriberSettings {
+    /// The whole address, with `/audio/transcriptions`.
+    pub url: String,
+    /// `secret:<name>`, `env:<NAME>` or the key itself.
+    pub api_key: Option<Secret>,
+    pub model: Option<String>,
+}
+
+/// The same with its key looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TranscriberPlan {
+    pub(crate) url: String,
+    pub(crate) api_key: Secret,
+    pub(crate) model: String,
+}
+
 /// An account that the config asks for, with its token looked up.
 #[derive(Clone, PartialEq)]
 pub struct Account {
@@ -124,7 +143,8 @@ pub struct Account {
 }
 
 /// Words that are shown nowhere.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
@@ -154,12 +174,32 @@ pub struct Plan {
     /// Accounts that cannot work as they are, each with the reason.
     pub unusable: Vec<(AccountKey, String)>,
     pub bindings: Vec<Binding>,
+    pub transcriber: Option<TranscriberPlan>,
 }
 
 impl Plan {
+    /// With whoever listens to recordings.
+    pub fn with_transcriber(
+        mut self,
+        settings: &TranscriberSettings,
+        look_up: LookUp<'_>,
+    ) -> Result<Self, Fault> {
+        let key = match &settings.api_key {
+            Some(reference) => look_up(reference.reveal())?.unwrap_or_default(),
+            None => String::new(),
+        };
+        self.transcriber = Some(TranscriberPlan {
+            url: settings.url.clone(),
+            api_key: Secret::new(key),
+            model: settings.model.clone().unwrap_or_else(|| "whisper-1".to_owned()),
+        });
+        Ok(self)
+    }
+
     /// Words that nobody is to be shown.
     pub fn secrets(&self) -> Vec<String> {
         let all = self.accounts.iter().flat_map(|account| [&account.token, &account.secret]);
+        let all = all.chain(self.transcriber.iter().map(|transcriber| &transcriber.api_key));
         all.filter(|secret| !secret.is_empty()).map(|secret| secret.reveal().to_owned()).collect()
     }
 }
@@ -215,7 +255,7 @@ fn resolve(
     settings: &AccountSettings,
     look_up: LookUp<'_>,
 ) -> Result<Account, String> {
-    let value = |reference: &Option<String>, name: &str| match reference.as_deref() {
+    let value = |reference: &Option<Secret>, name: &str| match reference.as_ref().map(Secret::reveal) {
         None | Some("") => Err(format!("it has no `{name}`")),
         Some(text) => match look_up(text) {
             Ok(Some(value)) if !value.is_empty() => Ok(Secret::new(value)),

@@ -81,10 +81,12 @@ async fn read(context: &AccountContext, file: &FileRef) -> Read {
             let text = String::from_utf8_lossy(&bytes);
             Read::Text(format!("File {name}:\n```\n{text}\n```"))
         }
-        FileKind::Voice => match context.port.transcribe(name, bytes).await {
-            Ok(Some(words)) => Read::Text(words),
-            Ok(None) => unread("no transcriber is set up, so nobody can listen to it."),
-            Err(fault) => unread(&format!("it could not be understood: {}", fault.message)),
+        FileKind::Voice => match context.transcriber() {
+            None => unread("no transcriber is set up, so nobody can listen to it."),
+            Some(transcriber) => match transcriber.words(name, &bytes).await {
+                Ok(words) => Read::Text(words),
+                Err(error) => unread(&format!("it could not be understood: {error}")),
+            },
         },
     }
 }

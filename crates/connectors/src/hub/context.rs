@@ -10,6 +10,7 @@ use super::Shared;
 use crate::answers::plain_part;
 use crate::answers_destination;
 use crate::connector::Connector;
+use crate::networks::Transcriber;
 use crate::outbox::Pace;
 use crate::peers::MOST_WAITING;
 use crate::port::AgentPort;
@@ -50,6 +51,12 @@ impl AccountContext {
     pub(crate) fn bindings(&self) -> Vec<Binding> {
         let Some(hub) = self.hub.upgrade() else { return Vec::new() };
         hub.bindings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Who listens to recordings here.
+    pub(crate) fn transcriber(&self) -> Option<Arc<Transcriber>> {
+        let hub = self.hub.upgrade()?;
+        hub.transcriber.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Tells the owner in the app.

@@ -19,8 +19,9 @@ use onyx_storage::{AccountKey, ConnectorLedger};
 use onyx_types::Clock;
 
 use crate::connector::PaceLimits;
+use crate::networks::Transcriber;
 use crate::port::AgentPort;
-use crate::settings::{Account, Binding, Plan};
+use crate::settings::{Account, Binding, Plan, TranscriberPlan};
 use account::RunningAccount;
 use telling::OwnerNotices;
 
@@ -80,6 +81,7 @@ struct Shared {
     /// One change of the plan after the other.
     changing: tokio::sync::Mutex<()>,
     notices: OwnerNotices,
+    transcriber: RwLock<Option<Arc<Transcriber>>>,
 }
 
 #[derive(Default)]
@@ -96,6 +98,7 @@ impl Connectors {
             accounts: RwLock::default(),
             changing: tokio::sync::Mutex::default(),
             notices: OwnerNotices::default(),
+            transcriber: RwLock::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -105,6 +108,7 @@ impl Connectors {
     pub async fn follow(&self, plan: Plan) {
         let _one_by_one = self.shared.changing.lock().await;
         *self.shared.bindings.write().unwrap_or_else(PoisonError::into_inner) = plan.bindings;
+        self.listen_with(plan.transcriber);
         let wanted: BTreeMap<_, _> =
             plan.accounts.into_iter().map(|account| (account.key.clone(), account)).collect();
         let mut unusable: BTreeMap<_, _> = plan.unusable.into_iter().collect();
@@ -128,6 +132,18 @@ impl Connectors {
             }
         }
         self.accounts_mut(|accounts| accounts.unusable = unusable);
+    }
+
+    fn listen_with(&self, plan: Option<TranscriberPlan>) {
+        let made = plan.map(|plan| Transcriber::new(plan, &self.shared.ground.egress));
+        let transcriber = match made.transpose() {
+            Ok(transcriber) => transcriber.map(Arc::new),
+            Err(why) => {
+                self.shared.tell(why);
+                None
+            }
+        };
+        *self.shared.transcriber.write().unwrap_or_else(PoisonError::into_inner) = transcriber;
     }
 
     fn start(&self, account: Account) -> Result<Arc<RunningAccount>, String> {

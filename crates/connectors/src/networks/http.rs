@@ -31,10 +31,21 @@ impl Http {
         body: Vec<u8>,
         within: Duration,
     ) -> Result<Fetched, NetworkError> {
+        self.post_as("application/json", path, headers, body, within).await
+    }
+
+    pub(super) async fn post_as(
+        &self,
+        content_type: &str,
+        path: &str,
+        headers: &[(&'static str, String)],
+        body: Vec<u8>,
+        within: Duration,
+    ) -> Result<Fetched, NetworkError> {
         let address = self.address(path)?;
         let bounds = Bounds { total: within, ..Bounds::default() };
         let egress = self.egress.within(bounds);
-        let answer = egress.post(&address, "application/json", headers, body);
+        let answer = egress.post(&address, content_type, headers, body);
         answer.await.map_err(|error| self.failed(&error))
     }
 

@@ -3,6 +3,7 @@
 
 mod http;
 mod telegram;
+mod transcriber;
 mod webhook;
 
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use std::sync::Arc;
 use crate::connector::Connector;
 use crate::hub::Ground;
 use crate::settings::Account;
+
+pub(crate) use transcriber::Transcriber;
 
 /// The connector of an account, or why there is none.
 pub(crate) fn connect(account: &Account, ground: &Ground) -> Result<Arc<dyn Connector>, String> {

@@ -40,7 +40,6 @@ pub(crate) struct TestAgent {
     pub(crate) decisions: Mutex<Vec<Decision>>,
     pub(crate) told: Mutex<Vec<String>>,
     pub(crate) stopped: Mutex<Vec<SessionId>>,
-    pub(crate) transcript: Mutex<Option<String>>,
 }
 
 #[derive(Clone)]
@@ -62,7 +61,6 @@ impl TestAgent {
             decisions: Mutex::default(),
             told: Mutex::default(),
             stopped: Mutex::default(),
-            transcript: Mutex::default(),
         })
     }
 
@@ -217,10 +215,6 @@ impl AgentPort for TestAgent {
 
     fn tell_owner(&self, text: String) {
         self.told.lock().unwrap().push(text);
-    }
-
-    async fn transcribe(&self, _: &str, _: Vec<u8>) -> Result<Option<String>, Fault> {
-        Ok(self.transcript.lock().unwrap().clone())
     }
 }
 

@@ -22,7 +22,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::errors::ParseError;
 use onyx_agent::{AgentsSettings, JobsSettings};
 use onyx_api::GatewaySettings;
-use onyx_connectors::{Binding, ConnectorsSettings};
+use onyx_connectors::{Binding, ConnectorsSettings, TranscriberSettings};
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_providers::{ProviderSettings, RoutingSettings};
@@ -79,6 +79,8 @@ pub(crate) struct Config {
     /// Accounts on other networks, and which agent answers whom there.
     pub(crate) connectors: ConnectorsSettings,
     pub(crate) bindings: Vec<Binding>,
+    /// Who listens to recordings: `connectors.transcriber`.
+    pub(crate) transcriber: Option<TranscriberSettings>,
     /// What tools work with.
     pub(crate) tools: ToolsSettings,
     pub(crate) environment: Environment,
@@ -241,6 +243,13 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
     notes.warnings.extend(not_yet::providers(&providers));
     let agents: AgentsSettings = section("agents", take("agents"), &mut notes)?;
     notes.warnings.extend(not_yet::agents(&agents));
+    let mut networks = take("connectors");
+    let transcriber = networks.as_mut().and_then(Value::as_object_mut);
+    let transcriber = transcriber.and_then(|networks| networks.shift_remove("transcriber"));
+    let transcriber = match transcriber {
+        Some(value) => Some(check::read(&root.key("connectors").key("transcriber"), value, &mut notes)?),
+        None => None,
+    };
     Ok(Config {
         gateway: section("gateway", take("gateway"), &mut notes)?,
         providers,
@@ -251,7 +260,8 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
         memory: section("memory", take("memory"), &mut notes)?,
-        connectors: connectors(take("connectors"), take("channels"), &mut notes)?,
+        connectors: connectors(networks, take("channels"), &mut notes)?,
+        transcriber,
         bindings: section("bindings", take("bindings"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,
         environment,
@@ -502,7 +512,8 @@ two',
         );
         let config = config.unwrap();
         let account = &config.connectors["telegram"].accounts["default"];
-        assert_eq!(account.token.as_deref(), Some("env:T"));
+        assert_eq!(account.token.as_ref().map(|token| token.reveal()), Some("env:T"));
+        assert!(!format!("{account:?}").contains("env:T"));
         let allowed: Vec<String> = account.allow.iter().map(ToString::to_string).collect();
         assert_eq!(allowed, ["5", "x"]);
         assert_eq!(config.bindings[0].agent_id, "main");

@@ -1,6 +1,8 @@
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use onyx_connectors::{Account, AccountSettings, AccountState, AccountStatus, NETWORKS};
+use onyx_connectors::{
+    Account, AccountSettings, AccountState, AccountStatus, NETWORKS, Secret,
+};
 use onyx_storage::AccountKey;
 use onyx_types::{ErrorCode, Fault, Timestamp};
 use schemars::JsonSchema;
@@ -191,7 +193,7 @@ pub(crate) async fn test_new(
     }
     let key = key(body.network, "test".to_owned());
     let settings = AccountSettings {
-        token: Some(body.token),
+        token: Some(Secret::new(body.token)),
         api_base: body.api_base,
         ..AccountSettings::default()
     };

@@ -1,4 +1,7 @@
-use onyx_test_support::networks::FakeTelegram;
+use std::sync::{Arc, Mutex};
+
+use onyx_connectors::{Secret, TranscriberSettings};
+use onyx_test_support::networks::{FakeHttp, FakeTelegram, HttpReply, HttpRequest};
 use onyx_test_support::wait_until;
 use serde_json::json;
 
@@ -92,7 +95,21 @@ async fn quotes_files_and_voice_reach_the_agent_within_limits() {
     process.settled(&fake).await;
     fake.message(json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}));
     process.settled(&fake).await;
-    *agent.transcript.lock().unwrap() = Some("buy milk".to_owned());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&heard);
+    let whisper = FakeHttp::start(Arc::new(move |request: HttpRequest| {
+        kept.lock().unwrap().push(request);
+        Box::pin(async { HttpReply::json(200, &json!({"text": " buy milk\n"})) })
+    }))
+    .await;
+    let settings = TranscriberSettings {
+        url: format!("{}/v1/audio/transcriptions", whisper.url()),
+        api_key: Some(Secret::new("whisper-key")),
+        model: None,
+    };
+    let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
+    let plan = plan.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap();
+    process.connectors.follow(plan).await;
     fake.message(json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}));
     fake.message(json!({"from": from, "chat": chat,
         "document": {"file_id": "big", "file_name": "big.txt", "mime_type": "text/plain", "file_size": 99_000_000}}));
@@ -103,6 +120,9 @@ async fn quotes_files_and_voice_reach_the_agent_within_limits() {
     assert_eq!(asked[1].pictures[0].bytes, [1, 2, 3]);
     assert!(asked[2].text.contains("no transcriber is set up"), "{}", asked[2].text);
     assert_eq!(asked[3].text, "buy milk");
+    let request = heard.lock().unwrap()[0].clone();
+    assert_eq!(request.header("authorization"), Some("Bearer whisper-key"));
+    assert!(request.body.windows(9).any(|window| window == b"whisper-1"));
     assert!(asked[4].text.contains("too many"), "{}", asked[4].text);
 }
 

@@ -35,8 +35,13 @@ pub(super) fn plan(
     secrets: &Secrets,
 ) -> Result<Plan, ConfigError> {
     let look_up = |reference: &str| look_up(reference, &config.environment, secrets);
-    onyx_connectors::plan(&config.connectors, &config.bindings, knows_agent, &look_up)
-        .map_err(|fault| ConfigError::in_section("connectors", &fault))
+    let wrong = |fault: Fault| ConfigError::in_section("connectors", &fault);
+    let plan = onyx_connectors::plan(&config.connectors, &config.bindings, knows_agent, &look_up);
+    let plan = plan.map_err(wrong)?;
+    match &config.transcriber {
+        Some(settings) => plan.with_transcriber(settings, &look_up).map_err(wrong),
+        None => Ok(plan),
+    }
 }
 
 fn look_up(

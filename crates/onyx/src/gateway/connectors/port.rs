@@ -143,11 +143,6 @@ impl AgentPort for AgentDoor {
         tracing::warn!("connectors: {text}");
         self.changes.tell(Change::Connectors);
     }
-
-    /// No transcriber can be set up yet.
-    async fn transcribe(&self, _: &str, _: Vec<u8>) -> Result<Option<String>, Fault> {
-        Ok(None)
-    }
 }
 
 fn run_request(request: StartRun) -> RunRequest {

@@ -66,7 +66,7 @@ async fn nothing_private_is_in_the_prompt_of_a_group() {
     std::fs::write(memory.join("MEMORY.md"), "The safe is CANARYSAFE.").unwrap();
     telegram.say(7, "in private");
     settled(&onyx, &telegram).await;
-    let private = String::from_utf8_lossy(&model.last_request().body).into_owned();
+    let private = model.last_request().body.to_string();
     assert!(private.contains("CANARYBANK") && private.contains("CANARYSAFE"));
     telegram.say_in_group(-5, 8, "@onyx_test_bot hello");
     settled(&onyx, &telegram).await;
@@ -76,11 +76,14 @@ async fn nothing_private_is_in_the_prompt_of_a_group() {
     onyx.post("/api/admin/connectors/telegram/main/peers/-5/approve", &json!({})).await.expect(200);
     telegram.say_in_group(-5, 8, "@onyx_test_bot hello again");
     settled(&onyx, &telegram).await;
-    let request = String::from_utf8_lossy(&model.last_request().body).into_owned();
-    assert!(request.contains("Person 8: hello again"), "{request}");
-    for private in ["CANARYBANK", "CANARYSAFE", "memory_search", "read_file", "write_file"] {
-        assert!(!request.contains(private), "{private} is in the prompt of a group");
-    }
+    let request = model.last_request().body;
+    let prompt = request.to_string();
+    assert!(prompt.contains("Person 8: hello again"), "{prompt}");
+    assert!(!prompt.contains("CANARYBANK") && !prompt.contains("CANARYSAFE"), "{prompt}");
+    let tools = request["tools"].as_array().cloned().unwrap_or_default();
+    let names: Vec<_> = tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect();
+    let is_harmless = |name: &&str| ["web_search", "web_fetch", "render_mermaid"].contains(name);
+    assert!(names.iter().all(is_harmless), "{names:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
