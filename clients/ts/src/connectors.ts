@@ -49,6 +49,11 @@ export class Connectors {
     return this.http.json(this.peer(peer, '/block'), { body: {} });
   }
 
+  /** Which agent answers a peer; without one the other bindings decide. */
+  async bind(peer: ConnectorPeer, agent: string | null): Promise<void> {
+    await this.http.response(this.peer(peer, '/agent'), { method: 'PUT', body: { agent } });
+  }
+
   async deadLetters(network: string, account: string): Promise<DeadLetter[]> {
     const found = await this.http.json<{ deadLetters: DeadLetter[] }>(path(network, account, '/dead-letters'));
     return found.deadLetters;

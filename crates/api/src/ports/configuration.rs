@@ -68,6 +68,13 @@ pub enum ConfigChange {
         network: String,
         account: String,
     },
+    /// This agent answers this peer; none leaves it to the other bindings.
+    BindPeer {
+        network: String,
+        account: String,
+        peer: String,
+        agent: Option<AgentId>,
+    },
     /// These, beside what else there is.
     SetLimits(Map<String, Value>),
 }

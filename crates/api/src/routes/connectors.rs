@@ -12,7 +12,7 @@ use crate::routing::PathValue;
 use crate::{Access, Route, Routes};
 use accounts::{AccountDetails, AccountList, PutAccount, TestAccount, TestedAccount};
 use letters::LetterList;
-use peers::{ApprovePeer, PairCode, PeerJson, PeerList};
+use peers::{ApprovePeer, BindPeer, PairCode, PeerJson, PeerList};
 
 const NETWORK: PathValue = PathValue::Pattern("^[a-z]{1,32}$");
 const ACCOUNT: PathValue = PathValue::Pattern("^[a-z0-9_-]{1,64}$");
@@ -118,6 +118,16 @@ fn peer_routes() -> Routes {
         .path_value("network", NETWORK)
         .path_value("account", ACCOUNT)
         .answers_json::<PeerJson>(),
+        Route::put(
+            "/api/admin/connectors/{network}/{account}/peers/{id}/agent",
+            Owner,
+            peers::bind,
+        )
+        .summary("Which agent answers the peer; writes a binding into the config")
+        .path_value("network", NETWORK)
+        .path_value("account", ACCOUNT)
+        .body::<BindPeer>()
+        .answers_nothing(),
         Route::delete("/api/admin/connectors/{network}/{account}/peers/{id}", Owner, peers::remove)
             .summary("Forgets the peer; its sessions stay")
             .path_value("network", NETWORK)

@@ -1,13 +1,15 @@
 //! What surfaces ask: how accounts are, who waits to be let in, what did not arrive.
 
+use std::sync::PoisonError;
+
 use onyx_storage::{AccountKey, DeadLetter, LetterKind, PartState, PeerKey, PeerRow, PeerState};
-use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
+use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Timestamp};
 
 use super::health::{AccountState, AccountStatus};
 use super::{Connectors, RunningAccount};
 use crate::answers_destination;
 use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, Pushed};
-use crate::peers::{MOST_WAITING, same_code};
+use crate::peers::{Asker, MOST_WAITING, agent_for, same_code};
 use crate::settings::Account;
 
 /// A peer as the owner sees it.
@@ -84,6 +86,26 @@ impl Connectors {
 
     pub async fn peers(&self, account: &AccountKey) -> Result<Vec<PeerView>, Fault> {
         Ok(self.shared.ground.ledger.peers(account).await?)
+    }
+
+    /// Who answers a peer in its main chat: chosen there, else bound, else the default agent.
+    pub async fn answering(&self, peer: &PeerView) -> Result<AgentId, Fault> {
+        let ground = &self.shared.ground;
+        let known = ground.port.agents();
+        let chosen = ground.ledger.conversation(peer.id, "").await?.agent;
+        if let Some(agent) = chosen.filter(|agent| known.contains(agent)) {
+            return Ok(agent);
+        }
+        let account = &peer.key.account;
+        let asker = Asker {
+            network: &account.network,
+            account: &account.account,
+            guild: None,
+            peer: &peer.key.peer,
+            thread: "",
+        };
+        let bindings = self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(agent_for(&bindings, asker).unwrap_or_else(|| ground.port.default_agent()))
     }
 
     /// Lets a peer in: it talks to the agents of this person.

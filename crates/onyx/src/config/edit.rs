@@ -3,7 +3,7 @@
 
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use onyx_agent::AgentSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{ConfigError, JSON5, unreadable};
 
@@ -119,6 +119,22 @@ impl ConfigText {
 
     pub(crate) fn remove_connector(&self, network: &str, account: &str) -> bool {
         self.accounts(network).is_some_and(|accounts| remove(&accounts, account))
+    }
+
+    /// The binding of exactly this peer is another one, or is gone. The other bindings stay.
+    pub(crate) fn bind_peer(&self, network: &str, account: &str, peer: &str, agent: Option<&str>) {
+        let place = json!({"channel": network, "accountId": account, "peer": peer});
+        let present = self.config.get("bindings").and_then(|bindings| bindings.value());
+        let present = present.and_then(|bindings| bindings.to_serde_value());
+        let mut bindings = match present {
+            Some(Value::Array(bindings)) => bindings,
+            Some(_) | None => Vec::new(),
+        };
+        bindings.retain(|binding| binding["match"] != place);
+        if let Some(agent) = agent {
+            bindings.push(json!({"agentId": agent, "match": place}));
+        }
+        set(&self.config, "bindings", Some(&Value::Array(bindings)));
     }
 
     fn accounts(&self, network: &str) -> Option<CstObject> {

@@ -138,6 +138,10 @@ impl Live {
                 gone(was_there, &format!("connectors.{network}.accounts"), &account)?;
                 None
             }
+            ConfigChange::BindPeer { network, account, peer, agent } => {
+                file.bind_peer(&network, &account, &peer, agent.as_ref().map(AgentId::as_str));
+                None
+            }
             ConfigChange::SetLimits(limits) => {
                 file.set_limits(&limits)?;
                 None

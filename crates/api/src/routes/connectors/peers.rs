@@ -1,14 +1,14 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_connectors::PeerView;
-use onyx_storage::{PeerKind, PeerState};
-use onyx_types::{ErrorCode, PersonId, Timestamp};
+use onyx_storage::{Expect, PeerKind, PeerState};
+use onyx_types::{AgentId, ErrorCode, PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::key;
 use crate::wire::Json;
-use crate::{ApiState, AuthContext, JsonBody, Problem};
+use crate::{ApiState, AuthContext, ConfigChange, JsonBody, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PeerList {
@@ -27,6 +27,8 @@ pub(crate) struct PeerJson {
     state: PeerState,
     /// Whether it speaks to the caller's own agents.
     is_mine: bool,
+    /// Who answers it.
+    agent: String,
     /// What it has to show, while it waits.
     code: Option<String>,
     #[schemars(with = "String")]
@@ -45,8 +47,10 @@ pub(crate) struct ApprovePeer {
     member: Option<String>,
 }
 
-fn json(peer: PeerView, caller: &PersonId) -> PeerJson {
-    PeerJson {
+async fn json(state: &ApiState, peer: PeerView, caller: &PersonId) -> Result<PeerJson, Problem> {
+    let agent = state.connectors.answering(&peer).await?.to_string();
+    Ok(PeerJson {
+        agent,
         network: peer.key.account.network,
         account: peer.key.account.account,
         id: peer.key.peer,
@@ -56,7 +60,7 @@ fn json(peer: PeerView, caller: &PersonId) -> PeerJson {
         is_mine: peer.person.as_ref() == Some(caller),
         code: peer.code.map(|code| code.code),
         last_seen: peer.last_seen,
-    }
+    })
 }
 
 pub(crate) async fn list(
@@ -65,7 +69,11 @@ pub(crate) async fn list(
     Path((network, account)): Path<(String, String)>,
 ) -> Result<Json<PeerList>, Problem> {
     let peers = state.connectors.peers(&key(network, account)).await?;
-    Ok(Json(PeerList { peers: peers.into_iter().map(|peer| json(peer, &caller.person)).collect() }))
+    let mut shown = Vec::new();
+    for peer in peers {
+        shown.push(json(&state, peer, &caller.person).await?);
+    }
+    Ok(Json(PeerList { peers: shown }))
 }
 
 pub(crate) async fn pair(
@@ -74,7 +82,7 @@ pub(crate) async fn pair(
     JsonBody(PairCode { code }): JsonBody<PairCode>,
 ) -> Result<Json<PeerJson>, Problem> {
     let peer = state.connectors.approve_code(&code, caller.person.clone()).await?;
-    Ok(Json(json(peer, &caller.person)))
+    json(&state, peer, &caller.person).await.map(Json)
 }
 
 pub(crate) async fn approve(
@@ -88,12 +96,12 @@ pub(crate) async fn approve(
         Some(name) => known(&state, &name)?,
     };
     let peer = state.connectors.approve_peer(&key(network, account), &id, person).await?;
-    Ok(Json(json(peer, &caller.person)))
+    json(&state, peer, &caller.person).await.map(Json)
 }
 
 fn known(state: &ApiState, name: &str) -> Result<PersonId, Problem> {
     let person: PersonId =
-        name.parse().map_err(|error| Problem::field("member", format!("{error}")))?;
+        name.parse::<PersonId>().map_err(|error| Problem::field("member", format!("{error}")))?;
     if state.auth.identity().people().iter().any(|known| known.id == person) {
         return Ok(person);
     }
@@ -106,7 +114,31 @@ pub(crate) async fn block(
     Path((network, account, id)): Path<(String, String, String)>,
 ) -> Result<Json<PeerJson>, Problem> {
     let peer = state.connectors.block_peer(&key(network, account), &id).await?;
-    Ok(Json(json(peer, &caller.person)))
+    json(&state, peer, &caller.person).await.map(Json)
+}
+
+fn agent_id(name: &str) -> Result<AgentId, Problem> {
+    name.parse::<AgentId>().map_err(|error| Problem::field("agent", format!("{error}")))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct BindPeer {
+    /// Who answers from now on; `null` leaves it to the other bindings.
+    agent: Option<String>,
+}
+
+pub(crate) async fn bind(
+    State(state): State<ApiState>,
+    Path((network, account, id)): Path<(String, String, String)>,
+    JsonBody(BindPeer { agent }): JsonBody<BindPeer>,
+) -> Result<StatusCode, Problem> {
+    let agent = match agent {
+        Some(name) => Some(agent_id(&name)?),
+        None => None,
+    };
+    let change = ConfigChange::BindPeer { network, account, peer: id, agent };
+    state.configuration.change(change, Expect::Anything).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn remove(

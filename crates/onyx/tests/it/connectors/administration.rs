@@ -35,6 +35,17 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
     settled(&onyx, &telegram).await;
     assert_eq!(telegram.texts(42).last().unwrap(), "Welcome.");
 
+    let bind = |agent: serde_json::Value| {
+        let path = "/api/admin/connectors/telegram/main/peers/42/agent";
+        onyx_test_support::Reply::of(onyx.client().request(Method::PUT, path).json(&json!({"agent": agent})))
+    };
+    bind(json!("nobody")).await.expect(400);
+    bind(json!("main")).await.expect(204);
+    let file = std::fs::read_to_string(onyx.config_path()).unwrap();
+    assert!(file.contains("agentId"), "{file}");
+    let peers = onyx.get("/api/admin/connectors/telegram/main/peers").await.expect(200).json();
+    assert_eq!(peers["peers"][0]["agent"], "main");
+
     run_with_input(&onyx.home(), &["connectors", "remove", "telegram"], "").await;
     let list = onyx.get("/api/admin/connectors").await.expect(200).json();
     assert_eq!(list["accounts"], json!([]));
