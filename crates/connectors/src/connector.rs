@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use onyx_storage::{PeerKind, Repeat};
 use serde::{Deserialize, Serialize};
 
-use crate::text::{TextFormat, Rendered, TextLimits};
+use crate::text::{Rendered, TextFormat, TextLimits};
 
 /// One account of a network. Implementations hold a token and know the network's wire; they keep
 /// no state that a restart would miss.
@@ -179,15 +179,9 @@ pub enum OutgoingKind {
         buttons: Vec<Button>,
     },
     /// In the place of what the message says now.
-    Edit {
-        message: String,
-        text: Rendered,
-    },
+    Edit { message: String, text: Rendered },
     /// Ends the waiting of a button.
-    PressAnswer {
-        press: String,
-        text: String,
-    },
+    PressAnswer { press: String, text: String },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -33,7 +33,7 @@ pub use port::{
 };
 pub use settings::{
     Account, AccountSettings, Binding, BindingMatch, ConnectorsSettings, GroupRule, LookUp, Mode,
-    NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, Secret,
-    TranscriberPlan, TranscriberSettings, plan,
+    NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, Secret, TranscriberPlan,
+    TranscriberSettings, plan,
 };
-pub use text::{Block, TextFormat, Rendered, Span, Style, TextLimits, pack};
+pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};

@@ -242,10 +242,7 @@ pub fn plan(
 
 impl Account {
     /// An account whose values are no references, for a test before anything is kept.
-    pub fn with_plain_values(
-        key: AccountKey,
-        settings: &AccountSettings,
-    ) -> Result<Self, String> {
+    pub fn with_plain_values(key: AccountKey, settings: &AccountSettings) -> Result<Self, String> {
         resolve(key, settings, &|text| Ok(Some(text.to_owned())))
     }
 }
@@ -255,18 +252,18 @@ fn resolve(
     settings: &AccountSettings,
     look_up: LookUp<'_>,
 ) -> Result<Account, String> {
-    let value = |reference: &Option<Secret>, name: &str| match reference.as_ref().map(Secret::reveal) {
-        None | Some("") => Err(format!("it has no `{name}`")),
-        Some(text) => match look_up(text) {
-            Ok(Some(value)) if !value.is_empty() => Ok(Secret::new(value)),
-            Ok(_) => Err(format!("`{name}`: nothing is kept under {text}")),
-            Err(fault) => Err(format!("`{name}`: {}", fault.message)),
-        },
-    };
+    let value =
+        |reference: &Option<Secret>, name: &str| match reference.as_ref().map(Secret::reveal) {
+            None | Some("") => Err(format!("it has no `{name}`")),
+            Some(text) => match look_up(text) {
+                Ok(Some(value)) if !value.is_empty() => Ok(Secret::new(value)),
+                Ok(_) => Err(format!("`{name}`: nothing is kept under {text}")),
+                Err(fault) => Err(format!("`{name}`: {}", fault.message)),
+            },
+        };
     let is_webhook = key.network == "webhook";
     let mode = settings.mode.unwrap_or_default();
-    let token =
-        if is_webhook { Secret::default() } else { value(&settings.token, "token")? };
+    let token = if is_webhook { Secret::default() } else { value(&settings.token, "token")? };
     let secret = if is_webhook || mode == Mode::Webhook {
         value(&settings.secret, "secret")?
     } else {
@@ -290,10 +287,8 @@ fn check_bindings(
 ) -> Result<(), Fault> {
     for (index, binding) in bindings.iter().enumerate() {
         let at = format!("bindings[{index}]");
-        let agent: AgentId = binding
-            .agent_id
-            .parse()
-            .map_err(|error| flaw(format!("{at}.agentId: {error}")))?;
+        let agent: AgentId =
+            binding.agent_id.parse().map_err(|error| flaw(format!("{at}.agentId: {error}")))?;
         if !knows_agent(&agent) {
             return Err(flaw(format!("{at}.agentId: there is no agent {agent}")));
         }

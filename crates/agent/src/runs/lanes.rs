@@ -116,7 +116,8 @@ impl LaneContext<'_> {
             return Ok((Arc::new(PromptSnapshot::of(&light.system)), Vec::new()));
         }
         let snapshots = &self.runs.context.snapshots;
-        let (mut snapshot, untrusted) = match (self.plan.request.terms.company, self.client.memory) {
+        let (mut snapshot, untrusted) = match (self.plan.request.terms.company, self.client.memory)
+        {
             (Company::Others, _) => (snapshots.in_company(self.key(), agent).await?, Vec::new()),
             (Company::Alone, MemoryUse::Include) => snapshots.current(self.key(), agent).await?,
             (Company::Alone, MemoryUse::LeaveOut) => {

@@ -11,8 +11,14 @@ pub enum Command {
     /// Without a name: shows them.
     Agent(Option<String>),
     Model(Option<String>),
-    Approve { number: u64, reason: Option<String> },
-    Reject { number: u64, reason: Option<String> },
+    Approve {
+        number: u64,
+        reason: Option<String>,
+    },
+    Reject {
+        number: u64,
+        reason: Option<String>,
+    },
     /// An already paired chat lets somebody in.
     Pair(String),
     /// What is wrong with it.
@@ -98,7 +104,10 @@ mod tests {
             ("/model", Some(Command::Model(None))),
             ("/approve 3", Some(approve.clone())),
             ("/approve #3", Some(approve)),
-            ("/reject 2 not now", Some(Command::Reject { number: 2, reason: Some("not now".to_owned()) })),
+            (
+                "/reject 2 not now",
+                Some(Command::Reject { number: 2, reason: Some("not now".to_owned()) }),
+            ),
             ("/approve", Some(Command::Malformed("Say which one: /approve 3"))),
             ("/approve all", Some(Command::Malformed("Say which one: /approve 3"))),
             ("/unknown", None),

@@ -74,9 +74,7 @@ async fn read(context: &AccountContext, file: &FileRef) -> Read {
         Err(error) => return unread(&format!("it could not be fetched: {error}")),
     };
     match file.kind {
-        FileKind::Picture => {
-            Read::Picture(Picture { media_type: file.media_type.clone(), bytes })
-        }
+        FileKind::Picture => Read::Picture(Picture { media_type: file.media_type.clone(), bytes }),
         FileKind::Document => {
             let text = String::from_utf8_lossy(&bytes);
             Read::Text(format!("File {name}:\n```\n{text}\n```"))

@@ -70,7 +70,8 @@ impl Growing {
             let now = clock.now().mono;
             if typed_at.is_none_or(|at: Duration| now.saturating_sub(at) >= TYPING) {
                 typed_at = Some(now);
-                let typing = self.context.connector.typing(&self.place.peer.peer, &self.place.thread);
+                let typing =
+                    self.context.connector.typing(&self.place.peer.peer, &self.place.thread);
                 tokio::select! {
                     // A lost one is not missed.
                     _ = typing => {}
@@ -95,7 +96,8 @@ impl Growing {
     async fn grow(&mut self, text: &str) -> Duration {
         let context = Arc::clone(&self.context);
         let traits = context.connector.traits();
-        let Some(first) = traits.text_format.messages(text, traits.limits).into_iter().next() else {
+        let Some(first) = traits.text_format.messages(text, traits.limits).into_iter().next()
+        else {
             return traits.pace.chat_gap;
         };
         // What waits for this peer goes first, or the order would be wrong.

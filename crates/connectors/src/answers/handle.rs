@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use onyx_storage::{ConversationRow, InboxUpdate, PairingCode, PeerChange, PeerKind, PeerRow, PeerState};
+use onyx_storage::{
+    ConversationRow, InboxUpdate, PairingCode, PeerChange, PeerKind, PeerRow, PeerState,
+};
 use onyx_types::{ErrorCode, Fault, PersonId};
 
 use super::commands::{Command, HELP};
@@ -146,7 +148,8 @@ async fn obey(
     person: &PersonId,
     command: Command,
 ) -> Result<(), Fault> {
-    if incoming.kind == PeerKind::Group && speaker(context, incoming).await?.as_ref() != Some(person)
+    if incoming.kind == PeerKind::Group
+        && speaker(context, incoming).await?.as_ref() != Some(person)
     {
         let text = "Only somebody who is paired with me can give commands here.";
         return say(context, update, incoming, text).await;
@@ -169,7 +172,8 @@ async fn perform(
 ) -> Result<String, Fault> {
     let (ledger, port) = (&context.ledger, &context.port);
     let conversation = ledger.conversation(peer.id, &incoming.thread).await?;
-    let keep = async |row: ConversationRow| ledger.put_conversation(peer.id, &incoming.thread, row).await;
+    let keep =
+        async |row: ConversationRow| ledger.put_conversation(peer.id, &incoming.thread, row).await;
     match command {
         Command::Help => Ok(HELP.to_owned()),
         Command::Malformed(text) => Ok(text.to_owned()),
@@ -194,14 +198,17 @@ async fn perform(
             let agent = answering_agent(context, incoming, &conversation);
             Ok(format!("{agent} answers here. Agents: {}.", names.join(", ")))
         }
-        Command::Agent(Some(name)) => match port.agents().into_iter().find(|a| a.as_str() == name) {
-            Some(agent) => {
-                let text = format!("{agent} answers here from your next message on.");
-                keep(ConversationRow { session: None, agent: Some(agent), ..conversation }).await?;
-                Ok(text)
+        Command::Agent(Some(name)) => {
+            match port.agents().into_iter().find(|a| a.as_str() == name) {
+                Some(agent) => {
+                    let text = format!("{agent} answers here from your next message on.");
+                    keep(ConversationRow { session: None, agent: Some(agent), ..conversation })
+                        .await?;
+                    Ok(text)
+                }
+                None => Ok(format!("There is no agent {name}.")),
             }
-            None => Ok(format!("There is no agent {name}.")),
-        },
+        }
         Command::Model(None) => Ok(match &conversation.model {
             Some(model) => format!("The model here is {model}."),
             None => "The agent's own model answers here.".to_owned(),
@@ -240,10 +247,7 @@ async fn decide_number(
 }
 
 /// Whose private chat with this account the author has.
-async fn speaker(
-    context: &AccountContext,
-    incoming: &Incoming,
-) -> Result<Option<PersonId>, Fault> {
+async fn speaker(context: &AccountContext, incoming: &Incoming) -> Result<Option<PersonId>, Fault> {
     let key = context.peer_key(&incoming.author.id);
     let row = context.ledger.peer(&key).await?;
     if let Some(row) = row.filter(|row| row.state == PeerState::Paired) {

@@ -44,8 +44,9 @@ fn text(number: u64, proposal: &Proposal, link: Option<&str>) -> String {
     } else {
         match link {
             Some(link) => format!("The whole change is too long for a chat: {link}/inbox"),
-            None => "The whole change is too long for a chat; look at it in the app's Inbox."
-                .to_owned(),
+            None => {
+                "The whole change is too long for a chat; look at it in the app's Inbox.".to_owned()
+            }
         }
     };
     let summary = onyx_types::visible_line(&proposal.summary).into_owned();

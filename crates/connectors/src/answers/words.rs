@@ -89,11 +89,7 @@ pub(crate) fn plain_part(
 }
 
 /// Ends the waiting of a button; saying it twice does no harm.
-pub(crate) fn press_answer(
-    to: Destination<'_>,
-    press: &str,
-    text: &str,
-) -> Result<NewPart, Fault> {
+pub(crate) fn press_answer(to: Destination<'_>, press: &str, text: &str) -> Result<NewPart, Fault> {
     let what = OutgoingKind::PressAnswer { press: press.to_owned(), text: text.to_owned() };
     part(Destination { name: &format!("{}:press", to.name), ..to }, 0, what, Repeat::Safe)
 }

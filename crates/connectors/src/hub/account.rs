@@ -162,18 +162,15 @@ async fn watch(context: &Arc<AccountContext>, health: &Arc<Health>, tempo: Tempo
     let clock = Arc::clone(&context.clock);
     while !stop.is_cancelled() {
         let ended = stop.child();
-        let listener = tokio::spawn(listen(
-            Arc::clone(context),
-            Arc::clone(health),
-            tempo,
-            ended.clone(),
-        ));
+        let listener =
+            tokio::spawn(listen(Arc::clone(context), Arc::clone(health), tempo, ended.clone()));
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = clock.sleep(tempo.deaf / 8) => {}
             }
-            let is_deaf = deafness(context, tempo).is_some_and(|most| health.waiting(&*clock) > most);
+            let is_deaf =
+                deafness(context, tempo).is_some_and(|most| health.waiting(&*clock) > most);
             if listener.is_finished() || is_deaf {
                 break;
             }

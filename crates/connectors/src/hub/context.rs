@@ -1,8 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use onyx_storage::{
-    AccountKey, ConnectorLedger, NewPart, PeerChange, PeerKey, PeerRow, PeerState,
-};
+use onyx_storage::{AccountKey, ConnectorLedger, NewPart, PeerChange, PeerKey, PeerRow, PeerState};
 use onyx_types::{Clock, ErrorCode, Fault, Mint, PersonId, RunId};
 use tokio::sync::Notify;
 

@@ -162,7 +162,9 @@ impl Connectors {
     async fn peer(&self, account: &AccountKey, peer: &str) -> Result<PeerRow, Fault> {
         let key = PeerKey { account: account.clone(), peer: peer.to_owned() };
         let row = self.shared.ground.ledger.peer(&key).await?;
-        row.ok_or_else(|| Fault::new(ErrorCode::NotFound, format!("{account} knows no peer {peer}.")))
+        row.ok_or_else(|| {
+            Fault::new(ErrorCode::NotFound, format!("{account} knows no peer {peer}."))
+        })
     }
 
     pub async fn dead_letters(&self, account: &AccountKey) -> Result<Vec<DeadLetterView>, Fault> {
@@ -196,10 +198,11 @@ impl Connectors {
     /// What a network brings to our door. Returns when it is stored.
     pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
         let running = self.required(account)?;
-        let batch = running.context.connector.accept(pushed).await.map_err(|error| match error {
-            NetworkError::Unauthorized(why) => Fault::new(ErrorCode::Unauthenticated, why),
-            other => Fault::new(ErrorCode::InvalidRequest, other.to_string()),
-        })?;
+        let batch =
+            running.context.connector.accept(pushed).await.map_err(|error| match error {
+                NetworkError::Unauthorized(why) => Fault::new(ErrorCode::Unauthenticated, why),
+                other => Fault::new(ErrorCode::InvalidRequest, other.to_string()),
+            })?;
         super::listen::keep(&running.context, batch).await?;
         running.heard_by_push();
         Ok(())

@@ -83,6 +83,10 @@ impl Http {
 
     /// The text without the token.
     pub(super) fn masked(&self, text: &str) -> String {
-        if self.token.is_empty() { text.to_owned() } else { text.replace(self.token.reveal(), "***") }
+        if self.token.is_empty() {
+            text.to_owned()
+        } else {
+            text.replace(self.token.reveal(), "***")
+        }
     }
 }

@@ -182,7 +182,9 @@ impl Connector for Webhook {
         let answer = http.post("", &headers, body, self.tempo.request).await?;
         match answer.status {
             200..300 => Ok(message.key.clone()),
-            408 | 429 | 500.. => Err(NetworkError::Failed(format!("it answered {}", answer.status))),
+            408 | 429 | 500.. => {
+                Err(NetworkError::Failed(format!("it answered {}", answer.status)))
+            }
             other => Err(NetworkError::Refused(format!("it answered {other}"))),
         }
     }

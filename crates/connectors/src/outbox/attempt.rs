@@ -38,7 +38,11 @@ pub(super) fn outcome(
         NetworkError::NoAnswer(_) if part.repeat == Repeat::Unsafe => SendEnd::Unknown(why),
         NetworkError::Unauthorized(_) | NetworkError::Contested(_) => again(LONGEST_WAIT / 10),
         NetworkError::Unreachable(_) | NetworkError::NoAnswer(_) | NetworkError::Failed(_) => {
-            if attempts >= MOST_ATTEMPTS { SendEnd::Dead(why) } else { again(backoff(attempts)) }
+            if attempts >= MOST_ATTEMPTS {
+                SendEnd::Dead(why)
+            } else {
+                again(backoff(attempts))
+            }
         }
         NetworkError::NotEditable(_) => match as_new(message) {
             Some(new) => changed(&new, repeat_sends, now, why),

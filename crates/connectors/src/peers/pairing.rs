@@ -32,7 +32,8 @@ mod tests {
         let codes: std::collections::BTreeSet<_> =
             (0..100).map(|_| fresh_code().unwrap()).collect();
         assert_eq!(codes.len(), 100);
-        let is_plain = |code: &String| code.len() == 8 && code.bytes().all(|b| LETTERS.contains(&b));
+        let is_plain =
+            |code: &String| code.len() == 8 && code.bytes().all(|b| LETTERS.contains(&b));
         assert!(codes.iter().all(is_plain));
         assert!(same_code("abcd-2345", "ABCD2345") && !same_code("ABCD2346", "ABCD2345"));
     }

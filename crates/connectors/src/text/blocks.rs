@@ -68,7 +68,8 @@ pub(super) fn plain(blocks: &[Block]) -> String {
             Block::Text { spans, .. } => {
                 for span in spans {
                     out.push_str(&span.text);
-                    if let Some(link) = span.style.link.as_ref().filter(|link| **link != span.text) {
+                    if let Some(link) = span.style.link.as_ref().filter(|link| **link != span.text)
+                    {
                         out.push_str(&format!(" ({link})"));
                     }
                 }
@@ -83,7 +84,8 @@ pub(super) fn plain(blocks: &[Block]) -> String {
 }
 
 pub(super) fn parse(markdown: &str) -> Vec<Block> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut reader = Reader::default();
     for event in Parser::new_ext(markdown, options) {
         reader.read(event);

@@ -123,8 +123,8 @@ fn cut(text_format: TextFormat, block: Block, limits: TextLimits) -> (Block, Opt
         }
         Block::Text { spans, is_quote, is_tight } => {
             let (head, tail) = cut_spans(text_format, spans, is_quote, limits);
-            let rest = (!tail.is_empty())
-                .then_some(Block::Text { spans: tail, is_quote, is_tight });
+            let rest =
+                (!tail.is_empty()).then_some(Block::Text { spans: tail, is_quote, is_tight });
             (Block::Text { spans: head, is_quote, is_tight }, rest)
         }
     }
@@ -182,12 +182,7 @@ fn cut_spans(
 
 /// Where to cut a text so that its first part has at most this length: after the last of the best
 /// kind of boundary in its second half, else between two characters.
-fn cut_at(
-    text: &str,
-    room: usize,
-    length: impl Fn(char) -> usize,
-    boundaries: &[&str],
-) -> usize {
+fn cut_at(text: &str, room: usize, length: impl Fn(char) -> usize, boundaries: &[&str]) -> usize {
     let mut used = 0;
     let mut end = text.len();
     for (index, character) in text.char_indices() {

@@ -67,7 +67,8 @@ impl Table {
                     let style = Style { bold: true, ..Style::default() };
                     spans.push(Span { text: words(&cell), style });
                 } else if !words(&cell).is_empty() {
-                    let lead = if head.is_empty() { "\n• ".into() } else { format!("\n• {head}: ") };
+                    let lead =
+                        if head.is_empty() { "\n• ".into() } else { format!("\n• {head}: ") };
                     spans.push(Span { text: lead, style: Style::default() });
                     spans.extend(cell);
                 }

@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_connectors::{
-    AgentPort, Decision, RunEvents, RunFate, StartRun, StartedRun,
-};
+use onyx_connectors::{AgentPort, Decision, RunEvents, RunFate, StartRun, StartedRun};
 use onyx_types::{
     AgentId, AsksFor, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, PersonId, Preview, RunId,
     RunStatus, SessionId, Timestamp, TurnId, Usage,
@@ -95,7 +93,10 @@ impl TestAgent {
                 draft_id: *draft_id,
                 tool: "write_file".to_owned(),
                 summary: summary.clone(),
-                preview: Preview::Diff { path: "a.md".to_owned(), unified: "+new <line>".to_owned() },
+                preview: Preview::Diff {
+                    path: "a.md".to_owned(),
+                    unified: "+new <line>".to_owned(),
+                },
                 asks_for: AsksFor::Approval,
             });
         }

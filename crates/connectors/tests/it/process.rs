@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_connectors::{
-    AccountStatus, Binding, ConnectorsSettings, Connectors, Ground, PaceLimits, Plan,
-    Tempo, plan,
+    AccountStatus, Binding, Connectors, ConnectorsSettings, Ground, PaceLimits, Plan, Tempo, plan,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_storage::{AccountKey, Home, Store};
@@ -28,11 +27,7 @@ pub(crate) const TEMPO: Tempo = Tempo {
     request: Duration::from_millis(400),
     deaf: Duration::from_secs(2),
     backoff: Duration::from_millis(10),
-    pace: Some(PaceLimits {
-        chat_gap: GAP,
-        group_gap: GAP,
-        account_gap: Duration::from_millis(1),
-    }),
+    pace: Some(PaceLimits { chat_gap: GAP, group_gap: GAP, account_gap: Duration::from_millis(1) }),
 };
 
 /// Its tasks end with it, wherever they are.
@@ -124,5 +119,3 @@ impl Process {
         .await;
     }
 }
-
-

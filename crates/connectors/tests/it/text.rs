@@ -20,10 +20,12 @@ fn markdown_becomes_telegrams_html_and_text_stays_text() {
     );
     assert_eq!(
         shown,
-        ["<b>Title</b>\n\nSome <b>bold</b>, <i>italic</i>, <s>gone</s> and <code>code &lt;b&gt;</code> with \
+        [
+            "<b>Title</b>\n\nSome <b>bold</b>, <i>italic</i>, <s>gone</s> and <code>code &lt;b&gt;</code> with \
           <a href=\"https://a.b/?x=1&amp;y=2\">a link</a>.\n\n• one\n    • nested &amp; deep\n• two\n\n1. first\n2. second\n\n\
           <blockquote>quoted\nwords</blockquote>\n\n<pre><code class=\"language-rust\">fn a() -&gt; Vec&lt;u8&gt; {}</code></pre>\n\n\
-          &lt;script&gt;alert(1)&lt;/script&gt;\n\n• ☑ done"]
+          &lt;script&gt;alert(1)&lt;/script&gt;\n\n• ☑ done"
+        ]
     );
     assert!(telegram_text(&shown[0]).is_ok());
 }
@@ -33,7 +35,8 @@ fn narrow_tables_are_columns_and_wide_ones_records() {
     let narrow = telegram("| a | b |\n|---|---|\n| 1 | two |\n");
     assert_eq!(narrow, ["<pre>a │ b\n──┼────\n1 │ two</pre>"]);
     let long = "w".repeat(60);
-    let wide = telegram(&format!("| Name | What |\n|---|---|\n| First | {long} |\n| Second | b |\n"));
+    let wide =
+        telegram(&format!("| Name | What |\n|---|---|\n| First | {long} |\n| Second | b |\n"));
     assert_eq!(wide, [format!("<b>First</b>\n• What: {long}\n\n<b>Second</b>\n• What: b")]);
 }
 
@@ -43,7 +46,10 @@ fn a_long_fence_is_closed_and_opened_again() {
     let shown = telegram(&format!("before\n\n```python\n{code}\n```\n\nafter"));
     assert!(shown.len() > 1);
     for message in &shown[1..shown.len() - 1] {
-        assert!(message.starts_with("<pre><code class=\"language-python\">line number"), "{message}");
+        assert!(
+            message.starts_with("<pre><code class=\"language-python\">line number"),
+            "{message}"
+        );
         assert!(message.ends_with("</code></pre>"), "{message}");
     }
     let seen: String = shown.iter().map(|m| telegram_text(m).unwrap() + "\n").collect();

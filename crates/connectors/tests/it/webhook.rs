@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::{StreamExt as _, stream};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use onyx_connectors::{ConnectorsSettings, Plan, Pushed, plan};
 use onyx_storage::AccountKey;
@@ -100,27 +101,25 @@ async fn a_signed_message_is_answered_with_a_signed_one_and_an_unsigned_one_is_r
     for _ in 0..2 {
         process.connectors.accept(&key(), &pushed(SECRET, now(), &body)).await.unwrap();
     }
-    let request = wait_for("the answer", SOON, async || taken.lock().unwrap().first().cloned()).await;
+    let request =
+        wait_for("the answer", SOON, async || taken.lock().unwrap().first().cloned()).await;
     let answer: Value = serde_json::from_slice(&request.body).unwrap();
-    assert_eq!((answer["peer"].as_str(), answer["text"].as_str()), (Some("door"), Some("You said: hello")));
+    assert_eq!(
+        (answer["peer"].as_str(), answer["text"].as_str()),
+        (Some("door"), Some("You said: hello"))
+    );
     let seconds: i64 = request.header("x-onyx-timestamp").unwrap().parse().unwrap();
-    assert_eq!(request.header("x-onyx-signature").unwrap(), signature(SECRET, seconds, &request.body));
+    assert_eq!(
+        request.header("x-onyx-signature").unwrap(),
+        signature(SECRET, seconds, &request.body)
+    );
     assert_eq!(agent.asked(), ["hello"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_the_receiver_does_each_answer_arrives_under_one_key() {
     let seeds = if std::env::var("ONYX_ALL_SEEDS").is_ok() { 1_000 } else { 50 };
-    let mut running = tokio::task::JoinSet::new();
-    for seed in 0..seeds {
-        while running.len() >= 6 {
-            running.join_next().await.unwrap().unwrap();
-        }
-        running.spawn(conversation(seed));
-    }
-    while let Some(done) = running.join_next().await {
-        done.unwrap();
-    }
+    stream::iter(0..seeds).for_each_concurrent(6, conversation).await;
 }
 
 async fn conversation(seed: u64) {

@@ -97,7 +97,8 @@ pub(crate) async fn run(home: &HomeFolder, command: ConnectorsCommand) -> Result
             show(response, json, |account: Account| account.lines()).await
         }
         ConnectorsCommand::Pair { code, json } => {
-            let response = client.post(&format!("{CONNECTORS}/pair"), &json!({"code": code})).await?;
+            let response =
+                client.post(&format!("{CONNECTORS}/pair"), &json!({"code": code})).await?;
             let lines = |peer: Peer| {
                 let place = format!("{}/{}", peer.network, peer.account);
                 vec![format!("{} can talk to your agents over {place} now", peer.name)]

@@ -133,7 +133,8 @@ impl Live {
         self.agent.jobs.set_settings(config.jobs.check(&self.auth.identity().owner()?)?);
         remember(&self.home, &config);
         self.masker.add(plan.secrets());
-        *self.link.write().unwrap_or_else(PoisonError::into_inner) = config.gateway.public_url.clone();
+        *self.link.write().unwrap_or_else(PoisonError::into_inner) =
+            config.gateway.public_url.clone();
         *self.planned.write().unwrap_or_else(PoisonError::into_inner) = plan;
         self.follow_plan().await;
         self.changes.tell(Change::Config);

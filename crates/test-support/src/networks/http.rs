@@ -29,11 +29,17 @@ impl HttpRequest {
 /// How a request is answered, or is not.
 #[derive(Clone, Debug)]
 pub enum HttpReply {
-    Answer { status: u16, content_type: &'static str, body: Vec<u8> },
+    Answer {
+        status: u16,
+        content_type: &'static str,
+        body: Vec<u8>,
+    },
     /// The connection is closed without a word.
     Close,
     /// The answer breaks off in the middle.
-    HalfClose { body: Vec<u8> },
+    HalfClose {
+        body: Vec<u8>,
+    },
     /// Nothing comes for so long; then the connection is closed.
     Hang(Duration),
 }

@@ -3,8 +3,21 @@
 
 /// Tags that may be anywhere, and what each may have.
 const TAGS: &[&str] = &[
-    "b", "strong", "i", "em", "u", "ins", "s", "strike", "del", "code", "pre", "a", "blockquote",
-    "tg-spoiler", "span",
+    "b",
+    "strong",
+    "i",
+    "em",
+    "u",
+    "ins",
+    "s",
+    "strike",
+    "del",
+    "code",
+    "pre",
+    "a",
+    "blockquote",
+    "tg-spoiler",
+    "span",
 ];
 
 /// What a reader sees of a text in Telegram's HTML.

@@ -141,7 +141,9 @@ impl FakeTelegram {
     /// Somebody writes in a group.
     pub fn say_in_group(&self, group: i64, from: i64, text: &str) -> i64 {
         let entities = match text.find("@onyx_test_bot") {
-            Some(at) => json!([{"type": "mention", "offset": text[..at].encode_utf16().count(), "length": 14}]),
+            Some(at) => {
+                json!([{"type": "mention", "offset": text[..at].encode_utf16().count(), "length": 14}])
+            }
             None => json!([]),
         };
         self.message(json!({
@@ -272,11 +274,18 @@ impl State {
             Fate::LostBefore => return HttpReply::Close,
             Fate::TooFast => {
                 let seconds = self.inner().trouble.retry_after;
-                return HttpReply::json(429, &json!({"ok": false, "error_code": 429,
-                    "description": "Too Many Requests", "parameters": {"retry_after": seconds}}));
+                return HttpReply::json(
+                    429,
+                    &json!({"ok": false, "error_code": 429,
+                    "description": "Too Many Requests", "parameters": {"retry_after": seconds}}),
+                );
             }
             Fate::Failed => {
-                return HttpReply::Answer { status: 502, content_type: "text/html", body: b"<h1>Bad Gateway".to_vec() };
+                return HttpReply::Answer {
+                    status: 502,
+                    content_type: "text/html",
+                    body: b"<h1>Bad Gateway".to_vec(),
+                };
             }
             Fate::Well | Fate::LostAfter | Fate::Late | Fate::HalfClosed => {}
         }
@@ -329,7 +338,8 @@ impl State {
 
     async fn updates(&self, body: &Value) -> Result<Value, (u16, String)> {
         let offset = body["offset"].as_i64().unwrap_or(0);
-        let wait = Duration::from_secs(body["timeout"].as_u64().unwrap_or(0)).max(Duration::from_millis(100));
+        let wait = Duration::from_secs(body["timeout"].as_u64().unwrap_or(0))
+            .max(Duration::from_millis(100));
         let until = Instant::now() + wait;
         {
             let mut inner = self.inner();
@@ -361,7 +371,8 @@ impl Inner {
         let trouble = self.trouble;
         let again = self.dice.as_mut().is_some_and(|dice| strikes(dice, trouble.redelivers));
         let from = if again { offset - 3 } else { offset };
-        let mut found: Vec<Value> = self.updates.range(from..).map(|(_, u)| u.clone()).take(100).collect();
+        let mut found: Vec<Value> =
+            self.updates.range(from..).map(|(_, u)| u.clone()).take(100).collect();
         let has_new = found.iter().any(|update| update["update_id"].as_i64() >= Some(offset));
         if !has_new {
             return Vec::new();
@@ -374,7 +385,9 @@ impl Inner {
 
     fn perform(&mut self, method: &str, body: &Value) -> Result<Value, (u16, String)> {
         match method {
-            "getMe" => Ok(json!({"id": 4242, "is_bot": true, "first_name": "Onyx", "username": "onyx_test_bot"})),
+            "getMe" => Ok(
+                json!({"id": 4242, "is_bot": true, "first_name": "Onyx", "username": "onyx_test_bot"}),
+            ),
             "sendMessage" => self.send(body),
             "editMessageText" => self.edit(body),
             "answerCallbackQuery" => {
@@ -403,7 +416,8 @@ impl Inner {
         self.next_message += 1;
         let rows = body["reply_markup"]["inline_keyboard"].as_array().cloned().unwrap_or_default();
         let buttons = rows.iter().flat_map(|row| row.as_array().cloned().unwrap_or_default());
-        let buttons = buttons.filter_map(|b| b["callback_data"].as_str().map(str::to_owned)).collect();
+        let buttons =
+            buttons.filter_map(|b| b["callback_data"].as_str().map(str::to_owned)).collect();
         let thread = body["message_thread_id"].as_i64();
         if thread == Some(404) {
             return Err((400, "Bad Request: message thread not found".to_owned()));

@@ -1,8 +1,6 @@
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use onyx_connectors::{
-    Account, AccountSettings, AccountState, AccountStatus, NETWORKS, Secret,
-};
+use onyx_connectors::{Account, AccountSettings, AccountState, AccountStatus, NETWORKS, Secret};
 use onyx_storage::AccountKey;
 use onyx_types::{ErrorCode, Fault, Timestamp};
 use schemars::JsonSchema;

@@ -17,9 +17,13 @@ pub(super) fn batch(updates: &Value, me: &Bot) -> Batch {
         match TelegramUpdate::deserialize(update) {
             Ok(read) => {
                 let incoming = incoming(read, me);
-                batch.updates.extend(incoming.map(|incoming| Update { id: id.to_string(), incoming }));
+                batch
+                    .updates
+                    .extend(incoming.map(|incoming| Update { id: id.to_string(), incoming }));
             }
-            Err(error) => tracing::warn!(update = id, %error, "an update of Telegram is not understood"),
+            Err(error) => {
+                tracing::warn!(update = id, %error, "an update of Telegram is not understood")
+            }
         }
     }
     // Its numbers tell the order, whatever order they came in.
@@ -40,7 +44,8 @@ fn said(message: Message, me: &Bot) -> Option<Incoming> {
     let from = message.from.as_ref()?;
     let kind = peer_kind(&message)?;
     let text = message.text.clone().or_else(|| message.caption.clone()).unwrap_or_default();
-    let entities = if message.text.is_some() { &message.entities } else { &message.caption_entities };
+    let entities =
+        if message.text.is_some() { &message.entities } else { &message.caption_entities };
     let mentions = mentions(&text, entities, me);
     let is_reply = message
         .reply_to_message

@@ -21,7 +21,7 @@ use crate::connector::{
 };
 use crate::hub::{Ground, Tempo};
 use crate::settings::{Account, Mode, Secret};
-use crate::text::{TextFormat, Rendered, TextLimits};
+use crate::text::{Rendered, TextFormat, TextLimits};
 use wire::{Bot, FileInfo};
 
 const API: &str = "https://api.telegram.org";
@@ -56,7 +56,9 @@ struct Door {
 impl Door {
     fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
         let Some(public) = ground.port.link() else {
-            return Err("`mode: webhook` needs `gateway.publicUrl`, or Telegram cannot reach us".to_owned());
+            return Err(
+                "`mode: webhook` needs `gateway.publicUrl`, or Telegram cannot reach us".to_owned()
+            );
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let secret = account.secret.clone();
@@ -86,10 +88,22 @@ impl Telegram {
             Mode::Poll => None,
             Mode::Webhook => Some(Door::new(account, ground)?),
         };
-        Ok(Self { http, token, tempo: ground.tempo, door, me: OnceLock::new(), is_chosen: AtomicBool::new(false) })
+        Ok(Self {
+            http,
+            token,
+            tempo: ground.tempo,
+            door,
+            me: OnceLock::new(),
+            is_chosen: AtomicBool::new(false),
+        })
     }
 
-    async fn call(&self, method: &str, body: Value, within: Duration) -> Result<Value, NetworkError> {
+    async fn call(
+        &self,
+        method: &str,
+        body: Value,
+        within: Duration,
+    ) -> Result<Value, NetworkError> {
         let path = format!("/bot{}/{method}", self.token.reveal());
         let sent = self.http.post(&path, &[], body.to_string().into_bytes(), within).await?;
         api::result(&sent).map_err(|error| error.masked(|text| self.http.masked(text)))
@@ -179,9 +193,10 @@ impl Connector for Telegram {
 
     async fn accept(&self, pushed: &Pushed) -> Result<Batch, NetworkError> {
         let shown = pushed.header("x-telegram-bot-api-secret-token").unwrap_or_default();
-        let is_telegram = self.door.as_ref().is_some_and(|door| {
-            shown.as_bytes().ct_eq(door.secret.reveal().as_bytes()).into()
-        });
+        let is_telegram = self
+            .door
+            .as_ref()
+            .is_some_and(|door| shown.as_bytes().ct_eq(door.secret.reveal().as_bytes()).into());
         if !is_telegram {
             return Err(NetworkError::Unauthorized("this is not from Telegram".to_owned()));
         }

@@ -9,15 +9,22 @@ use crate::process::{Process, telegram_plan};
 
 fn proposing() -> std::sync::Arc<TestAgent> {
     TestAgent::new(|request| {
-        let proposes = request.text.contains("change").then(|| (a_draft(), "Write a.md".to_owned()));
+        let proposes =
+            request.text.contains("change").then(|| (a_draft(), "Write a.md".to_owned()));
         Reply { pieces: vec!["Look at this.".to_owned()], between: Duration::ZERO, proposes }
     })
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proposal_is_shown_whole_and_a_press_of_the_paired_person_counts_once() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, proposing());
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1, -50]}), json!([]))).await;
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, proposing());
+    let process = Process::start(
+        home.path(),
+        &agent,
+        telegram_plan(&fake, json!({"allow": [1, -50]}), json!([])),
+    )
+    .await;
     fake.say_in_group(-50, 1, "@onyx_test_bot change it");
     process.settled(&fake).await;
     let shown = fake.messages(-50);
@@ -45,8 +52,11 @@ async fn a_proposal_is_shown_whole_and_a_press_of_the_paired_person_counts_once(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proposal_is_decided_by_its_number_also_by_words() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, proposing());
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([]))).await;
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, proposing());
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
+            .await;
     fake.say(1, "change it");
     process.settled(&fake).await;
     fake.say(1, "/approve 7");

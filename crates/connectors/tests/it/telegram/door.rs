@@ -11,7 +11,8 @@ const SECRET: &str = "a_secret_of_the_door";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn telegram_brings_updates_to_the_door_and_nobody_else_does() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let door = json!({"allow": [7], "mode": "webhook", "secret": SECRET});
     let process = Process::start(home.path(), &agent, telegram_plan(&fake, door, json!([]))).await;
     let asked = wait_for("the door to be told", SOON, async || fake.webhook()).await;
@@ -29,7 +30,8 @@ async fn telegram_brings_updates_to_the_door_and_nobody_else_does() {
     for _ in 0..3 {
         process.connectors.accept(&account(), &brought(SECRET)).await.unwrap();
     }
-    wait_for("the answer", SOON, async || (fake.texts(7) == ["You said: hello"]).then_some(())).await;
+    wait_for("the answer", SOON, async || (fake.texts(7) == ["You said: hello"]).then_some(()))
+        .await;
     assert_eq!(agent.asked(), ["hello"]);
     assert_eq!(fake.polls(), 0);
 }

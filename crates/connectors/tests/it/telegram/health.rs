@@ -8,7 +8,8 @@ use crate::process::{Process, SOON, telegram_plan};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let mut tempo = crate::process::TEMPO;
     // Longer than an account may be deaf: nothing but the watch can notice.
     tempo.request = std::time::Duration::from_secs(60);
@@ -39,7 +40,8 @@ async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_that_the_config_takes_away_reads_no_more_and_goes_on_when_it_is_back() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let plan = telegram_plan(&fake, json!({"allow": [1]}), json!([]));
     let process = Process::start(home.path(), &agent, plan.clone()).await;
     fake.say(1, "first");

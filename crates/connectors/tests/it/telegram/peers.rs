@@ -1,6 +1,6 @@
+use onyx_connectors::Company;
 use onyx_storage::{PeerKey, PeerState};
 use onyx_test_support::networks::FakeTelegram;
-use onyx_connectors::Company;
 use serde_json::json;
 
 use crate::agent::{TestAgent, owner};
@@ -8,8 +8,11 @@ use crate::process::{Process, account, telegram_plan};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_gets_a_code_and_nothing_else_until_the_owner_lets_it_in() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([]))).await;
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
+            .await;
     for text in ["hello", "/new", "/approve 1", "please"] {
         fake.say(99, text);
     }
@@ -37,8 +40,11 @@ async fn a_stranger_gets_a_code_and_nothing_else_until_the_owner_lets_it_in() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_lets_somebody_in_from_a_chat_and_nobody_else_can() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([]))).await;
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
+            .await;
     fake.say(99, "hello");
     fake.say(98, "hello");
     process.settled(&fake).await;
@@ -52,8 +58,15 @@ async fn the_owner_lets_somebody_in_from_a_chat_and_nobody_else_can() {
     process.settled(&fake).await;
     fake.say(1, &format!("/pair {first}"));
     process.settled(&fake).await;
-    let states: Vec<_> = process.connectors.peers(&account()).await.unwrap().into_iter()
-        .filter(|peer| peer.key.peer != "1").map(|peer| (peer.key.peer, peer.state)).collect();
+    let states: Vec<_> = process
+        .connectors
+        .peers(&account())
+        .await
+        .unwrap()
+        .into_iter()
+        .filter(|peer| peer.key.peer != "1")
+        .map(|peer| (peer.key.peer, peer.state))
+        .collect();
     assert!(states.contains(&("99".to_owned(), PeerState::Paired)), "{states:?}");
     assert!(states.contains(&("98".to_owned(), PeerState::Waiting)), "{states:?}");
     assert_ne!(first, second);
@@ -61,16 +74,19 @@ async fn the_owner_lets_somebody_in_from_a_chat_and_nobody_else_can() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_strangers_cost_a_bounded_number_of_rows_and_no_model() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let strangers: i64 = if std::env::var("ONYX_ALL_SEEDS").is_ok() { 10_000 } else { 1_000 };
     for stranger in 0..strangers {
         fake.say(1_000_000 + stranger, "hello");
     }
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({}), json!([]))).await;
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({}), json!([]))).await;
     onyx_test_support::wait_for("the crowd", std::time::Duration::from_secs(200), async || {
         let queues = process.store.connectors.figures(&account()).await.unwrap();
         (fake.is_read() && queues.incoming == 0 && queues.outgoing == 0).then_some(())
-    }).await;
+    })
+    .await;
     let waiting = process.connectors.peers(&account()).await.unwrap().len();
     assert_eq!((waiting, fake.all_messages()), (200, 200));
     assert_eq!(agent.asked(), Vec::<String>::new());
@@ -78,8 +94,14 @@ async fn ten_thousand_strangers_cost_a_bounded_number_of_rows_and_no_model() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_is_answered_when_mentioned_without_private_memory_and_with_who_spoke() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1, -50]}), json!([]))).await;
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let process = Process::start(
+        home.path(),
+        &agent,
+        telegram_plan(&fake, json!({"allow": [1, -50]}), json!([])),
+    )
+    .await;
     fake.say_in_group(-50, 1, "nobody asked the bot");
     fake.say_in_group(-50, 2, "@onyx_test_bot what time is it?");
     fake.say_in_group(-60, 2, "not for the bot");
@@ -94,10 +116,13 @@ async fn a_group_is_answered_when_mentioned_without_private_memory_and_with_who_
     let asked = agent.asked.lock().unwrap().clone();
     let mut texts: Vec<_> = asked.iter().map(|r| (r.text.clone(), r.company)).collect();
     texts.sort_by(|a, b| a.0.cmp(&b.0));
-    assert_eq!(texts, [
-        ("> Onyx: because\n\nCarl: why?".to_owned(), Company::Group),
-        ("Person 2: what time is it?".to_owned(), Company::Group),
-    ]);
+    assert_eq!(
+        texts,
+        [
+            ("> Onyx: because\n\nCarl: why?".to_owned(), Company::Group),
+            ("Person 2: what time is it?".to_owned(), Company::Group),
+        ]
+    );
     assert_ne!(asked[0].run, asked[1].run);
     let sent = fake.messages(-50);
     assert!(sent.iter().any(|message| message.thread == Some(12)), "{sent:?}");
@@ -108,12 +133,21 @@ async fn a_group_is_answered_when_mentioned_without_private_memory_and_with_who_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_topic_that_is_gone_falls_back_to_the_main_chat() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [-50]}), json!([]))).await;
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let process = Process::start(
+        home.path(),
+        &agent,
+        telegram_plan(&fake, json!({"allow": [-50]}), json!([])),
+    )
+    .await;
     fake.message(json!({"from": {"id": 3, "first_name": "Carl"}, "chat": {"id": -50, "type": "supergroup", "title": "G"},
         "text": "@onyx_test_bot hi", "entities": [{"type": "mention", "offset": 0, "length": 14}],
         "message_thread_id": 404, "is_topic_message": true}));
     process.settled(&fake).await;
     let sent = fake.messages(-50);
-    assert_eq!((sent.len(), sent[0].thread, sent[0].text.as_str()), (1, None, "You said: Carl: hi"));
+    assert_eq!(
+        (sent.len(), sent[0].thread, sent[0].text.as_str()),
+        (1, None, "You said: Carl: hi")
+    );
 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures::{StreamExt as _, stream};
 use onyx_test_support::Dice;
 use onyx_test_support::networks::{FakeTelegram, Trouble};
 use serde_json::json;
@@ -24,19 +25,7 @@ fn seeds() -> std::ops::Range<u64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_message_is_answered_once_or_told_whatever_the_network_and_the_machine_do() {
-    let mut running = tokio::task::JoinSet::new();
-    let mut seeds = seeds();
-    loop {
-        while running.len() < 6
-            && let Some(seed) = seeds.next()
-        {
-            running.spawn(conversation(seed));
-        }
-        match running.join_next().await {
-            Some(done) => done.unwrap(),
-            None => return,
-        }
-    }
+    stream::iter(seeds()).for_each_concurrent(6, conversation).await;
 }
 
 fn trouble(seed: u64) -> Trouble {

@@ -18,7 +18,9 @@ fn slow(pieces: usize) -> std::sync::Arc<TestAgent> {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_message_grows_by_edits_and_ends_as_the_whole_answer() {
     let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, slow(20));
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([]))).await;
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
+            .await;
     fake.set_gap(crate::process::GAP);
     fake.say(1, "tell me");
     wait_until("it to grow", SOON, || fake.messages(1).first().is_some_and(|m| m.edits >= 2)).await;
@@ -26,14 +28,20 @@ async fn one_message_grows_by_edits_and_ends_as_the_whole_answer() {
     process.settled(&fake).await;
     let all = fake.messages(1);
     assert_eq!(all.len(), 1, "{all:?}");
-    assert!(all[0].text.starts_with("piece 0.") && all[0].text.ends_with("piece 19."), "{}", all[0].text);
+    assert!(
+        all[0].text.starts_with("piece 0.") && all[0].text.ends_with("piece 19."),
+        "{}",
+        all[0].text
+    );
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_comes_as_a_new_message_when_edits_are_refused() {
     let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, slow(12));
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([]))).await;
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
+            .await;
     fake.say(1, "tell me");
     wait_until("it to begin", SOON, || !fake.messages(1).is_empty()).await;
     fake.refuse_edits();
@@ -45,8 +53,11 @@ async fn the_end_comes_as_a_new_message_when_edits_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_send_without_an_answer_is_told_as_unknown_and_sent_again_only_when_asked() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([]))).await;
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
+            .await;
     // Let the bot learn who it is before the trouble begins.
     fake.say(1, "first");
     process.settled(&fake).await;

@@ -10,7 +10,8 @@ use crate::process::{Process, SOON, telegram_plan};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_answered_once_and_the_next_goes_on_with_the_same_conversation() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
     let process = Process::start(home.path(), &agent, plan).await;
     fake.say(7, "hello");
@@ -26,7 +27,8 @@ async fn a_message_is_answered_once_and_the_next_goes_on_with_the_same_conversat
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_act_and_are_not_said_to_the_agent() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let plan = telegram_plan(&fake, json!({"allow": ["7"]}), json!([]));
     let process = Process::start(home.path(), &agent, plan).await;
     fake.say(7, "one");
@@ -42,7 +44,8 @@ async fn commands_act_and_are_not_said_to_the_agent() {
     fake.say(7, "/undo");
     process.settled(&fake).await;
     let asked = agent.asked.lock().unwrap().clone();
-    let agents: Vec<_> = asked.iter().map(|r| (r.text.as_str(), r.agent.to_string(), r.session.is_some())).collect();
+    let agents: Vec<_> =
+        asked.iter().map(|r| (r.text.as_str(), r.agent.to_string(), r.session.is_some())).collect();
     assert_eq!(
         agents,
         [
@@ -58,10 +61,12 @@ async fn commands_act_and_are_not_said_to_the_agent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bindings_choose_who_answers_and_an_edit_counts_for_the_next_message() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let allow = json!({"allow": [7, 8]});
     let to_research = json!([{"agentId": "research", "match": {"channel": "telegram", "peer": 8}}]);
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, allow.clone(), to_research)).await;
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, allow.clone(), to_research)).await;
     fake.say(7, "from seven");
     fake.say(8, "from eight");
     process.settled(&fake).await;
@@ -73,14 +78,20 @@ async fn bindings_choose_who_answers_and_an_edit_counts_for_the_next_message() {
     process.settled(&fake).await;
     let asked = agent.asked.lock().unwrap().clone();
     let who = |text: &str| asked.iter().find(|r| r.text == text).unwrap().agent.to_string();
-    assert_eq!([who("from seven"), who("from eight"), who("from eight again")], ["main", "research", "main"]);
+    assert_eq!(
+        [who("from seven"), who("from eight"), who("from eight again")],
+        ["main", "research", "main"]
+    );
     assert!(fake.polls() > polls);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn quotes_files_and_voice_reach_the_agent_within_limits() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [7]}), json!([]))).await;
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [7]}), json!([])))
+            .await;
     let chat = json!({"id": 7, "type": "private", "first_name": "Anna"});
     let from = json!({"id": 7, "first_name": "Anna"});
     fake.put_file("photo1", vec![1, 2, 3]);
@@ -93,7 +104,9 @@ async fn quotes_files_and_voice_reach_the_agent_within_limits() {
         "photo": [{"file_id": "small"}, {"file_id": "photo1", "file_size": 3}],
         "document": {"file_id": "notes", "file_name": "n.txt", "mime_type": "text/plain", "file_size": 8}}));
     process.settled(&fake).await;
-    fake.message(json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}));
+    fake.message(
+        json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}),
+    );
     process.settled(&fake).await;
     let heard = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&heard);
@@ -110,7 +123,9 @@ async fn quotes_files_and_voice_reach_the_agent_within_limits() {
     let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
     let plan = plan.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap();
     process.connectors.follow(plan).await;
-    fake.message(json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}));
+    fake.message(
+        json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}),
+    );
     fake.message(json!({"from": from, "chat": chat,
         "document": {"file_id": "big", "file_name": "big.txt", "mime_type": "text/plain", "file_size": 99_000_000}}));
     process.settled(&fake).await;
@@ -128,7 +143,8 @@ async fn quotes_files_and_voice_reach_the_agent_within_limits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let plan = telegram_plan(&fake, json!({"token": "77:secret_canary_token"}), json!([]));
     let account = plan.accounts[0].clone();
     let process = Process::start(home.path(), &agent, plan).await;
@@ -147,7 +163,8 @@ async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_accounts_with_one_token_do_not_read_the_same_updates() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let mut plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
     let mut twin = plan.accounts[0].clone();
     twin.key.account = "twin".to_owned();
@@ -156,6 +173,13 @@ async fn two_accounts_with_one_token_do_not_read_the_same_updates() {
     fake.say(7, "hello");
     process.settled(&fake).await;
     assert_eq!(fake.texts(7), ["You said: hello"]);
-    let twin = process.connectors.list().await.unwrap().into_iter().find(|a| a.key.account == "twin").unwrap();
+    let twin = process
+        .connectors
+        .list()
+        .await
+        .unwrap()
+        .into_iter()
+        .find(|a| a.key.account == "twin")
+        .unwrap();
     assert_eq!(twin.detail.as_deref(), Some("the account telegram/main has the same token"));
 }

@@ -153,10 +153,7 @@ fn run_request(request: StartRun) -> RunRequest {
     let session = match request.session {
         // Whoever is bound now answers, also in a conversation that another one began.
         Some(session) => SessionRef::Asking { session, agents: vec![request.agent] },
-        None => SessionRef::New {
-            origin: SessionOrigin::Connector,
-            agents: vec![request.agent],
-        },
+        None => SessionRef::New { origin: SessionOrigin::Connector, agents: vec![request.agent] },
     };
     let content = if request.pictures.is_empty() {
         UserContent::Text(request.text)

@@ -22,7 +22,10 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
     let file = std::fs::read_to_string(onyx.config_path()).unwrap();
     assert!(file.contains("secret:telegram-main") && !file.contains(TELEGRAM_TOKEN), "{file}");
     let tested = run_with_input(&onyx.home(), &["connectors", "test", "telegram"], "").await;
-    assert!(tested.contains("@onyx_test_bot") && tested.contains("https://t.me/onyx_test_bot"), "{tested}");
+    assert!(
+        tested.contains("@onyx_test_bot") && tested.contains("https://t.me/onyx_test_bot"),
+        "{tested}"
+    );
 
     telegram.say(42, "hello");
     settled(&onyx, &telegram).await;
@@ -37,7 +40,9 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
 
     let bind = |agent: serde_json::Value| {
         let path = "/api/admin/connectors/telegram/main/peers/42/agent";
-        onyx_test_support::Reply::of(onyx.client().request(Method::PUT, path).json(&json!({"agent": agent})))
+        onyx_test_support::Reply::of(
+            onyx.client().request(Method::PUT, path).json(&json!({"agent": agent})),
+        )
     };
     bind(json!("nobody")).await.expect(400);
     bind(json!("main")).await.expect(204);
@@ -61,10 +66,16 @@ async fn a_bad_token_and_a_bad_account_are_refused_with_a_reason() {
     assert!(refused["detail"].as_str().unwrap().contains("token is not good"), "{refused}");
     let test = json!({"network": "telegram", "token": "no token at all"});
     let refused = onyx.post("/api/admin/connectors/test", &test).await.expect(400).json();
-    assert!(refused["detail"].as_str().unwrap().contains("no token of a Telegram bot"), "{refused}");
+    assert!(
+        refused["detail"].as_str().unwrap().contains("no token of a Telegram bot"),
+        "{refused}"
+    );
     let test = json!({"network": "pigeon", "token": "x"});
     onyx.post("/api/admin/connectors/test", &test).await.expect(400);
-    let put = onyx.client().request(Method::PUT, "/api/admin/connectors/pigeon/main").json(&json!({"token": "x"}));
+    let put = onyx
+        .client()
+        .request(Method::PUT, "/api/admin/connectors/pigeon/main")
+        .json(&json!({"token": "x"}));
     let refused = onyx_test_support::Reply::of(put).await.expect(400).json();
     assert!(refused["detail"].as_str().unwrap().contains("there is no such network"), "{refused}");
 }
@@ -87,8 +98,13 @@ async fn an_edit_of_the_file_connects_and_disconnects_and_a_dead_network_is_show
     .await;
     assert!(failing["detail"].as_str().unwrap().contains("127.0.0.1"), "{failing}");
     let ready = onyx.get("/ready").await.json();
-    let shown = ready["dependencies"].as_array().unwrap().iter()
-        .find(|at| at["name"] == "connector:telegram/main").unwrap().clone();
+    let shown = ready["dependencies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|at| at["name"] == "connector:telegram/main")
+        .unwrap()
+        .clone();
     assert_eq!(shown["state"], "degraded");
     std::fs::write(onyx.config_path(), text).unwrap();
     wait_for("it to listen again", SOON, async || {

@@ -71,7 +71,8 @@ async fn nothing_private_is_in_the_prompt_of_a_group() {
     telegram.say_in_group(-5, 8, "@onyx_test_bot hello");
     settled(&onyx, &telegram).await;
     let peers = onyx.get("/api/admin/connectors/telegram/main/peers").await.expect(200).json();
-    let group = peers["peers"].as_array().unwrap().iter().find(|p| p["id"] == "-5").unwrap().clone();
+    let group =
+        peers["peers"].as_array().unwrap().iter().find(|p| p["id"] == "-5").unwrap().clone();
     assert_eq!((&group["kind"], &group["state"]), (&json!("group"), &json!("waiting")));
     onyx.post("/api/admin/connectors/telegram/main/peers/-5/approve", &json!({})).await.expect(200);
     telegram.say_in_group(-5, 8, "@onyx_test_bot hello again");
