@@ -35,7 +35,9 @@ test('a job is made with its times in plain words, run now, and its session is u
   await dialog().getByLabel('Time zone').fill('Europe/Berlin');
   await dialog().getByLabel('What the agent is told').fill('Summarise my inbox.');
   await dialog().getByText('every weekday at 08:00, Europe/Berlin').waitFor();
-  await dialog().getByText(/^Next: /).waitFor();
+  await dialog()
+    .getByText(/^Next: /)
+    .waitFor();
   await dialog().getByLabel('Time', { exact: true }).fill('61 8 * * *');
   await dialog().getByText('is no cron expression').waitFor();
   await dialog().getByLabel('Time', { exact: true }).fill('0 8 * * MON-FRI');

@@ -6,7 +6,8 @@ import type { RunEvent, Turn } from '@onyx/sdk';
 import { changedLines, describe as described, stateOf } from '../src/chat/describe';
 import { ToolRows } from '../src/chat/ToolRows';
 import { applyEvent, fromTurns, startLive, type Answer, type Message, type ToolStep } from '../src/store/messages';
-import { EVENTS, TURNS } from './recorded';
+import { EVENTS } from './recorded';
+import { TURNS } from './recorded-turns';
 
 /** The fields whose words people read; every other field is a name or a number of the wire. */
 const WORDS = new Set(

@@ -4,6 +4,8 @@ export interface StoredFile {
   text: string;
   /** Names this very content; a write that gives it replaces nothing else. */
   version: string;
+  /** Where the text came from, where the server says so: `person`, `agent`, `agent_tainted` or `external`. */
+  origin?: string;
 }
 
 /** A path in an address, its slashes kept. */
@@ -11,7 +13,8 @@ export const encodePath = (path: string) => path.split('/').map(encodeURICompone
 
 export async function readFile(http: Http, address: string): Promise<StoredFile> {
   const response = await http.response(address);
-  return { text: await response.text(), version: response.headers.get('etag') ?? '' };
+  const origin = response.headers.get('x-onyx-origin') ?? undefined;
+  return { text: await response.text(), version: response.headers.get('etag') ?? '', origin };
 }
 
 /** Writes a file whole: `version` is what it was read as, absent for one that must not be there yet. */

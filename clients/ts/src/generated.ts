@@ -170,7 +170,10 @@ export interface components {
          * @enum {string}
          */
         Verdict: "allow" | "confirm" | "draft" | "deny";
-        /** @description What a person is shown before deciding. */
+        /**
+         * @description What a person is shown before deciding. Whatever leaves the process of it is visible, also what
+         *     was kept before.
+         */
         Preview: {
             /** @constant */
             kind: "none";
@@ -192,7 +195,7 @@ export interface components {
          * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "key_unavailable" | "internal";
+        ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "owner_required" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "key_unavailable" | "internal";
         /** @enum {string} */
         RunStatus: "done" | "cancelled" | "error" | "interrupted" | "awaiting_client";
         /** @description Tokens and money of one or more model calls. */
@@ -303,6 +306,10 @@ export interface components {
             };
             /** @description In the vault; not to be changed. */
             actions_path: string;
+            /** @description What the person chose; `null` where the server's zone counts. */
+            timezone: string | null;
+            /** @description The one that counts for them now. */
+            current_timezone: string;
         };
         /** @enum {string} */
         RuntimeMode: "anthropic_api_key" | "gateway_subscription";
@@ -473,6 +480,11 @@ export interface components {
              * @default []
              */
             memory_read: string[];
+            /**
+             * @description It uses models of this machine and no others.
+             * @default null
+             */
+            local_only: boolean | null;
         };
         /** @description Names of tools, or `group:<name>`. Deny wins. */
         ToolFields: {
@@ -493,6 +505,8 @@ export interface components {
              * @description Give it as `before` to get the older ones; absent at the end.
              */
             before?: string | null;
+            /** @description Why titles and newest words alone were looked at, and not what was said. */
+            degraded?: string | null;
         };
         /** @description One session as the wire shows it. */
         SessionView: {
@@ -521,6 +535,13 @@ export interface components {
             /** Format: uuid */
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
+            /** @description Something was answered since the person last read it. */
+            unread: boolean;
+            /**
+             * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
+             *     the preview holds it.
+             */
+            found?: components["schemas"]["FoundTurn"] | null;
         };
         /**
          * @description Where a session lives.
@@ -531,6 +552,29 @@ export interface components {
         LaneOrder: "parallel" | "sequential";
         /** @enum {string} */
         SessionStatus: "active" | "archived";
+        /** @description The message of a conversation that says best what was looked for. */
+        FoundTurn: {
+            /**
+             * Format: uuid
+             * @description Where it was said: the listed session, or another fork of it.
+             */
+            session: string;
+            /** Format: uuid */
+            run?: string | null;
+            /**
+             * Format: uuid
+             * @description The turn to open at.
+             */
+            turn?: string | null;
+            author?: string | null;
+            /** @description A part of what was said, in pieces; a hit is what was looked for. */
+            snippet: components["schemas"]["SnippetPart"][];
+        };
+        /** @description A part of a chunk's text, and whether it is what was looked for. */
+        SnippetPart: {
+            text: string;
+            hit: boolean;
+        };
         /** @description A session with its family, so that a client can switch within it. */
         SessionWithSiblings: {
             /** Format: uuid */
@@ -558,6 +602,13 @@ export interface components {
             /** Format: uuid */
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
+            /** @description Something was answered since the person last read it. */
+            unread: boolean;
+            /**
+             * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
+             *     the preview holds it.
+             */
+            found?: components["schemas"]["FoundTurn"] | null;
             /** @description The first of the family and all forks, this one among them, in the order they were made. */
             siblings: components["schemas"]["Sibling"][];
         };
@@ -787,16 +838,12 @@ export interface components {
             restored: string[];
             dry_run?: boolean;
         };
-        PendingChanges: {
-            drafts: components["schemas"]["PendingChange"][];
-            /**
-             * Format: uuid
-             * @description Give it as `before` to get the older ones; absent at the end.
-             */
-            before?: string | null;
+        MembersChanges: {
+            drafts: components["schemas"]["MembersChange"][];
         };
         /** @description A draft as clients see it. */
-        PendingChange: {
+        MembersChange: {
+            person: string;
             /** Format: uuid */
             id: string;
             state: components["schemas"]["DraftState"];
@@ -811,11 +858,12 @@ export interface components {
             instruction: boolean;
             /** @description The run had read from outside when it proposed this. */
             tainted: boolean;
+            /** @description Only the owner may approve it, whoever it belongs to. */
+            needs_owner: boolean;
             /** Format: uuid */
             session_id: string;
             /** Format: uuid */
             run_id: string;
-            /** @description The call that it came from. */
             tool_use_id: components["schemas"]["ToolUseId"];
             agent: string;
             /** Format: date-time */
@@ -835,6 +883,167 @@ export interface components {
         };
         /** @enum {string} */
         DraftState: "pending" | "applying" | "applied" | "failed" | "stale" | "unknown" | "rejected" | "superseded" | "expired";
+        /** @description A draft as clients see it. */
+        PendingChange: {
+            /** Format: uuid */
+            id: string;
+            state: components["schemas"]["DraftState"];
+            tool: string;
+            /** @description read, write, destroy, reach or execute. */
+            effect: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+            asks_for: components["schemas"]["AsksFor"];
+            targets: string[];
+            /** @description Files that steer agents are among the targets. */
+            instruction: boolean;
+            /** @description The run had read from outside when it proposed this. */
+            tainted: boolean;
+            /** @description Only the owner may approve it, whoever it belongs to. */
+            needs_owner: boolean;
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uuid */
+            run_id: string;
+            tool_use_id: components["schemas"]["ToolUseId"];
+            agent: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Stands for exactly what will happen: give it back to approve what was looked at. */
+            plan_hash: string;
+            /** Format: date-time */
+            decided_at?: string | null;
+            decided_by?: string | null;
+            reason?: string | null;
+            /** @description What came of it. */
+            output?: string | null;
+            /** Format: uuid */
+            superseded_by?: string | null;
+        };
+        JobViews: {
+            jobs: components["schemas"]["JobView"][];
+        };
+        /** @description When it fires and what it does then. */
+        JobView: {
+            id: string;
+            kind: components["schemas"]["KindView"];
+            state: components["schemas"]["StateView"];
+            /** @description Why it is paused. */
+            reason?: string | null;
+            /** @description What is wrong with it. */
+            error?: components["schemas"]["FlawView"] | null;
+            warnings: string[];
+            /** @description Give it back to accept what was looked at, and as `If-Match`. */
+            hash: string;
+            /** @description What it would change of what was accepted; for a job that waits. */
+            diff?: string | null;
+            fields: {
+                [key: string]: unknown;
+            };
+            prompt: string;
+            /** @description When, in plain words. */
+            words: string;
+            timezone: string;
+            /** @description The next five times. */
+            next: string[];
+            /** @description Those of the next seven days, at most a hundred. */
+            week: string[];
+            agent?: string | null;
+            /** @description `prompt`, `command`, `action` or `system`. */
+            does: string;
+            deliver: string[];
+            /** @description The newest thing that became of it. */
+            last?: components["schemas"]["JobRunView"] | null;
+            /**
+             * Format: uint64
+             * @description Troubles that the person has not looked at.
+             */
+            troubles: number;
+            /**
+             * Format: uuid
+             * @description The conversation that its runs go on with.
+             */
+            session_id?: string | null;
+        };
+        /** @enum {string} */
+        KindView: "file" | "action" | "system";
+        StateView: ("active" | "paused" | "disabled" | "broken" | "finished") | "waiting";
+        FlawView: {
+            field: string;
+            message: string;
+            /** @description What would do instead. */
+            example?: string | null;
+        };
+        /** @description One time of a job and what became of it, or several in a row that were left out. */
+        JobRunView: {
+            /** Format: date-time */
+            scheduled_at: string;
+            /**
+             * Format: date-time
+             * @description The last time that this stands for.
+             */
+            last_at: string;
+            /**
+             * Format: uint32
+             * @description How many times it stands for.
+             */
+            count: number;
+            outcome: components["schemas"]["SlotState"];
+            trigger: components["schemas"]["SlotTrigger"];
+            /** Format: uuid */
+            run_id: string | null;
+            /** Format: uuid */
+            session_id: string | null;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            ended_at: string | null;
+            /** Format: double */
+            cost: number | null;
+            text: string;
+            delivery: components["schemas"]["SlotDelivery"] | null;
+        };
+        SlotState: ("running" | "done" | "failed") | "queued" | "nothing" | "interrupted" | "replaced" | "skipped" | "missed";
+        /** @description Why a slot fires. */
+        SlotTrigger: "schedule" | "person";
+        /**
+         * @description Whether what came of a slot has reached those who are to be told beside the session.
+         * @enum {string}
+         */
+        SlotDelivery: "pending" | "delivered" | "failed";
+        /** @description What a job would be, or what is wrong with it. */
+        JobPreview: {
+            error?: components["schemas"]["FlawView"] | null;
+            /** @description When, in plain words. */
+            words: string;
+            timezone: string;
+            /** @description The next five times. */
+            next: string[];
+            /** @description Those of the next seven days, at most a hundred. */
+            week: string[];
+            agent?: string | null;
+            /** @description `prompt`, `command`, `action` or `system`. */
+            does: string;
+            deliver: string[];
+        };
+        JobRuns: {
+            runs: components["schemas"]["JobRunView"][];
+            /**
+             * Format: date-time
+             * @description Give it as `before` to get the older ones; absent at the end.
+             */
+            before?: string | null;
+        };
+        PendingChanges: {
+            drafts: components["schemas"]["PendingChange"][];
+            /**
+             * Format: uuid
+             * @description Give it as `before` to get the older ones; absent at the end.
+             */
+            before?: string | null;
+        };
         AuditPage: {
             /** @description Newest first. */
             rows: components["schemas"]["AuditRowView"][];
@@ -874,6 +1083,12 @@ export interface components {
             whole: boolean;
             /** Format: uint64 */
             rows?: number | null;
+            /**
+             * Format: uint64
+             * @description Up to this row no key that is here protects the chain: the rows are older than the key, or
+             *     came with a home whose key lies elsewhere.
+             */
+            unkeyed_until?: number | null;
             /**
              * Format: uint64
              * @description The first row that is missing, changed or does not belong.
@@ -1224,14 +1439,25 @@ export interface components {
             match_type: components["schemas"]["MatchType"];
             /** Format: date-time */
             modified: string;
+            /**
+             * Format: uuid
+             * @description Of a message: the conversation it was said in, its run and its turn.
+             */
+            session?: string | null;
+            /** Format: uuid */
+            run?: string | null;
+            /** Format: uuid */
+            turn?: string | null;
+            /** @description Who said it. */
+            author?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was said.
+             */
+            time?: string | null;
         };
         /** @description What a document is. */
         SourceKind: ("memory" | "daily" | "note" | "page" | "task" | "ref" | "project" | "session" | "shared") | "source";
-        /** @description A part of a chunk's text, and whether it is what was looked for. */
-        SnippetPart: {
-            text: string;
-            hit: boolean;
-        };
         Remembered: {
             /** @description Where it was written. */
             path: string;
@@ -1320,6 +1546,76 @@ export interface components {
             modified: string;
             /** @description Why nothing of it can be found. */
             problem: string | null;
+        };
+        Graph: {
+            /** @description Those said of last first; empty where one was asked for. */
+            entities: components["schemas"]["GraphEntity"][];
+            /** @description The one that was asked for, or that came of a change. */
+            entity?: components["schemas"]["GraphEntityPage"] | null;
+        };
+        GraphEntity: {
+            name: string;
+            /** Format: uint64 */
+            facts: number;
+            /** Format: date-time */
+            last_said: string;
+        };
+        GraphEntityPage: {
+            name: string;
+            /** @description Other names that were made one with it. */
+            also: string[];
+            /** @description By relation, the newest of each first. */
+            facts: components["schemas"]["FactView"][];
+            /** @description Not every text was looked through yet. */
+            partial: boolean;
+        };
+        FactView: {
+            subject: string;
+            relation: string;
+            object: string;
+            /** @description The object has a page of its own. */
+            object_is_entity: boolean;
+            /** Format: date-time */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Absent while it holds.
+             */
+            until?: string | null;
+            /** @description False: nothing but text from outside says it. */
+            trusted: boolean;
+            /** @description The texts that say it, the newest last. */
+            sources: components["schemas"]["FactSource"][];
+        };
+        FactSource: {
+            path: string;
+            title: string;
+            /**
+             * Format: uint32
+             * @description From 1; of a conversation the message of its run.
+             */
+            line: number;
+            text: string;
+            origin: components["schemas"]["Origin"];
+            /** Format: date-time */
+            said_at: string;
+            /** @description `rules`, or the model that found it. */
+            found_by: string;
+            author?: string | null;
+            /** Format: uuid */
+            turn?: string | null;
+        };
+        Kept: {
+            /** @description The drafts that wait for a decision. */
+            drafts: string[];
+            /**
+             * Format: uuid
+             * @description Absent where there were no daily logs to look at.
+             */
+            session_id?: string | null;
+            /** Format: uuid */
+            run_id?: string | null;
+            status?: components["schemas"]["RunStatus"] | null;
         };
         /** @description Who signed in, and what the page keeps to show with every request. */
         SignedIn: {
@@ -1563,6 +1859,10 @@ export interface components {
              * @description The session of its companion, once there is one.
              */
             companion?: string | null;
+            /** @description Its conversations are for models of this machine only. */
+            local_only: boolean;
+            /** @description How far agents may go in it, whatever their own tier allows. */
+            tier: components["schemas"]["Tier"];
             /** Format: date-time */
             created_at?: string | null;
             /** @description Why its `space.json` cannot be read; what is in the space is not harmed. */
@@ -1903,6 +2203,8 @@ export interface components {
                 [key: string]: boolean | null;
             };
             actions_path?: string | null;
+            /** @description An IANA name such as `Europe/Berlin`; empty for the server's. */
+            timezone?: string | null;
         };
         RunAction: {
             /**
@@ -1974,6 +2276,11 @@ export interface components {
              * @default []
              */
             memory_read: string[];
+            /**
+             * @description It uses models of this machine and no others.
+             * @default null
+             */
+            local_only: boolean | null;
         };
         /** @description Names of tools, or `group:<name>`. Deny wins. */
         ToolFieldsInput: {
@@ -2032,11 +2339,21 @@ export interface components {
              * @default []
              */
             memory_read: string[];
+            /**
+             * @description It uses models of this machine and no others.
+             * @default null
+             */
+            local_only: boolean | null;
+        };
+        AcceptFile: {
+            /** @description The ETag of what was read. */
+            seen: string;
         };
         ListQuery: {
             agent?: string | null;
             status?: components["schemas"]["SessionStatus"] | null;
             origin?: components["schemas"]["SessionOrigin"] | null;
+            /** @description Part of the title or of the newest words, or words that somebody said in it. */
             q?: string | null;
             /** Format: date-time */
             since?: string | null;
@@ -2081,6 +2398,97 @@ export interface components {
             /** @default false */
             dry_run: boolean;
         };
+        /** @description What a person says with a decision. */
+        DraftDecision: {
+            reason?: string | null;
+            scope?: components["schemas"]["ScopeInput"] | null;
+            /** @description The `plan_hash` of what was looked at; needed for a draft that is `stale`. */
+            plan_hash?: string | null;
+        };
+        ScopeInput: "once" | "run";
+        /** @description A new job: its name and fields. */
+        JobBody: {
+            id: string;
+            /** @description Five or six fields, such as `0 8 * * MON-FRI`. */
+            cron?: string | null;
+            /** @description Such as `2h` or `2w`; with `at` as the first time. */
+            every?: string | null;
+            /** @description Such as `2030-12-01T09:00`. */
+            at?: string | null;
+            /** @description An IANA name; the person's where there is none. */
+            timezone?: string | null;
+            /** @description Firings are put off by up to this long. */
+            jitter?: string | null;
+            /** @description `skip`, `once` or `all`: what becomes of times that passed while nothing ran. */
+            misfire?: string | null;
+            /** @description A time that is late by less than this counts as on time. */
+            grace?: string | null;
+            /** @description `skip`, `queue` or `replace`: what becomes of a time while the job is at work. */
+            overlap?: string | null;
+            agent?: string | null;
+            model?: string | null;
+            /** @description `fresh` or `kept`. */
+            session?: string | null;
+            /** @description `session`, `notification`, `{webhook}` or several of them. */
+            deliver?: unknown;
+            /** @description A command (text or list), or `{url, status, contains}`: asked first. */
+            when?: unknown;
+            /** @description A command (text or list) in the place of a prompt. */
+            run?: unknown;
+            /** Format: double */
+            max_cost?: number | null;
+            enabled?: boolean | null;
+            expires?: string | null;
+            prompt?: string | null;
+        };
+        /** @description The front matter of a job, and its prompt. `null` takes a field away. */
+        JobChangeBody: {
+            /** @description Five or six fields, such as `0 8 * * MON-FRI`. */
+            cron?: string | null;
+            /** @description Such as `2h` or `2w`; with `at` as the first time. */
+            every?: string | null;
+            /** @description Such as `2030-12-01T09:00`. */
+            at?: string | null;
+            /** @description An IANA name; the person's where there is none. */
+            timezone?: string | null;
+            /** @description Firings are put off by up to this long. */
+            jitter?: string | null;
+            /** @description `skip`, `once` or `all`: what becomes of times that passed while nothing ran. */
+            misfire?: string | null;
+            /** @description A time that is late by less than this counts as on time. */
+            grace?: string | null;
+            /** @description `skip`, `queue` or `replace`: what becomes of a time while the job is at work. */
+            overlap?: string | null;
+            agent?: string | null;
+            model?: string | null;
+            /** @description `fresh` or `kept`. */
+            session?: string | null;
+            /** @description `session`, `notification`, `{webhook}` or several of them. */
+            deliver?: unknown;
+            /** @description A command (text or list), or `{url, status, contains}`: asked first. */
+            when?: unknown;
+            /** @description A command (text or list) in the place of a prompt. */
+            run?: unknown;
+            /** Format: double */
+            max_cost?: number | null;
+            enabled?: boolean | null;
+            expires?: string | null;
+            prompt?: string | null;
+        };
+        /** @description Says what was looked at. */
+        Seen: {
+            /** @description The `hash` of the job as it was shown. */
+            hash: string;
+        };
+        RunsQuery2: {
+            /**
+             * Format: date-time
+             * @description Only times before this one.
+             */
+            before?: string | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
         PendingChangesQuery: {
             state?: components["schemas"]["DraftState"] | null;
             /** Format: uuid */
@@ -2090,14 +2498,6 @@ export interface components {
             /** Format: uint32 */
             limit?: number | null;
         };
-        /** @description What a person says with a decision. */
-        DraftDecision: {
-            reason?: string | null;
-            scope?: components["schemas"]["ScopeInput"] | null;
-            /** @description The `plan_hash` of what was looked at; needed for a draft that is `stale`. */
-            plan_hash?: string | null;
-        };
-        ScopeInput: "once" | "run";
         AuditQuery: {
             /** @description Whose; without it the caller's own. */
             person?: string | null;
@@ -2244,9 +2644,46 @@ export interface components {
              */
             version?: number | null;
         };
-        Restore: {
-            /** Format: uint64 */
-            version: number;
+        FileAct: {
+            /**
+             * Format: uint64
+             * @description Of `restore`: what the file held before this change is put back.
+             */
+            version?: number | null;
+            /** @description Of `accept`: the ETag of what was read. */
+            seen?: string | null;
+        };
+        GraphQuery: {
+            /** @description A name; its facts are answered. */
+            entity?: string | null;
+            /** @description A part of the names that are listed; with `entity`, of the facts that are told. */
+            q?: string | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
+        Merge: {
+            /** @description What it is called from now on. */
+            into: string;
+            /** @description The names that become one with it. */
+            names: string[];
+        };
+        Split: {
+            name: string;
+            /**
+             * @description What some texts mean by it. Absent: the name is taken out of the one that it was made one
+             *     with.
+             */
+            apart?: components["schemas"]["Apart"] | null;
+        };
+        /** @description A name means another in these texts. */
+        Apart: {
+            /** @description What it is called there from now on. */
+            into: string;
+            paths: string[];
+        };
+        Keep: {
+            /** @description None: the default agent. */
+            agent?: string | null;
         };
         KnowledgeQuery: {
             q: string;
@@ -2337,6 +2774,8 @@ export interface components {
             /** @description Made from the name unless it is given. */
             id?: string | null;
             default_agent?: string | null;
+            /** @description Its conversations are for models of this machine only. */
+            local_only?: boolean | null;
         };
         SpacePatch: {
             name?: string | null;
@@ -2345,6 +2784,9 @@ export interface components {
              * @default null
              */
             default_agent: string | null;
+            /** @description Its conversations are for models of this machine only. */
+            local_only?: boolean | null;
+            tier?: components["schemas"]["Tier"] | null;
         };
         /** @description One of `url`, `text`, and `data` with its `name`. */
         CaptureRequest: {

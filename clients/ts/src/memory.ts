@@ -180,6 +180,11 @@ export class Memory {
     return this.http.text(`/v1/memory/files/${encodePath(path)}`, { query: { version } });
   }
 
+  /** "I have read this": what the file holds becomes the person's own. `version` is what was read. */
+  async accept(path: string, version: string): Promise<void> {
+    await this.http.json(`/v1/memory/files/${encodePath(path)}/accept`, { body: { seen: version } });
+  }
+
   async restore(path: string, version: number): Promise<void> {
     await this.http.json(`/v1/memory/files/${encodePath(path)}/restore`, { body: { version } });
   }

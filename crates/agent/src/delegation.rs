@@ -43,6 +43,8 @@ impl Delegates for AgentServices {
             taint: cx.taint,
             cost_left: standing.cost_left,
             spent: Arc::default(),
+            only_local: cx.audience.only_local,
+            fetches: cx.addresses.budget(),
         };
         let spent = Arc::clone(&delegated.spent);
         let mut run = self
@@ -110,7 +112,12 @@ impl Delegates for AgentServices {
             limits.max_cost = left;
         }
         let payer = Payer { person: &cx.key.person, agent: &cx.agent, limits: &limits };
-        let model = self.shared.models.resolve(&ModelChoice::only(model.as_str()), payer)?;
+        let (models, choice) = (&self.shared.models, ModelChoice::only(model.as_str()));
+        let model = if cx.audience.only_local {
+            models.resolve_local(&choice, payer)?
+        } else {
+            models.resolve(&choice, payer)?
+        };
         let (text, usage) = answer(&*model, task, limits.max_output_tokens, cx).await;
         let spent = Spending::OfRun { model: model.id().to_owned(), usage };
         let spent = match cx.standing {

@@ -424,6 +424,12 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         json: AsJson,
     },
+    /// "I have read this": what a file holds becomes your own, and agents may follow it
+    Accept {
+        path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
     /// Have an agent propose, as drafts, what its MEMORY.md should hold
     Keep {
         /// Whose memory; the default agent's without it

@@ -129,9 +129,9 @@ impl Import<'_> {
     /// Remembered as coming from outside before it is there.
     async fn write(&self, file: &str, text: &str) -> Result<(), StoreError> {
         let key = self.places.folder.join(file)?;
-        let before = self.places.person.get(&key, u64::MAX).await?.map(|object| object.bytes);
-        let after = Some(Hash::of(text.as_bytes()));
-        self.history.keep(&key, before.as_deref(), after, from_outside(self.now)).await?;
+        let before = self.places.person.get(&key, u64::MAX).await?;
+        let after = Some(text.as_bytes());
+        self.history.keep(&key, before.as_ref(), after, from_outside(self.now)).await?;
         self.places.person.put(&key, text.as_bytes(), Expect::Anything).await?;
         Ok(())
     }

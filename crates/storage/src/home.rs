@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use onyx_types::{AgentId, PersonId, SystemClock};
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::blocking::{Blocking, lock};
 use crate::local::{Dir, FileOps, KnownFiles, LocalObjects, PathLocks, SystemFiles};
 use crate::objects::{Area, Files, Found, Wanted};
-use crate::{Objects, StoreError};
+use crate::{MemoryOrigins, Objects, Origins, StoreError};
 
 /// Where things lie in a home. Knowing it needs no ownership: commands that go through the socket
 /// use it too.
@@ -81,8 +81,19 @@ pub struct Home {
     blocking: Blocking,
     areas: Mutex<HashMap<Area, LocalObjects>>,
     known: Arc<KnownFiles>,
+    origins: OriginsSlot,
     /// Its lock goes with the process, however that ends.
     _lock: File,
+}
+
+/// The ledger's, once there is one; a home that is used without its ledger forgets with the process.
+#[derive(Default)]
+struct OriginsSlot(OnceLock<Arc<dyn Origins>>);
+
+impl std::fmt::Debug for OriginsSlot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OriginsSlot").finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -125,6 +136,7 @@ impl Home {
             areas: Mutex::default(),
             // Compared with the times of files, which no injected clock has made.
             known: Arc::new(KnownFiles::new(Arc::new(SystemClock::new()))),
+            origins: OriginsSlot::default(),
             _lock: lock,
         })
     }
@@ -150,6 +162,12 @@ impl Home {
         let mut names: Vec<T> = folders.filter_map(|(name, _)| name.parse().ok()).collect();
         names.sort_unstable();
         Ok(names)
+    }
+
+    /// Where contents came from is written down there from now on.
+    pub(crate) fn keep_origins_in(&self, origins: Arc<dyn Origins>) {
+        // A home is opened once; a second ledger would be of the same file.
+        let _ = self.origins.0.set(origins);
     }
 
     pub(crate) fn root(&self) -> Arc<Dir> {
@@ -222,6 +240,10 @@ impl Files for Home {
             Ok(found.collect())
         };
         self.blocking.run(look).await
+    }
+
+    fn origins(&self) -> Arc<dyn Origins> {
+        Arc::clone(self.origins.0.get_or_init(|| Arc::<MemoryOrigins>::default()))
     }
 
     fn people(&self) -> Result<Vec<PersonId>, StoreError> {

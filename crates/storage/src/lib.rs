@@ -14,6 +14,7 @@ mod leases;
 mod ledger;
 mod local;
 mod objects;
+mod provenance;
 mod sessions;
 mod sqlite;
 mod store;
@@ -46,8 +47,11 @@ pub use ledger::{
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{
-    Area, Change, End, Expect, Files, Found, History, Object, ObjectKey, ObjectKeyError,
-    ObjectMeta, Objects, Version, Wanted,
+    Area, End, Expect, Files, Found, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects, Wanted,
+};
+pub use provenance::{
+    Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,
+    note_changed,
 };
 pub use sessions::{
     Damage, DamageKind, LiveText, LogState, Messages, Page, Pos, Rebuilt, TurnLog, find_session,

@@ -8,11 +8,12 @@ use crate::blocking::{Blocking, Steps};
 use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
 use crate::objects::Files;
+use crate::provenance::{import_histories, settle_commands_cut_off};
 use crate::sessions::rebuild_person;
 use crate::sqlite::{AuditWitnesses, Opened, SqliteChunks, SqliteLedger};
 use crate::{
-    Accounts, ChunkStore, ConnectorLedger, Drafts, JobLedger, Leases, Ledger, SealedSecrets,
-    StoreError, TurnLog,
+    Accounts, ChunkStore, ConnectorLedger, Drafts, JobLedger, Leases, Ledger, Origins,
+    SealedSecrets, StoreError, TurnLog,
 };
 
 /// Every store of one home, behind the traits that callers see.
@@ -62,6 +63,7 @@ impl Store {
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking.clone());
         let ledger = Arc::new(ledger);
+        home.keep_origins_in(Arc::clone(&ledger) as Arc<dyn Origins>);
         let store = Self {
             turns: Arc::new(turns),
             drafts: Arc::clone(&ledger) as Arc<dyn Drafts>,
@@ -76,9 +78,14 @@ impl Store {
             steps: Steps::on_one_thread(blocking),
         };
         match opened {
-            Opened::New => store.rebuild_sessions().await?,
+            Opened::New => {
+                store.rebuild_sessions().await?;
+                import_histories(&*store.files).await?;
+            }
+            Opened::BeforeOrigins => import_histories(&*store.files).await?,
             Opened::Existing => {}
         }
+        settle_commands_cut_off(&*store.files).await?;
         Ok(store)
     }
 

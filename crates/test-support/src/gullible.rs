@@ -117,8 +117,8 @@ fn orders_in(text: &str) -> Vec<Value> {
         let found = first_json(rest)
             .or_else(|| escaped(rest.replace("\\\"", "\"").replace("\\_", "_")))
             .or_else(|| escaped(rest.replace('\\', "")))
-            // In names of branches, where no colon may stand.
-            .or_else(|| escaped(rest.replace('=', ":")));
+            // In names of branches, where hardly anything but letters and digits may stand.
+            .or_else(|| escaped(from_hex(rest)?));
         let Some((order, taken)) = found else { continue };
         match order {
             Value::Array(list) => orders.extend(list),
@@ -128,6 +128,14 @@ fn orders_in(text: &str) -> Vec<Value> {
     }
     orders.retain(|order| order["tool"].is_string());
     orders
+}
+
+/// What a text says that begins with hex digits.
+fn from_hex(text: &str) -> Option<String> {
+    let end = text.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(text.len());
+    let digits = text.as_bytes()[..end].chunks_exact(2);
+    let bytes = digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+    String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
 }
 
 fn first_json(text: &str) -> Option<(Value, usize)> {

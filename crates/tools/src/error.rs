@@ -1,5 +1,5 @@
 use onyx_storage::StoreError;
-use onyx_types::ErrorCode;
+use onyx_types::{ErrorCode, Origin};
 
 /// Why a call did not work, in words that tell the model how to mend it.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,9 @@ pub enum ToolError {
     /// What the call works with failed, in words that hold no secret.
     #[error("{0}")]
     Failed(String),
+    /// The same, in words that somebody outside chose: a server, a repository, a program.
+    #[error("{0}")]
+    Heard(String),
     #[error("no answer within {seconds} s")]
     Timeout { seconds: u64 },
     #[error("cancelled before it ended")]
@@ -34,10 +37,26 @@ impl ToolError {
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::Refused(_) => ErrorCode::ToolDenied,
             Self::Conflict(_) => ErrorCode::VersionConflict,
-            Self::Failed(_) => ErrorCode::ToolFailed,
+            Self::Failed(_) | Self::Heard(_) => ErrorCode::ToolFailed,
             Self::Timeout { .. } => ErrorCode::ToolTimeout,
             Self::Cancelled | Self::NotBegun => ErrorCode::Cancelled,
             Self::Storage(error) => error.code(),
+        }
+    }
+
+    /// Where its words come from.
+    pub(crate) const fn origin(&self) -> Origin {
+        match self {
+            Self::Heard(_) => Origin::External,
+            Self::Arguments(_)
+            | Self::NotFound(_)
+            | Self::Refused(_)
+            | Self::Conflict(_)
+            | Self::Failed(_)
+            | Self::Timeout { .. }
+            | Self::Cancelled
+            | Self::NotBegun
+            | Self::Storage(_) => Origin::Agent,
         }
     }
 
@@ -50,6 +69,7 @@ impl ToolError {
             | Self::Refused(_)
             | Self::Conflict(_)
             | Self::Failed(_)
+            | Self::Heard(_)
             | Self::NotBegun
             | Self::Storage(_) => false,
         }

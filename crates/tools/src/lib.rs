@@ -27,7 +27,7 @@ mod web;
 pub use builtin::{
     BadGitSettings, Docker, DockerSettings, GitRemotes, GitSettings, OpenSecret, builtin_tools,
     delegation_tools, docker_tools, git_tools, index_tools, job_tools, model_tools, persona_tools,
-    runtime_tools, session_tools, space_tools, web_tools,
+    runtime_tools, selected_model, session_tools, space_tools, web_tools,
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
@@ -35,8 +35,8 @@ pub use gate::{Authorised, Granted, KnownTools, Policy, ToolSettings, Warning, d
 pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
-    Answered, Delegates, JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish, PERSONA_EDITOR,
-    PERSONA_GROUP, PersonaPort, ProposedJob, Spaces, TestAnswer, job_path,
+    Answered, Audience, Delegates, JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish,
+    PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, ProposedJob, Spaces, TestAnswer, job_path,
 };
 pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
 pub use settings::ToolsSettings;
@@ -49,4 +49,4 @@ pub use tool::{
 pub use toolbox::{
     Approval, Execution, NotApproved, Offering, Services, ToolSet, ToolTraits, Toolbox,
 };
-pub use web::{Addresses, BadWebSettings, Web, WebSettings};
+pub use web::{Addresses, BadWebSettings, FetchBudget, Web, WebSettings};

@@ -43,6 +43,12 @@ impl Zone {
         self.0.iana_name().unwrap_or("UTC")
     }
 
+    /// A machine's own zone may be UTC by another name.
+    fn is_utc(&self) -> bool {
+        self.0 == TimeZone::UTC
+            || matches!(self.0.iana_name(), Some("UTC" | "Etc/UTC" | "Etc/UCT" | "Etc/Universal"))
+    }
+
     /// For calculations with days and hours of the zone.
     pub fn time_zone(&self) -> &TimeZone {
         &self.0
@@ -50,9 +56,7 @@ impl Zone {
 
     /// The calendar date there, as `YYYY-MM-DD`.
     pub fn date(&self, at: Timestamp) -> String {
-        // A machine's own zone may be UTC by another name.
-        let is_utc = || matches!(self.0.iana_name(), Some("UTC" | "Etc/UTC" | "Etc/UCT"));
-        if self.0 == TimeZone::UTC || is_utc() {
+        if self.is_utc() {
             return at.utc_date();
         }
         self.0.to_datetime(at.to_jiff()).date().to_string()
@@ -73,7 +77,7 @@ impl Zone {
     /// Date, time and offset, to the minute: `2026-11-17T09:00+13:00`, or `…Z` in UTC.
     pub fn stamp(&self, at: Timestamp) -> String {
         let (date, time) = (self.date(at), self.time(at));
-        if self.0 == TimeZone::UTC {
+        if self.is_utc() {
             return format!("{date}T{time}Z");
         }
         let seconds = self.0.to_offset(at.to_jiff()).seconds();

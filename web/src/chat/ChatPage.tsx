@@ -171,7 +171,6 @@ function Several({ agents }: { agents: string[] }) {
   );
 }
 
-
 const AGENT = 'onyx.agent';
 
 export function NewChatPage({ shared }: { shared?: string }) {

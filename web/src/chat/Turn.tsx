@@ -247,7 +247,11 @@ function Ending({ answer, isLast }: { answer: Answer; isLast: boolean }) {
     return (
       <ErrorLine fault={answer.error} action={retry}>
         {owner && OF_PROVIDERS.has(answer.error.code) && (
-          <Link to="/settings/$section" params={{ section: 'providers' }} className="text-accent underline underline-offset-3">
+          <Link
+            to="/settings/$section"
+            params={{ section: 'providers' }}
+            className="text-accent underline underline-offset-3"
+          >
             Provider settings
           </Link>
         )}

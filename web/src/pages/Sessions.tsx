@@ -173,7 +173,8 @@ function Row({ session }: { session: Session }) {
             {ago(session.updatedAt)}
           </span>
           <span className="block">
-            {turnsOf(session)}{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}
+            {turnsOf(session)}
+            {session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}
           </span>
         </span>
       </Link>

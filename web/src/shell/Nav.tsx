@@ -131,7 +131,8 @@ export function useWaiting(): number {
   const jobs = useJobs((state) => state.jobs.filter((job) => job.state === 'waiting').length);
   return useStore(
     (state) =>
-      Object.values(state.drafts).filter((draft) => draft.state === 'pending' && !state.verdicts[draft.id]).length + jobs,
+      Object.values(state.drafts).filter((draft) => draft.state === 'pending' && !state.verdicts[draft.id]).length +
+      jobs,
   );
 }
 

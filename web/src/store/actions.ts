@@ -7,7 +7,6 @@ import { deliverToCompanion } from './companion';
 import { attempt } from '../ui/act';
 import { save } from '../ui/download';
 import { answerQuestion, flushVerdicts } from './drafts';
-import { keep } from './kept';
 import { startLive } from './messages';
 import { addPending, changePending } from './outbox';
 import { usePreferences } from './preferences';

@@ -1,9 +1,11 @@
-//! THREAT_MODEL.md names tests as proof: each must exist, and a row without one must say so.
+//! THREAT_MODEL.md names tests as proof: each must exist, a row without one must say so, and
+//! every row says what its tests do not prove.
 
 use super::{Problem, SourceFile, neighbours};
 
 const PAPER: &str = "THREAT_MODEL.md";
 const NOT_YET: &str = "not yet";
+const NOT_PROVED: &str = "Not proved: ";
 const PLACES: &[&str] = &["crates/", "web/", "clients/"];
 
 pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {
@@ -47,6 +49,10 @@ fn problems_of(threat: &str, proof: &str, tests: &[&SourceFile]) -> Vec<Problem>
         let rule = format!("{threat:?} has neither a test nor {NOT_YET:?}");
         return vec![Problem::new(PAPER, rule)];
     }
+    if !proof.contains(NOT_PROVED) && !proof.contains(NOT_YET) {
+        let rule = format!("{threat:?} does not say what its tests leave open ({NOT_PROVED:?})");
+        return vec![Problem::new(PAPER, rule)];
+    }
     let missing = named.into_iter().filter(|name| !tests.iter().any(|file| has_test(file, name)));
     missing.map(|name| Problem::new(PAPER, format!("no test is called {name}"))).collect()
 }
@@ -77,14 +83,16 @@ mod tests {
 
     #[test]
     fn a_test_that_exists_is_proof_and_not_yet_is_honest() {
-        assert_eq!(problems("| thieves | locks | `a_thief_is_caught` |"), []);
+        assert_eq!(problems("| thieves | locks | `a_thief_is_caught`. Not proved: ghosts |"), []);
         assert_eq!(problems("| ghosts | none | not yet |"), []);
     }
 
     #[test]
     fn a_test_that_does_not_exist_is_named() {
         for name in ["a_thief_is_welcome", "a_thief_is", "thief_is_caught"] {
-            let found = problems(&format!("| thieves | locks | `a_thief_is_caught`, `{name}` |"));
+            let found = problems(&format!(
+                "| thieves | locks | `a_thief_is_caught`, `{name}`. Not proved: ghosts |"
+            ));
             assert_eq!(found, [Problem::new(PAPER, format!("no test is called {name}"))]);
         }
     }
@@ -97,8 +105,17 @@ mod tests {
     }
 
     #[test]
+    fn a_row_says_what_its_tests_leave_open() {
+        let found = problems("| thieves | locks | `a_thief_is_caught` |");
+        let rule = "\"thieves\" does not say what its tests leave open (\"Not proved: \")";
+        assert_eq!(found, [Problem::new(PAPER, rule)]);
+    }
+
+    #[test]
     fn a_place_that_is_gone_is_named() {
-        let row = |place: &str| format!("| thieves | locks (`{place}`) | `a_thief_is_caught` |");
+        let row = |place: &str| {
+            format!("| thieves | locks (`{place}`) | `a_thief_is_caught`: ghosts not yet |")
+        };
         assert_eq!(problems(&row("crates/a/src/lib.rs")), []);
         assert_eq!(problems(&row("crates/a/tests")), []);
         let rule = "there is no crates/a/src/locks.rs";

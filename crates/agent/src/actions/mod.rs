@@ -28,6 +28,7 @@ pub use past_runs::{PastRun, PastRunRecord};
 pub const ACTIONS_FOLDER: &str = "agent/actions";
 
 const MOST_ACTIONS: usize = 200;
+const ACCEPT: &str = "onyx memory accept";
 /// Beside its body a file may hold this much front matter.
 const LONGEST_FRONT: usize = 16 * 1024;
 
@@ -231,7 +232,7 @@ impl Actions {
             return Ok(Err("the file is not UTF-8".to_owned()));
         };
         text.clone_into(whole);
-        let (mut recipe, warnings) = match front::parse(text, longest) {
+        let (recipe, warnings) = match front::parse(text, longest) {
             Ok(parsed) => parsed,
             Err(why) => return Ok(Err(why)),
         };
@@ -240,8 +241,12 @@ impl Actions {
         }
         let kept_as: ObjectKey = format!("vault/{key}").parse().map_err(StoreError::from)?;
         let history = self.files.history(person)?;
-        // Words from outside must not become the person's own at the press of a button.
-        recipe.requires_confirmation |= history.provenance(&kept_as, object.hash).await?.taints();
+        // Words from outside do not become the person's own at the press of a button.
+        if history.origin(&kept_as, &object).await?.taints() {
+            return Ok(Err(format!(
+                "it came from outside; read it, then accept it: {ACCEPT} {kept_as}"
+            )));
+        }
         Ok(Ok((recipe, warnings)))
     }
 }

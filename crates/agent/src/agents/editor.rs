@@ -12,7 +12,11 @@ pub(crate) fn is_editor(agent: &AgentId) -> bool {
 }
 
 /// The editor has its own tools and nobody else's.
-pub(crate) fn profile(model: ModelChoice, toolbox: &Toolbox) -> Result<AgentProfile, Fault> {
+pub(crate) fn profile(
+    model: ModelChoice,
+    only_local: bool,
+    toolbox: &Toolbox,
+) -> Result<AgentProfile, Fault> {
     let only_its_own = format!("group:{PERSONA_GROUP}");
     let tools = ToolSettings { allow: Some(vec![only_its_own]), ..ToolSettings::default() };
     let (policy, _) = Policy::resolve(Tier::Act, &tools, &toolbox.tools().known())?;
@@ -24,6 +28,7 @@ pub(crate) fn profile(model: ModelChoice, toolbox: &Toolbox) -> Result<AgentProf
         temperature: None,
         max_output_tokens: None,
         workspace: None,
+        only_local,
         memories: [].into(),
     })
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use onyx_types::{AgentId, Fault, Limits, Model, PersonId, TokenCounter};
+use onyx_types::{AgentId, ErrorCode, Fault, Limits, Model, PersonId, TokenCounter};
 
 /// Which model an agent wants: the first that can answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,11 @@ pub trait Models: Send + Sync {
     /// The model for one run. What it costs counts as open until the last use of it is dropped,
     /// by when the run's end must be booked.
     fn resolve(&self, choice: &ModelChoice, payer: Payer<'_>) -> Result<Arc<dyn Model>, Fault>;
+
+    /// The same where only models of this machine may be used: every one of the choice must be.
+    fn resolve_local(&self, _: &ModelChoice, _: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
+        Err(Fault::new(ErrorCode::Forbidden, "No model is known to run on this machine."))
+    }
 
     /// Is this model known to be unable to call tools?
     fn lacks_tools(&self, _model: &str) -> bool {

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onyx_storage::{Area, Change, Expect, Files, Found, ObjectKey, StoreError, Wanted};
-use onyx_types::{
-    Author, Clock, ErrorCode, Event, Fault, Hash, Origin, PersonId, StatusCode, Zone,
-};
+use onyx_types::{Author, Clock, ErrorCode, Event, Fault, Origin, PersonId, StatusCode, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -104,7 +102,7 @@ impl PreferenceFiles {
         let (mut file, mut prompt) = self.read(person).await?;
         let objects = self.files.objects(&Area::Person(person.clone()))?;
         if let Some(text) = patch.prompt.filter(|text| *text != prompt) {
-            self.keep_instructions(person, &prompt, &text).await?;
+            self.keep_instructions(person, &text).await?;
             prompt = text;
         }
         file.runtime_mode = patch.runtime_mode.unwrap_or(file.runtime_mode);
@@ -178,12 +176,7 @@ impl PreferenceFiles {
         }
     }
 
-    async fn keep_instructions(
-        &self,
-        person: &PersonId,
-        before: &str,
-        text: &str,
-    ) -> Result<(), Fault> {
+    async fn keep_instructions(&self, person: &PersonId, text: &str) -> Result<(), Fault> {
         if text.len() > LONGEST_PROMPT {
             let message = format!("prompt: it may have {LONGEST_PROMPT} bytes");
             return Err(Fault::new(ErrorCode::TooLarge, message));
@@ -196,11 +189,11 @@ impl PreferenceFiles {
             run: None,
             tool: "settings".to_owned(),
         };
-        let before = Some(before.as_bytes()).filter(|before| !before.is_empty());
-        let after = Some(Hash::of(text.as_bytes()));
         let path = key(INSTRUCTIONS)?;
-        files.history(person)?.keep(&path, before, after, change).await?;
         let objects = files.objects(&Area::Person(person.clone()))?;
+        let before = objects.get(&path, LONGEST_PROMPT as u64).await?;
+        let after = Some(text.as_bytes());
+        files.history(person)?.keep(&path, before.as_ref(), after, change).await?;
         objects.put(&path, text.as_bytes(), Expect::Anything).await?;
         Ok(())
     }

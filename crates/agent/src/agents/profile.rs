@@ -16,6 +16,8 @@ pub struct AgentProfile {
     pub max_output_tokens: Option<u32>,
     /// A folder whose persona files are read instead of the home's.
     pub workspace: Option<String>,
+    /// It uses models of this machine and no others.
+    pub only_local: bool,
     /// Other agents whose memory it may search.
     pub memories: Arc<[AgentId]>,
 }

@@ -61,7 +61,9 @@ impl Roster {
             let raw = AgentSettings::default();
             agents.push(profile(id, &raw, &settings.defaults, toolbox, &mut warnings)?.into());
         }
-        let editor = editor::profile(choice(settings.defaults.model.as_ref()), toolbox)?.into();
+        let only_local = settings.defaults.local_only.unwrap_or(false);
+        let model = choice(settings.defaults.model.as_ref());
+        let editor = editor::profile(model, only_local, toolbox)?.into();
         let (default, limits) = (default.unwrap_or(0), limits.clone());
         Ok((Self { agents, disabled, editor, default, limits }, warnings))
     }
@@ -164,6 +166,7 @@ fn profile(
         temperature: raw.temperature.or(defaults.temperature),
         max_output_tokens: raw.max_tokens.or(defaults.max_tokens),
         workspace: raw.workspace.clone(),
+        only_local: raw.local_only.or(defaults.local_only).unwrap_or(false),
         memories: memories(&id, raw)?,
         id,
     })

@@ -22,6 +22,8 @@ pub struct AgentDefaults {
     pub tools: Option<ToolSettings>,
     pub temperature: Option<f32>,
     pub max_tokens: Option<u32>,
+    /// Agents use models of this machine and no others, where they do not say otherwise.
+    pub local_only: Option<bool>,
     /// Who names sessions; `model` unless told otherwise.
     pub titles: Option<Titles>,
 }
@@ -50,6 +52,8 @@ pub struct AgentSettings {
     pub temperature: Option<f32>,
     pub max_tokens: Option<u32>,
     pub memory: Option<AgentMemorySettings>,
+    /// It uses models of this machine and no others.
+    pub local_only: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

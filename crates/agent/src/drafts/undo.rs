@@ -94,7 +94,7 @@ impl Undo {
 
     fn root(&self, area: &Area, name: String) -> Result<Root, Fault> {
         let objects = self.files.objects(area)?;
-        Ok(Root { name, history: History::new(Arc::clone(&objects)), objects })
+        Ok(Root { name, history: self.files.history_of(area)?, objects })
     }
 
     async fn restore(
@@ -105,21 +105,15 @@ impl Undo {
     ) -> Result<(), Fault> {
         let Root { objects, history, .. } = root;
         let expect = step.current.as_ref().map_or(Expect::Absent, |o| Expect::Is(o.hash));
-        let after = step.before.as_deref().map(onyx_types::Hash::of);
-        // What came from outside still does when a person brings it back.
-        let origin = match after {
-            Some(hash) => history.provenance(&step.path, hash).await?,
-            None => Origin::Person,
-        };
+        // What came from outside still does when a person brings it back: the history sees to that.
         let change = Change {
             ts: self.clock.wall(),
             author: Author::Person(person.clone()),
-            origin,
+            origin: Origin::Person,
             run: None,
             tool: "undo".to_owned(),
         };
-        let current = step.current.as_ref().map(|object| object.bytes.as_slice());
-        history.keep(&step.path, current, after, change).await?;
+        history.keep(&step.path, step.current.as_ref(), step.before.as_deref(), change).await?;
         match &step.before {
             Some(bytes) => objects.put(&step.path, bytes, expect).await.map(|_| ()),
             None => objects.delete(&step.path, expect).await,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use onyx_storage::{Draft, Drafts};
+use onyx_tools::selected_model;
 use onyx_types::{Answer, CallReport, Cancel, DraftId, DraftState, PersonId, ToolOutcome};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -80,7 +81,8 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
     let output = draft.output.clone().unwrap_or_default();
     let outcome = match draft.state {
         DraftState::Applied => {
-            ToolOutcome::ok(output, format!("Approved: {summary}")).from_origin(draft.origin)
+            let done = ToolOutcome::ok(output, format!("Approved: {summary}"));
+            ToolOutcome { model: selected_model(&draft.plan), ..done.from_origin(draft.origin) }
         }
         DraftState::Rejected => ToolOutcome {
             summary: format!("Rejected: {summary}"),

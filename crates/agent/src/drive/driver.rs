@@ -274,8 +274,15 @@ impl Driver {
             agent: &actor.tool_cx.agent,
             limits: &self.limits,
         };
-        match self.services.models.resolve(&ModelChoice::only(id), payer) {
+        let (models, choice) = (&self.services.models, ModelChoice::only(id));
+        let resolved = if actor.tool_cx.audience.only_local {
+            models.resolve_local(&choice, payer)
+        } else {
+            models.resolve(&choice, payer)
+        };
+        match resolved {
             Ok(model) => {
+                actor.tool_cx.audience.model = id.to_owned();
                 let context_window = model.context_window();
                 let tokens = self.services.models.token_counter(id);
                 actor.retired.extend(actor.model.replace(model));
@@ -313,13 +320,21 @@ impl Driver {
                 drop(cx);
                 outcome
             };
-            let forward = async {
-                while let Some(chunk) = chunks.recv().await {
-                    // Where the queue is full, live output is lost; the result holds all of it.
-                    let _ = live.try_send((lane, id.clone(), chunk));
+            // Where the queue is full, live output is lost; the result holds all of it.
+            let show = |chunk| drop(live.try_send((lane, id.clone(), chunk)));
+            tokio::pin!(work);
+            let outcome = loop {
+                tokio::select! {
+                    biased;
+                    Some(chunk) = chunks.recv() => show(chunk),
+                    outcome = &mut work => break outcome,
                 }
             };
-            let (outcome, ()) = tokio::join!(work, forward);
+            // What the call started may go on and keep its end of the queue: the call is over.
+            chunks.close();
+            while let Some(chunk) = chunks.recv().await {
+                show(chunk);
+            }
             Input::ToolDone(lane, id, outcome)
         }));
     }

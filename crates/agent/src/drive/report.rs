@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use onyx_storage::{Area, Change, Expect, Files, ObjectKey, StoreError};
 use onyx_types::{
-    ActionRun, Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId, Zone,
+    ActionRun, Author, Event, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId, Zone,
 };
 use serde_json::Value;
 
@@ -123,7 +123,7 @@ impl RunReport {
         // Not one of the run's own changes: taking those back leaves the record of the run.
         let change = Change { ts: now, author, origin, run: None, tool: "action".to_owned() };
         let kept_as = format!("vault/{path}").parse()?;
-        let after = Some(Hash::of(text.as_bytes()));
+        let after = Some(text.as_bytes());
         files.history(&key.person)?.keep(&kept_as, None, after, change).await?;
         let vault = files.objects(&Area::Vault(key.person.clone()))?;
         vault.put(&path, text.as_bytes(), Expect::Absent).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onyx_storage::Files;
-use onyx_tools::{Decisions, LiveOutput, Offered, PathRules, ToolCx};
+use onyx_tools::{Audience, Decisions, LiveOutput, Offered, PathRules, ToolCx};
 use onyx_types::{AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint};
 
 /// For whom and within what an agent's calls work.
@@ -34,6 +34,7 @@ pub(crate) fn tool_context(
         pending: Arc::default(),
         decisions: Decisions::none(limits.draft_time()),
         standing: None,
+        audience: Audience::default(),
         offered: Offered::Now,
     }
 }

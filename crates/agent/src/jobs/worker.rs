@@ -64,8 +64,12 @@ impl Worker {
     }
 
     async fn all_jobs(&self) -> Result<AllJobs, Fault> {
+        let mut people: BTreeSet<PersonId> =
+            self.shared.setup.files.people()?.into_iter().collect();
+        // In a new home nobody has a folder yet, and the config's jobs belong to somebody already.
+        people.extend(self.shared.settings().system.into_iter().map(|job| job.owner));
         let mut jobs = BTreeMap::new();
-        for person in self.shared.setup.files.people()? {
+        for person in people {
             for job in self.shared.jobs_of(&person).await? {
                 jobs.insert((person.clone(), job.id.clone()), job);
             }

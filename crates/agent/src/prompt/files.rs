@@ -4,6 +4,7 @@ use onyx_storage::{Area, End, Files, Found, StoreError, Wanted};
 use onyx_tools::DailyLog;
 use onyx_types::{PersonId, Timestamp, Zone};
 
+use super::judge::{ForeignFile, Judge};
 use super::snapshot::{FileText, MAX_DAILY, PromptSources, bounded};
 use super::untrusted::UntrustedPiece;
 use crate::agents::AgentProfile;
@@ -17,11 +18,15 @@ pub(super) struct PromptFiles<'a> {
     pub(super) files: &'a dyn Files,
     pub(super) agent: &'a AgentProfile,
     pub(super) person: &'a PersonId,
+    pub(super) judge: &'a Judge,
 }
 
 impl PromptFiles<'_> {
-    /// The texts that people write: who the agent is, the person's instructions.
-    pub(super) async fn written_by_people(&self) -> Result<PromptSources, StoreError> {
+    /// The texts that people write: who the agent is, the person's instructions; and those among these files that nobody
+    /// of them wrote.
+    pub(super) async fn written_by_people(
+        &self,
+    ) -> Result<(PromptSources, Vec<ForeignFile>), StoreError> {
         let agent = Area::Agent(self.agent.id.clone());
         let person = Area::Person(self.person.clone());
         let [identity, soul, agents, tools, user, standing_instructions] = self
@@ -34,22 +39,27 @@ impl PromptFiles<'_> {
                 Lookup(&person, "vault/agents.md"),
             ])
             .await?;
-        Ok(PromptSources {
+        let (judge, mut foreign) = (self.judge, Vec::new());
+        let sources = PromptSources {
             agent_name: self.agent.name.clone(),
-            identity: text(identity),
-            soul: text(soul),
-            agents: text(agents),
-            tools: text(tools),
-            user: text(user),
-            standing_instructions: text(standing_instructions),
+            identity: judge.admit(&agent, "IDENTITY.md", identity, &mut foreign).await?,
+            soul: judge.admit(&agent, "SOUL.md", soul, &mut foreign).await?,
+            agents: judge.admit(&agent, "AGENTS.md", agents, &mut foreign).await?,
+            tools: judge.admit(&agent, "TOOLS.md", tools, &mut foreign).await?,
+            user: judge.admit(&person, "USER.md", user, &mut foreign).await?,
+            standing_instructions: judge
+                .admit(&person, "vault/agents.md", standing_instructions, &mut foreign)
+                .await?,
             ..PromptSources::default()
-        })
+        };
+        Ok((sources, foreign))
     }
 
     /// Adds what the agent remembers. Returns what of it may only travel as untrusted text.
     pub(super) async fn add_memory(
         &self,
         sources: &mut PromptSources,
+        foreign: &mut Vec<ForeignFile>,
         zone: &Zone,
         now: Timestamp,
     ) -> Result<Vec<UntrustedPiece>, StoreError> {
@@ -63,7 +73,7 @@ impl PromptFiles<'_> {
                 Lookup(&folder, &logs[1]),
             ])
             .await?;
-        sources.memory = text(memory);
+        sources.memory = self.judge.admit(&folder, "MEMORY.md", memory, foreign).await?;
         let mut untrusted = Vec::new();
         for (date, log) in dates.into_iter().zip([before, today]) {
             let Some(log) = text(log) else { continue };
@@ -113,7 +123,7 @@ impl Lookup<'_> {
     }
 }
 
-fn text(found: Found) -> Option<FileText> {
+pub(super) fn text(found: Found) -> Option<FileText> {
     match found {
         Found::File(object) => Some(String::from_utf8_lossy(&object.bytes).into()),
         Found::End(end) => Some(whole_lines(&end)),
@@ -122,7 +132,7 @@ fn text(found: Found) -> Option<FileText> {
 }
 
 /// Drops a cut first line: half of a line may have lost the mark that says where it comes from.
-fn whole_lines(End { bytes, before }: &End) -> FileText {
+fn whole_lines(End { bytes, before, .. }: &End) -> FileText {
     let but_last = &bytes[..bytes.len().saturating_sub(1)];
     let start = match before {
         0 => 0,

@@ -218,7 +218,8 @@ fn is_silent(turn: &Turn) -> bool {
     turn.extra.get("silent").and_then(serde_json::Value::as_bool).unwrap_or(false)
 }
 
-fn taints(turn: &Turn) -> bool {
+/// Has who reads this turn read something from outside?
+pub(crate) fn taints(turn: &Turn) -> bool {
     turn.origin.taints() || matches!(&turn.body, TurnBody::User(user) if user.context.is_some())
 }
 

@@ -49,7 +49,7 @@ impl PartialEq for PromptSnapshot {
     }
 }
 
-const MAX_FILE: usize = 16 * 1024;
+pub(crate) const MAX_FILE: usize = 16 * 1024;
 const MAX_MEMORY: usize = 12 * 1024;
 pub(crate) const MAX_DAILY: usize = 4 * 1024;
 

@@ -9,6 +9,7 @@ use onyx_storage::Files;
 use onyx_types::{AgentId, Clock, Fault, SessionId, SessionKey};
 
 use super::files::PromptFiles;
+use super::judge::{ForeignFile, Judge};
 use super::mask::SecretMask;
 use super::snapshot::{PromptSnapshot, PromptSources};
 use super::untrusted::UntrustedPiece;
@@ -23,7 +24,17 @@ pub(crate) struct PromptSnapshots {
     files: Arc<dyn Files>,
     clock: Arc<dyn Clock>,
     mask: SecretMask,
+    judge: Judge,
     recent: Mutex<HashMap<(SessionId, AgentId), Kept>>,
+}
+
+/// What a run's prompts begin with, and what may not stand there.
+pub(crate) struct RenderedPrompt {
+    pub(crate) snapshot: Arc<PromptSnapshot>,
+    /// Empty where the session's log has it already.
+    pub(crate) untrusted: Vec<UntrustedPiece>,
+    /// Files that would steer the agent and may not.
+    pub(crate) foreign: Vec<ForeignFile>,
 }
 
 struct Kept {
@@ -36,7 +47,8 @@ struct Kept {
 
 impl PromptSnapshots {
     pub(crate) fn new(files: Arc<dyn Files>, clock: Arc<dyn Clock>, mask: SecretMask) -> Self {
-        Self { files, clock, mask, recent: Mutex::default() }
+        let judge = Judge::new(Arc::clone(&files));
+        Self { files, clock, mask, judge, recent: Mutex::default() }
     }
 
     /// The session's rendering, made anew if a person edited the files or it lay idle, and what of
@@ -45,19 +57,21 @@ impl PromptSnapshots {
         &self,
         key: &SessionKey,
         agent: &AgentProfile,
-    ) -> Result<(Arc<PromptSnapshot>, Vec<UntrustedPiece>), Fault> {
+    ) -> Result<RenderedPrompt, Fault> {
         let now = self.clock.now();
         let files = self.files_of(key, agent);
-        let written = files.written_by_people().await?;
+        let (written, mut foreign) = files.written_by_people().await?;
         let id = (key.session, agent.id.clone());
         if let Some(snapshot) = self.unchanged(&id, &written, now.mono) {
-            return Ok((snapshot, Vec::new()));
+            return Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign });
         }
         let mut sources = written.clone();
         let zone = self.clock.zone_of(&key.person);
-        let untrusted = files.add_memory(&mut sources, &zone, now.wall).await?;
+        let mut untrusted = files.add_memory(&mut sources, &mut foreign, &zone, now.wall).await?;
+        untrusted.extend(foreign.iter().map(ForeignFile::piece));
         let rendered = sources.render_with(|text| self.mask.text(text));
-        Ok((self.keep(id, rendered, written, now.mono), untrusted))
+        let snapshot = self.keep(id, rendered, written, now.mono);
+        Ok(RenderedPrompt { snapshot, untrusted, foreign })
     }
 
     fn unchanged(
@@ -104,9 +118,10 @@ impl PromptSnapshots {
         &self,
         key: &SessionKey,
         agent: &AgentProfile,
-    ) -> Result<Arc<PromptSnapshot>, Fault> {
-        let written = self.files_of(key, agent).written_by_people().await?;
-        Ok(Arc::new(written.render_with(|text| self.mask.text(text))))
+    ) -> Result<RenderedPrompt, Fault> {
+        let (written, foreign) = self.files_of(key, agent).written_by_people().await?;
+        let snapshot = Arc::new(written.render_with(|text| self.mask.text(text)));
+        Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign })
     }
 
     /// A rendering for one run that others hear too: who the agent is, and nothing of the person.
@@ -114,15 +129,17 @@ impl PromptSnapshots {
         &self,
         key: &SessionKey,
         agent: &AgentProfile,
-    ) -> Result<Arc<PromptSnapshot>, Fault> {
-        let mut written = self.files_of(key, agent).written_by_people().await?;
+    ) -> Result<RenderedPrompt, Fault> {
+        // What strangers wrote into these files is left out too: some of them are the person's.
+        let (mut written, _) = self.files_of(key, agent).written_by_people().await?;
         written.user = None;
         written.standing_instructions = None;
-        Ok(Arc::new(written.render_with(|text| self.mask.text(text))))
+        let snapshot = Arc::new(written.render_with(|text| self.mask.text(text)));
+        Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign: Vec::new() })
     }
 
     fn files_of<'a>(&'a self, key: &'a SessionKey, agent: &'a AgentProfile) -> PromptFiles<'a> {
-        PromptFiles { files: &*self.files, agent, person: &key.person }
+        PromptFiles { files: &*self.files, agent, person: &key.person, judge: &self.judge }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<(SessionId, AgentId), Kept>> {

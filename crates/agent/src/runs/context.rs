@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use onyx_storage::{BeginIn, BeginRun, Lease, title_of};
-use onyx_tools::{Execution, Granted};
+use onyx_storage::{Area, BeginIn, BeginRun, Lease, ObjectKey, title_of};
+use onyx_tools::{Addresses, Execution, Granted, ToolCx};
 use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
 use super::Shared;
@@ -20,8 +20,8 @@ use crate::drive::{
 };
 use crate::feed::Feed;
 use crate::prompt::{
-    History, HistoryCache, PromptSnapshots, SecretMask, UntrustedBlock, UntrustedPiece,
-    untrusted_block,
+    ForeignFile, History, HistoryCache, PromptSnapshots, SecretMask, UntrustedBlock,
+    UntrustedPiece, untrusted_block,
 };
 use crate::sessions::{SessionSpace, SessionToName};
 use crate::step::client::{ClientTurn, open_calls, with_all_results};
@@ -48,6 +48,8 @@ pub(super) struct Run {
     pub(super) live: LiveRun,
     pub(super) driver: Box<Driver>,
     pub(super) to_name: Option<SessionToName>,
+    /// Files that may not steer it, and for whom they are asked about.
+    pub(super) foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
 }
 
 impl ContextSources {
@@ -87,6 +89,7 @@ pub(super) async fn load_context(
     };
     history.tell_times_in(runs.drive.clock.zone_of(&key.person));
     let client_turns = std::mem::take(&mut opened.message.client.turns);
+    let client_turns = runs.given.recognise(&key.person, client_turns);
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
     let scopes = retrieval_scopes(&plan, space);
     let index = runs.drive.index.get();
@@ -114,7 +117,7 @@ fn assemble(
     lease: &Lease,
 ) -> Run {
     let granted = Granted::default();
-    share_conditions(&opened, &mut context, &granted, plan.request.terms.company);
+    share_conditions(&plan, &opened, &mut context, &granted);
     let words = opened.message.words.as_ref();
     let text = words.map(|words| words.content.text()).unwrap_or_default();
     add_untrusted_block(runs, &plan, &mut opened.message, &mut context);
@@ -132,6 +135,7 @@ fn assemble(
     let live = live_run(&plan, &opened, contact);
     let (row, new_session) = (row(&plan, &opened), new_session(&plan));
     let actors = std::mem::take(&mut context.lanes.actors);
+    let foreign = foreign_files(&mut context.lanes.foreign, &actors);
     let to_name = session_to_name(runs, &plan, &actors);
     let model = context.lanes.setups.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
     let terms = &plan.request.terms;
@@ -153,23 +157,36 @@ fn assemble(
         state: run_state(runs, &plan, opened, context),
         session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, inbox },
     };
-    Run { row, new_session, live, driver: Box::new(driver), to_name }
+    Run { row, new_session, live, driver: Box::new(driver), to_name, foreign }
+}
+
+fn foreign_files(
+    files: &mut Vec<ForeignFile>,
+    actors: &[LaneActor],
+) -> Option<(Vec<(Area, ObjectKey)>, ToolCx)> {
+    let cx = actors.first()?.tool_cx.clone();
+    let files: Vec<_> = files.drain(..).map(|file| (file.area, file.path)).collect();
+    (!files.is_empty()).then_some((files, cx))
 }
 
 /// Gives all lanes what they share: taint, what a person allows, and addresses that may be fetched.
 fn share_conditions(
+    plan: &RunPlan,
     opened: &OpenedSession,
     context: &mut LoadedContext,
     granted: &Granted,
-    company: Company,
 ) {
-    let addresses = known_addresses(&context.history, &opened.message, &context.client_turns);
+    let asked = plan.request.terms.delegated.as_ref();
+    let budget = asked.map(|parent| Arc::clone(&parent.fetches)).unwrap_or_default();
+    let (message, client_turns) = (&opened.message, &context.client_turns);
+    let given = Addresses::sharing(budget);
+    let addresses = known_addresses(&context.history, message, client_turns, given);
     let addresses = Arc::new(addresses);
     for actor in &mut context.lanes.actors {
         actor.tool_cx.decisions.granted = granted.clone();
         actor.tool_cx.addresses = Arc::clone(&addresses);
     }
-    let taint = match company {
+    let taint = match plan.request.terms.company {
         Company::Alone => taint(opened, context),
         Company::Others => Taint::Tainted,
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onyx_tools::{Offering, Standing};
+use onyx_tools::{Audience, Offering, Standing};
 use onyx_types::{
     Fault, Model, RunId, ScopeSet, SessionKey, Taint, ToolChoice, ToolOffer, ToolUse, View,
 };
@@ -13,7 +13,7 @@ use super::plan::RunPlan;
 use super::request::Company;
 use crate::agents::{AgentProfile, ModelChoice, Payer, editor_prompt, is_editor, toolless};
 use crate::drive::{LaneActor, LaneTools, Withheld, tool_context};
-use crate::prompt::{self, PromptSnapshot, UntrustedPiece};
+use crate::prompt::{self, ForeignFile, PromptSnapshot, RenderedPrompt, UntrustedPiece};
 use crate::sessions::SessionSpace;
 use crate::step::LaneSetup;
 use crate::step::client::{ClientInput, MemoryUse};
@@ -25,6 +25,8 @@ pub(super) struct Lanes {
     pub(super) actors: Vec<LaneActor>,
     /// What of the agents' memory may only travel as untrusted text.
     pub(super) untrusted: Vec<UntrustedPiece>,
+    /// Files that would steer the agents and may not.
+    pub(super) foreign: Vec<ForeignFile>,
     /// The widest window, in the tokens by which turns are weighed.
     pub(super) widest: usize,
 }
@@ -60,14 +62,15 @@ pub(super) async fn set_up(
     let mut lanes = Lanes::default();
     for agent in &plan.agents {
         let resolved = cx.model(agent);
-        let (snapshot, untrusted) = cx.snapshot(agent).await?;
-        let actor = cx.actor(agent, resolved.model.clone());
+        let RenderedPrompt { snapshot, untrusted, foreign } = cx.snapshot(agent).await?;
+        let actor = cx.actor(agent, &resolved);
         let tools = actor.tools.offering(&agent.id, &cx.key().person);
         lanes.actors.push(actor);
         let setup = cx.setup(agent, resolved, snapshot, tools);
         lanes.widest = lanes.widest.max(weighed_window(&setup));
         lanes.setups.push(setup);
         lanes.untrusted.extend(untrusted);
+        lanes.foreign.extend(foreign);
     }
     Ok(lanes)
 }
@@ -90,7 +93,12 @@ impl LaneContext<'_> {
         let models = &self.runs.drive.models;
         let limits = &self.plan.limits;
         let payer = Payer { person: &self.key().person, agent: &agent.id, limits };
-        match models.resolve(&choice, payer) {
+        let resolved = if self.is_only_local(agent) {
+            models.resolve_local(&choice, payer)
+        } else {
+            models.resolve(&choice, payer)
+        };
+        match resolved {
             Ok(model) => {
                 let id = model.id().to_owned();
                 if is_editor(&agent.id) && models.lacks_tools(&id) {
@@ -107,23 +115,29 @@ impl LaneContext<'_> {
         }
     }
 
+    /// May it use models of this machine only: by its config, its space, or who asks it?
+    fn is_only_local(&self, agent: &AgentProfile) -> bool {
+        let asked = self.plan.request.terms.delegated.as_ref();
+        agent.only_local
+            || self.space.is_some_and(SessionSpace::is_only_local)
+            || asked.is_some_and(|parent| parent.only_local)
+    }
+
     /// The stable part of the lane's prompts.
-    async fn snapshot(
-        &self,
-        agent: &AgentProfile,
-    ) -> Result<(Arc<PromptSnapshot>, Vec<UntrustedPiece>), Fault> {
+    async fn snapshot(&self, agent: &AgentProfile) -> Result<RenderedPrompt, Fault> {
         if let Some(light) = &self.plan.request.terms.light {
-            return Ok((Arc::new(PromptSnapshot::of(&light.system)), Vec::new()));
+            let snapshot = Arc::new(PromptSnapshot::of(&light.system));
+            return Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign: Vec::new() });
         }
         let snapshots = &self.runs.context.snapshots;
-        let (mut snapshot, untrusted) = match (self.plan.request.terms.company, self.client.memory)
-        {
-            (Company::Others, _) => (snapshots.in_company(self.key(), agent).await?, Vec::new()),
+        let mut rendered = match (self.plan.request.terms.company, self.client.memory) {
+            (Company::Others, _) => snapshots.in_company(self.key(), agent).await?,
             (Company::Alone, MemoryUse::Include) => snapshots.current(self.key(), agent).await?,
             (Company::Alone, MemoryUse::LeaveOut) => {
-                (snapshots.without_memory(self.key(), agent).await?, Vec::new())
+                snapshots.without_memory(self.key(), agent).await?
             }
         };
+        let mut snapshot = rendered.snapshot;
         if let Some(words) = &self.client.system {
             snapshot = Arc::new(snapshot.followed_by(words));
         }
@@ -135,7 +149,8 @@ impl LaneContext<'_> {
         if let Some(space) = self.space {
             snapshot = Arc::new(snapshot.with(space.prompt_text(self.view.as_ref())));
         }
-        Ok((snapshot, untrusted))
+        rendered.snapshot = snapshot;
+        Ok(rendered)
     }
 
     fn setup(
@@ -192,7 +207,7 @@ impl LaneContext<'_> {
         }
     }
 
-    fn actor(&self, agent: &AgentProfile, model: Option<Arc<dyn Model>>) -> LaneActor {
+    fn actor(&self, agent: &AgentProfile, resolved: &ResolvedModel) -> LaneActor {
         let drive = &self.runs.drive;
         let limits = &self.plan.limits;
         let key = self.key();
@@ -210,6 +225,9 @@ impl LaneContext<'_> {
         });
         tool_cx.view.clone_from(&self.view);
         tool_cx.memories = Arc::clone(&agent.memories);
+        let (model, only_local) = (resolved.id.clone(), self.is_only_local(agent));
+        tool_cx.audience = Audience { model, only_local };
+        let model = resolved.model.clone();
         LaneActor { model, retired: Vec::new(), tools: self.own_tools(agent), tool_cx }
     }
 }

@@ -8,6 +8,7 @@
 
 mod context;
 mod figures;
+mod given;
 mod inbox;
 mod lanes;
 mod live;
@@ -34,6 +35,7 @@ use crate::notices::Notifier;
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 use context::ContextSources;
 use figures::RunCounters;
+use given::GivenAnswers;
 
 pub(crate) use context::ContextOptions;
 pub use figures::{RUN_SECONDS, RunFigures};
@@ -74,6 +76,7 @@ struct Shared {
     counters: RunCounters,
     drive: Arc<DriveServices>,
     context: ContextSources,
+    given: GivenAnswers,
 }
 
 /// The rooms that runs are made from.
@@ -110,6 +113,7 @@ impl Runs {
             slots: RunSlots::new(setup.max_runs),
             counters: RunCounters::default(),
             context: ContextSources::new(&drive, setup.context),
+            given: GivenAnswers::default(),
             drive,
         };
         Self { shared: Arc::new(shared) }

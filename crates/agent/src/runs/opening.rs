@@ -138,7 +138,10 @@ fn take_last_words(client: &mut ClientInput) -> Option<UserInput> {
     let last = client.turns.pop_if(|turn| matches!(turn, ClientTurn::User(_)))?;
     match last {
         ClientTurn::User(content) => Some(UserInput::new(content, Speaker::Person)),
-        ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) | ClientTurn::ToolResult { .. } => None,
+        ClientTurn::Assistant(_)
+        | ClientTurn::Given(..)
+        | ClientTurn::ToolCall(_)
+        | ClientTurn::ToolResult { .. } => None,
     }
 }
 

@@ -207,9 +207,10 @@ fn check_input(input: &RunInput, max_bytes: usize) -> Result<(), Fault> {
         RunInput::New(content) => check_content(content, max_bytes),
         RunInput::Client(client) => client.turns.iter().try_for_each(|turn| match turn {
             ClientTurn::User(content) => check_content(content, max_bytes),
-            ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) | ClientTurn::ToolResult { .. } => {
-                Ok(())
-            }
+            ClientTurn::Assistant(_)
+            | ClientTurn::Given(..)
+            | ClientTurn::ToolCall(_)
+            | ClientTurn::ToolResult { .. } => Ok(()),
         }),
         RunInput::Stored(_) | RunInput::Regenerate(_) | RunInput::Queued(_) | RunInput::Waiting => {
             Ok(())

@@ -14,6 +14,7 @@ use onyx_types::{
 use serde::Deserialize as _;
 use serde_json::Map;
 
+use crate::prompt::taints;
 use crate::sessions::{Ids, Sessions};
 use crate::step::{USED_SO_FAR, UsedSoFar};
 
@@ -178,7 +179,7 @@ impl Recovery {
         let page = self.turns.tail(&lease.key, None, LOOK_BACK).await?;
         let is_new = |text: &&LiveText| !page.turns.iter().any(|turn| turn.id == text.turn);
         // What it had read before stands in the log, so its taint does too.
-        let tainted = page.turns.iter().any(|turn| turn.origin.taints());
+        let tainted = page.turns.iter().any(taints);
         let origin = if tainted { Origin::AgentTainted } else { Origin::Agent };
         let turn = |text: &LiveText| {
             let body = TurnBody::AssistantText(AssistantText {

@@ -1,5 +1,6 @@
 use std::sync::{Arc, Mutex};
 
+use onyx_tools::FetchBudget;
 use onyx_types::{
     AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, Taint, Tier, TurnId,
     UserContent, View,
@@ -77,6 +78,10 @@ pub struct Delegated {
     pub cost_left: Option<f64>,
     /// Where the run writes at its end what it and those that it asked have cost.
     pub spent: Arc<Mutex<f64>>,
+    /// Who asks is pinned to models of this machine, and so is whom it asks.
+    pub only_local: bool,
+    /// The free fetches of the whole tree.
+    pub fetches: Arc<FetchBudget>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

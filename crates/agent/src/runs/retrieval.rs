@@ -111,8 +111,8 @@ pub(super) fn known_addresses(
     history: &History,
     message: &MessageToAnswer,
     client_turns: &[ClientTurn],
+    addresses: Addresses,
 ) -> Addresses {
-    let addresses = Addresses::default();
     let mut from_web = BTreeSet::new();
     for turn in history.turns() {
         match &turn.body {

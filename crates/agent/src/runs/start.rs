@@ -9,7 +9,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use onyx_storage::{BeginRun, Lease, SessionChange, StoreError};
+use onyx_storage::{Area, BeginRun, Lease, ObjectKey, SessionChange, StoreError};
+use onyx_tools::ToolCx;
 use onyx_types::{
     AgentId, ErrorCode, Event, Fault, LaneId, RunId, RunStatus, Scope, SessionId, SessionKey,
     SessionOrigin, Usage,
@@ -34,6 +35,9 @@ struct BegunRun {
     lease: Lease,
     feed: Arc<Feed>,
     to_name: Option<SessionToName>,
+    /// Its client may tell its answer again.
+    is_of_client: bool,
+    foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
     driver: std::thread::Result<Box<Driver>>,
 }
 
@@ -132,7 +136,9 @@ impl Runs {
     async fn begin(&self, run: Run, lease: LeaseGuard) -> Result<BegunRun, Fault> {
         let runs = self.clone();
         let steps = async move {
-            let Run { row, new_session, live, driver, to_name } = run;
+            let Run { row, new_session, live, driver, to_name, foreign } = run;
+            let origin = new_session.as_ref().map(|(origin, _)| *origin);
+            let is_of_client = origin == Some(SessionOrigin::Api);
             if let Err(fault) = runs.note_begin(row, new_session).await {
                 lease.release().await;
                 return Err(fault);
@@ -143,7 +149,8 @@ impl Runs {
             let (person, session) = (&contact.key.person, contact.key.session);
             runs.shared.notices.tell(person, session, NoticeKind::RunStarted(contact.run));
             let driver = AssertUnwindSafe(driver.open()).catch_unwind().await;
-            Ok(BegunRun { run: contact.run, lease, feed: contact.feed, to_name, driver })
+            let (run, feed) = (contact.run, contact.feed);
+            Ok(BegunRun { run, lease, feed, to_name, is_of_client, foreign, driver })
         };
         self.shared.drive.steps.follow(Box::pin(steps)).await
     }
@@ -185,7 +192,10 @@ impl Runs {
     /// Drives the run to its end. A panic of our own code leaves no session locked and no client
     /// waiting.
     async fn drive(&self, begun: BegunRun) {
-        let BegunRun { run, lease, feed, to_name, driver } = begun;
+        let BegunRun { run, lease, feed, to_name, is_of_client, foreign, driver } = begun;
+        if let Some((files, cx)) = foreign {
+            self.ask_about(&files, &cx).await;
+        }
         let ended = match driver {
             Ok(driver) => AssertUnwindSafe(driver.run()).catch_unwind().await,
             Err(panic) => Err(panic),
@@ -195,6 +205,9 @@ impl Runs {
                 self.shared.namer.pause("run.over").await;
                 if let Some(to_name) = to_name {
                     self.shared.namer.name(to_name, &history);
+                }
+                if is_of_client {
+                    self.shared.given.remember(&lease.key.person, run, &history);
                 }
                 self.shared.context.histories.keep(lease.key, history, log);
             }
@@ -209,6 +222,20 @@ impl Runs {
             }
         }
         self.retire(run).await;
+    }
+
+    /// Files that would steer agents and are not the person's wait for them in the Inbox.
+    async fn ask_about(&self, files: &[(Area, ObjectKey)], cx: &ToolCx) {
+        match self.shared.drive.toolbox.propose_acceptance(files, cx).await {
+            Ok(drafts) => {
+                for draft in drafts {
+                    let (person, session) = (&cx.key.person, cx.key.session);
+                    self.shared.notices.tell(person, session, NoticeKind::Draft(draft));
+                }
+            }
+            // The files stay evidence all the same, and the next run asks again.
+            Err(error) => tracing::warn!(%error, "foreign instructions could not be asked about"),
+        }
     }
 
     /// Moves a run from those at work to those that may still be read.

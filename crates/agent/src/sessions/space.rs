@@ -27,6 +27,11 @@ impl SessionSpace {
         }
     }
 
+    /// Are its conversations for models of this machine only?
+    pub(crate) fn is_only_local(&self) -> bool {
+        self.space().local_only
+    }
+
     /// How far agents may go in it.
     pub(crate) fn tier(&self) -> Tier {
         self.space().tier

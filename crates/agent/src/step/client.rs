@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use onyx_types::{
-    AssistantText, ErrorCode, Fault, ResponseFormat, RunStatus, TextStatus, ToolCall, ToolCallTurn,
-    ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent,
+    AssistantText, ErrorCode, Fault, Origin, ResponseFormat, RunStatus, TextStatus, ToolCall,
+    ToolCallTurn, ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent,
 };
 
 /// A client's part of a run.
@@ -30,9 +30,16 @@ pub struct ClientInput {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientTurn {
     User(UserContent),
+    /// Anybody may have written it.
     Assistant(String),
+    /// An answer of ours that the client tells again, with where it came from then. No wire makes this.
+    Given(String, Origin),
     ToolCall(ToolCall),
-    ToolResult { id: ToolUseId, output: String, is_error: bool },
+    ToolResult {
+        id: ToolUseId,
+        output: String,
+        is_error: bool,
+    },
 }
 
 /// Do the agent's notes about the person go into the prompt?
@@ -56,7 +63,9 @@ impl ClientInput {
                 ClientTurn::User(content) => {
                     *content = words(std::mem::replace(content, UserContent::Parts(Vec::new())));
                 }
-                ClientTurn::Assistant(said) | ClientTurn::ToolResult { output: said, .. } => {
+                ClientTurn::Assistant(said)
+                | ClientTurn::Given(said, _)
+                | ClientTurn::ToolResult { output: said, .. } => {
                     *said = text(std::mem::take(said));
                 }
                 ClientTurn::ToolCall(_) => {}
@@ -68,23 +77,32 @@ impl ClientInput {
 const NO_ANSWER: &str = "The client did not answer.";
 
 impl ClientTurn {
-    /// What a client's tool says is text from outside, also when it says that it failed.
-    pub(crate) fn is_from_outside(&self) -> bool {
+    /// What a client's tool says is text from outside, also when it says that it failed; and so is what the client says
+    /// that the assistant said or called for, unless it is known to be an answer of ours.
+    pub(crate) fn origin(&self) -> Origin {
         match self {
-            Self::ToolResult { output, .. } => output != NO_ANSWER,
-            Self::User(_) | Self::Assistant(_) | Self::ToolCall(_) => false,
+            Self::User(_) => Origin::Person,
+            Self::Given(_, origin) => *origin,
+            Self::ToolResult { output, .. } if output == NO_ANSWER => Origin::Agent,
+            Self::Assistant(_) | Self::ToolCall(_) | Self::ToolResult { .. } => Origin::External,
         }
+    }
+
+    pub(crate) fn is_from_outside(&self) -> bool {
+        self.origin().taints()
     }
 
     pub(crate) fn into_body(self) -> TurnBody {
         match self {
             Self::User(content) => TurnBody::User(content.into()),
-            Self::Assistant(content) => TurnBody::AssistantText(AssistantText {
-                content,
-                status: TextStatus::Complete,
-                model: "client".to_owned(),
-                provider_data: None,
-            }),
+            Self::Assistant(content) | Self::Given(content, _) => {
+                TurnBody::AssistantText(AssistantText {
+                    content,
+                    status: TextStatus::Complete,
+                    model: "client".to_owned(),
+                    provider_data: None,
+                })
+            }
             Self::ToolCall(call) => TurnBody::ToolCall(ToolCallTurn {
                 tool_use_id: call.id,
                 tool_name: call.name,
@@ -150,7 +168,9 @@ pub(crate) fn with_all_results(
                 }
                 open.push(call.id.clone());
             }
-            ClientTurn::User(_) | ClientTurn::Assistant(_) => close(&mut whole, &mut open),
+            ClientTurn::User(_) | ClientTurn::Assistant(_) | ClientTurn::Given(..) => {
+                close(&mut whole, &mut open);
+            }
         }
         whole.push(turn);
     }

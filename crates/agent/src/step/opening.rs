@@ -39,19 +39,17 @@ fn question(state: &mut RunState) -> Vec<Turn> {
 }
 
 fn client_turn(state: &mut RunState, told: ClientTurn) -> Turn {
-    let (author, origin) = match &told {
+    let origin = told.origin();
+    let author = match &told {
         ClientTurn::User(content) => {
             let content = content.clone();
             return user_turn(state, UserInput::new(content, Speaker::Person));
         }
-        ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) => {
+        ClientTurn::Assistant(_) | ClientTurn::Given(..) | ClientTurn::ToolCall(_) => {
             let agent = state.lanes.first().map(|lane| lane.setup.agent.clone());
-            (agent.map_or(Author::System, Author::Agent), Origin::Agent)
+            agent.map_or(Author::System, Author::Agent)
         }
-        ClientTurn::ToolResult { .. } if told.is_from_outside() => {
-            (Author::System, Origin::External)
-        }
-        ClientTurn::ToolResult { .. } => (Author::System, Origin::Agent),
+        ClientTurn::ToolResult { .. } => Author::System,
     };
     turn(state, LaneId::default(), author, origin, told.into_body())
 }

@@ -54,6 +54,11 @@ pub(super) fn routes() -> Routes {
             .summary("Writes a file; If-Match and If-None-Match hold")
             .path_value("name", FILE_NAME)
             .answers_nothing(),
+        Route::post("/v1/agents/{id}/files/{name}/accept", Owner, files::accept)
+            .summary("I have read this: the agent may follow what the file holds")
+            .path_value("name", FILE_NAME)
+            .body::<files::AcceptFile>()
+            .answers_nothing(),
     ];
     Routes::tagged("agents", rows)
 }
@@ -114,6 +119,8 @@ pub(crate) struct AgentFields {
     /// Other agents whose memory it may search.
     #[serde(default)]
     memory_read: Vec<String>,
+    /// It uses models of this machine and no others.
+    local_only: Option<bool>,
 }
 
 /// Names of tools, or `group:<name>`. Deny wins.
@@ -151,6 +158,7 @@ impl From<AgentSettings> for AgentFields {
             max_output_tokens: settings.max_tokens,
             workspace: settings.workspace,
             memory_read: settings.memory.map(|memory| memory.read).unwrap_or_default(),
+            local_only: settings.local_only,
         }
     }
 }
@@ -196,6 +204,7 @@ impl AgentFields {
             max_tokens: self.max_output_tokens,
             memory: (!self.memory_read.is_empty())
                 .then_some(AgentMemorySettings { read: self.memory_read }),
+            local_only: self.local_only,
         })
     }
 }

@@ -73,11 +73,8 @@ pub(crate) struct PendingChange {
     tainted: bool,
     /// Only the owner may approve it, whoever it belongs to.
     needs_owner: bool,
-    session_id: SessionId,
-    run_id: RunId,
-    /// The call that it came from.
-    tool_use_id: ToolUseId,
-    agent: AgentId,
+    #[serde(flatten)]
+    came_from: DraftSource,
     created_at: Timestamp,
     expires_at: Timestamp,
     /// Stands for exactly what will happen: give it back to approve what was looked at.
@@ -85,6 +82,15 @@ pub(crate) struct PendingChange {
     plan_hash: Hash,
     #[serde(flatten)]
     outcome: DraftOutcome,
+}
+
+/// The call that a draft came from.
+#[derive(Serialize, JsonSchema)]
+struct DraftSource {
+    session_id: SessionId,
+    run_id: RunId,
+    tool_use_id: ToolUseId,
+    agent: AgentId,
 }
 
 /// What became of a draft, as far as something has.
@@ -123,10 +129,12 @@ impl PendingChange {
             targets: plan.targets.into_iter().map(|own| own.target.to_string()).collect(),
             tainted: draft.taint == Taint::Tainted,
             needs_owner,
-            session_id: draft.key.session,
-            run_id: draft.run,
-            tool_use_id: draft.call,
-            agent: draft.agent,
+            came_from: DraftSource {
+                session_id: draft.key.session,
+                run_id: draft.run,
+                tool_use_id: draft.call,
+                agent: draft.agent,
+            },
             created_at: draft.created_at,
             expires_at: draft.expires_at,
             plan_hash: draft.hash,

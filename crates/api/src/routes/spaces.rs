@@ -100,6 +100,8 @@ pub(crate) struct SpaceView {
     /// The session of its companion, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     companion: Option<SessionId>,
+    /// Its conversations are for models of this machine only.
+    local_only: bool,
     /// How far agents may go in it, whatever their own tier allows.
     tier: Tier,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,6 +118,7 @@ impl From<Space> for SpaceView {
             name: space.name,
             default_agent: space.default_agent.map(|agent| agent.to_string()),
             companion: space.companion,
+            local_only: space.local_only,
             tier: space.tier,
             created_at: space.created,
             error: space.damage,
@@ -131,6 +134,8 @@ pub(crate) struct NewSpace {
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,63}$"))]
     id: Option<String>,
     default_agent: Option<String>,
+    /// Its conversations are for models of this machine only.
+    local_only: Option<bool>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -141,6 +146,8 @@ pub(crate) struct SpacePatch {
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<String>")]
     default_agent: Option<Option<String>>,
+    /// Its conversations are for models of this machine only.
+    local_only: Option<bool>,
     tier: Option<Tier>,
 }
 
@@ -180,6 +187,7 @@ pub(super) async fn create(
     let change = SpaceChange {
         name: Some(name),
         default_agent: default_agent.map(Some),
+        local_only: request.local_only,
         ..SpaceChange::default()
     };
     let made = spaces.put(&id, &change, None, by(&state, &caller)).await.map_err(Fault::from)?;
@@ -213,6 +221,7 @@ pub(super) async fn patch(
     let change = SpaceChange {
         name: request.name.as_deref().map(checked_name).transpose()?,
         default_agent,
+        local_only: request.local_only,
         tier: request.tier,
         ..SpaceChange::default()
     };

@@ -115,13 +115,16 @@ impl Index {
                 && self.is_well_cut(before, ruler)
         };
         let is_same = before.as_ref().is_some_and(same);
-        if is_same && how == Look::Changes {
+        let text = text_of(&object);
+        let declared = text.as_ref().map_or(Origin::Person, |text| declared_origin(text));
+        row.origin = origin_of(&row, path, &object, history.as_ref()).await?.max(declared);
+        // The same bytes may be taken for something else by now: somebody else wrote them too, or a person accepted them.
+        let is_known = before.as_ref().is_some_and(|before| before.origin == row.origin);
+        if is_same && is_known && how == Look::Changes {
             return Ok(Reading::Same { key: row.key, stamp, at: row.indexed_at });
         }
-        row.origin = origin_of(&row, path, history.as_ref()).await?;
-        match text_of(&object) {
+        match text {
             Ok(text) => {
-                row.origin = row.origin.max(declared_origin(text));
                 let rows = self.cut(&mut row, text, ruler);
                 Ok(if is_same { Reading::Again(row, rows) } else { Reading::New(row, rows) })
             }
@@ -254,11 +257,16 @@ fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String, how: Look
 async fn origin_of(
     row: &SourceRow,
     path: &ObjectKey,
+    object: &Object,
     history: Option<&History>,
 ) -> Result<Origin, KnowledgeError> {
     match history {
         _ if row.kind == SourceKind::Source => Ok(Origin::External),
-        Some(history) => Ok(history.provenance(path, row.checksum).await?),
+        // A hit shows the file's path too.
+        Some(history) => {
+            let content = history.origin(path, object).await?;
+            Ok(content.max(history.named_by([path]).await?))
+        }
         None => Ok(Origin::Person),
     }
 }

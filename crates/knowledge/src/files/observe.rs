@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, Expect, Files, Found, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted,
+    Area, Expect, Files, Found, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError, Wanted,
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
@@ -35,6 +35,10 @@ impl Files for ObservedFiles {
         wanted: Vec<(Area, Wanted)>,
     ) -> Result<Vec<Result<Found, StoreError>>, StoreError> {
         self.files.find(wanted).await
+    }
+
+    fn origins(&self) -> Arc<dyn Origins> {
+        self.files.origins()
     }
 
     fn people(&self) -> Result<Vec<PersonId>, StoreError> {

@@ -172,7 +172,7 @@ mod tests {
     fn a_note_with_colons_is_a_note() {
         assert_eq!(told("Flour: 200 g\nWater: 100 g\nSalt: a little\nYeast: none\n"), None);
         assert_eq!(told("Ana: call her\n"), None);
-        assert_eq!(told("TODO: a\nTODO: b\nTODO: c\n"), None);
+        assert_eq!(told("TIP: a\nTIP: b\nTIP: c\n"), None);
         assert_eq!(told("see https://example.org\nat 10:30 we go\n"), None);
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use onyx_knowledge::Watching;
 use onyx_storage::{Area, Change, Expect};
 use onyx_test_support::{HoldUp, wait_for};
-use onyx_types::{Author, Cancel, Hash, Origin};
+use onyx_types::{Author, Cancel, Origin};
 
 use crate::world::World;
 
@@ -207,7 +207,7 @@ async fn who_wrote_it_comes_along() {
         tool: "write_file".into(),
     };
     let history = world.store.files.history(&anna).unwrap();
-    history.keep(&"vault/a.md".parse().unwrap(), None, Some(Hash::of(text)), change).await.unwrap();
+    history.keep(&"vault/a.md".parse().unwrap(), None, Some(text), change).await.unwrap();
     vault.put(&"a.md".parse().unwrap(), text, Expect::Absent).await.unwrap();
     world.write("people/anna/vault/b.md", "quince tree");
     world.write("people/anna/vault/c.md", "---\norigin: external\n---\nquince pie");

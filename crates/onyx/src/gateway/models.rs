@@ -169,6 +169,33 @@ impl Current {
         }
     }
 
+    /// The choice with every model named, if all of them run on this machine.
+    fn local_choice(&self, choice: &ModelChoice) -> Result<ModelChoice, Fault> {
+        let default = || self.default_model.clone().or_else(|| self.registry.default_model());
+        let last_resort = || format!("{LOCAL}/{SMOLLM2}");
+        let mut primary = choice.primary.clone().or_else(default).unwrap_or_else(last_resort);
+        if let Some(class) = primary.strip_prefix("auto") {
+            let class = class.strip_prefix('/').map_or(Ok(TaskClass::default()), class_named)?;
+            let locality = Some(Locality::ThisMachine);
+            let task = Task { class, locality, ..Task::default() };
+            primary = self.registry.route(&self.routing, &task)?.model;
+        }
+        let all = std::iter::once(&primary).chain(&choice.fallbacks);
+        if let Some(elsewhere) = all.into_iter().find(|model| !self.is_local(model)) {
+            let message =
+                format!("Only models of this machine may be used here; {elsewhere} is none.");
+            return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(
+                "Choose a local model, or take `localOnly` from the agent or `local_only` from the \
+                 space.",
+            ));
+        }
+        Ok(ModelChoice { primary: Some(primary), fallbacks: choice.fallbacks.clone() })
+    }
+
+    fn is_local(&self, model: &str) -> bool {
+        self.registry.locality(model) == Some(Locality::ThisMachine)
+    }
+
     /// `auto`, or `auto/<class>` for an agent whose work is of one class.
     fn auto(&self, class: Option<&str>, fallbacks: &[String]) -> Result<Arc<dyn Model>, Fault> {
         let class = class.map_or(Ok(TaskClass::default()), class_named)?;
@@ -216,6 +243,15 @@ impl Models for LiveModels {
         Ok(Arc::new(self.till.budget(model, payer, limits)))
     }
 
+    fn resolve_local(
+        &self,
+        choice: &ModelChoice,
+        payer: Payer<'_>,
+    ) -> Result<Arc<dyn Model>, Fault> {
+        let choice = self.get().local_choice(choice)?;
+        self.resolve(&choice, payer)
+    }
+
     fn lacks_tools(&self, model: &str) -> bool {
         let known = self.get().registry.candidates();
         known.iter().any(|known| known.id == model && known.facts.tools == Some(false))
@@ -233,9 +269,11 @@ impl ModelRouter for LiveModels {
             let known: Vec<String> =
                 current.registry.candidates().into_iter().map(|known| known.id).collect();
             return match known.contains(model) {
-                true => {
-                    Ok(ModelPick { model: ModelId::new(model.as_str()), reason: String::new() })
-                }
+                true => Ok(ModelPick {
+                    model: ModelId::new(model.as_str()),
+                    reason: String::new(),
+                    is_local: current.is_local(model),
+                }),
                 false => Err(Fault::new(
                     ErrorCode::ModelNotFound,
                     format!("`{model}` is not among the configured models."),
@@ -247,7 +285,8 @@ impl ModelRouter for LiveModels {
         let locality = wish.local.then_some(Locality::ThisMachine);
         let task = Task { class, locality, needs: vec![Need::Tools], ..Task::default() };
         let choice = current.registry.route(&current.routing, &task)?;
-        Ok(ModelPick { model: ModelId::new(choice.model), reason: choice.reason })
+        let is_local = current.is_local(&choice.model);
+        Ok(ModelPick { model: ModelId::new(choice.model), reason: choice.reason, is_local })
     }
 
     fn has_choice(&self) -> bool {

@@ -3,6 +3,7 @@ use onyx_types::Fault;
 use super::Registry;
 use super::provider::Provider;
 use super::source::Sourced;
+use super::vendor::Locality;
 use crate::routing::{Candidate, Choice, RoutingSettings, Task, route};
 
 impl Registry {
@@ -21,6 +22,15 @@ impl Registry {
         }
         candidates.extend(self.sources.iter().flat_map(|sourced| sourced.candidates(now)));
         candidates
+    }
+
+    /// Where a model runs; `None` for one that nobody offers.
+    pub fn locality(&self, model: &str) -> Option<Locality> {
+        let (name, _) = model.split_once('/')?;
+        let resolved = self.providers.iter().filter_map(|entry| entry.resolved.as_deref().ok());
+        let own = resolved.into_iter().find(|provider| provider.name == name);
+        let other = || self.candidates().into_iter().find(|known| known.id == model);
+        own.map(|provider| provider.locality).or_else(|| other().map(|known| known.locality))
     }
 
     /// Is there more than one to choose from?

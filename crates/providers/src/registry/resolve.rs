@@ -11,6 +11,7 @@ use super::reference::References;
 use super::settings::{ProviderKind, ProviderSettings, TimeoutSettings};
 use super::vendor::{AuthStyle, KeyNeed, Locality, PLAIN, Vendor, vendor};
 use crate::Secret;
+use crate::http::is_loopback;
 use crate::http::{Endpoint, Timeouts};
 use crate::oauth::{Logins, Plan, PlanError};
 use crate::wire::Wire;
@@ -86,6 +87,9 @@ pub(super) fn resolve(
     let url = Url::parse(&address).map_err(|_| Disabled::BaseUrl)?;
     let login = login.map(|login| (login, auth));
     let endpoint = Endpoint { url, headers, key, secrets, login };
+    // Its maker's servers run on this machine, but this one is told to be elsewhere.
+    let is_here = is_loopback(&base);
+    let locality = known.map(|vendor| vendor.locality).filter(|_| is_here);
     Ok(Provider::new(
         name,
         kind,
@@ -93,7 +97,7 @@ pub(super) fn resolve(
         base,
         settings.models.clone(),
         compat,
-        known.map_or(Locality::Hosted, |vendor| vendor.locality),
+        locality.unwrap_or(Locality::Hosted),
     ))
 }
 

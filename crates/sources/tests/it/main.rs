@@ -127,7 +127,7 @@ async fn pasted_text_is_a_document_that_came_from_outside() {
     let objects = world.files.objects(&Area::Person(anna())).unwrap();
     let object = objects.get(&key, u64::MAX).await.unwrap().unwrap();
     let history = world.files.history(&anna()).unwrap();
-    assert_eq!(history.provenance(&key, object.hash).await.unwrap(), Origin::External);
+    assert_eq!(history.origin(&key, &object).await.unwrap(), Origin::External);
 }
 
 #[tokio::test]

@@ -165,7 +165,7 @@ impl Channels {
     pub async fn remove(&self, channel: &Channel, by: Change) -> Result<(), StoreError> {
         let key = key(&channel.space, &channel.id)?;
         let object = self.object(&key).await?.ok_or(StoreError::NotFound)?;
-        self.history.keep(&key, Some(&object.bytes), None, by).await?;
+        self.history.keep(&key, Some(&object), None, by).await?;
         self.person.delete(&key, Expect::Is(object.hash)).await?;
         self.sweep(&format!("spaces/{}/channels/{}", channel.space, channel.id)).await
     }
@@ -198,8 +198,7 @@ impl Channels {
         let mut bytes = serde_json::to_vec_pretty(card)
             .map_err(|error| StoreError::Failed(format!("{key}: {error}")))?;
         bytes.push(b'\n');
-        let before = before.as_ref().map(|object| object.bytes.as_slice());
-        self.history.keep(&key, before, Some(Hash::of(&bytes)), by).await?;
+        self.history.keep(&key, before.as_ref(), Some(&bytes), by).await?;
         self.person.put(&key, &bytes, seen.map_or(Expect::Absent, Expect::Is)).await.map(drop)
     }
 

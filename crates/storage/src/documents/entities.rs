@@ -97,7 +97,7 @@ impl Entities {
     pub async fn get(&self, at: &EntityRef) -> Result<Option<Entity>, StoreError> {
         let path: ObjectKey = at.path().parse()?;
         let Some(object) = self.object(&path).await? else { return Ok(None) };
-        let written = self.history.provenance(&path, object.hash).await?;
+        let written = self.history.origin(&path, &object).await?;
         Entity::read(at.clone(), &object, written).map(Some)
     }
 
@@ -154,7 +154,7 @@ impl Entities {
     pub async fn plan_removal(&self, entity: &EntityRef) -> Result<EntityEdit, StoreError> {
         let path: ObjectKey = entity.path().parse()?;
         let object = self.object(&path).await?.ok_or(StoreError::NotFound)?;
-        let written = self.history.provenance(&path, object.hash).await?;
+        let written = self.history.origin(&path, &object).await?;
         let origin = Entity::read(entity.clone(), &object, written)?.origin;
         Ok(EntityEdit { at: entity.clone(), path, before: Some(object), after: None, origin })
     }
@@ -171,10 +171,10 @@ impl Entities {
         if current.as_ref().map(|object| object.hash) != base {
             return Err(StoreError::Conflict);
         }
-        let before = current.as_ref().map(|object| object.bytes.as_slice());
-        let after = edit.after.as_ref().map(|text| Hash::of(text.as_bytes()));
+        let after = edit.after.as_ref().map(String::as_bytes);
         let origin = by.origin.max(edit.origin);
-        self.history.keep(&edit.path, before, after, Change { origin, ..by }).await?;
+        let by = Change { origin, ..by };
+        self.history.keep(&edit.path, current.as_ref(), after, by).await?;
         let expect = base.map_or(Expect::Absent, Expect::Is);
         match &edit.after {
             Some(text) => {

@@ -67,7 +67,7 @@ impl PersonaFiles {
     pub fn open(files: &dyn Files, agent: &AgentId) -> Result<Self, StoreError> {
         let area = Area::Agent(agent.clone());
         let objects = files.objects(&area)?;
-        Ok(Self { root: area.path(), history: History::new(Arc::clone(&objects)), objects })
+        Ok(Self { root: area.path(), history: files.history_of(&area)?, objects })
     }
 
     /// How the system prompt is called in plans and records.
@@ -154,7 +154,7 @@ impl PersonaFiles {
 
     async fn read(&self, key: &ObjectKey) -> Result<Option<PersonaText>, StoreError> {
         let Some(object) = self.objects.get(key, LONGEST_TEXT).await? else { return Ok(None) };
-        let origin = self.history.provenance(key, object.hash).await?;
+        let origin = self.history.origin(key, &object).await?;
         let text = String::from_utf8(object.bytes)
             .map_err(|_| StoreError::Refused(format!("{key} is not text")))?;
         Ok(Some(PersonaText { text, hash: object.hash, origin }))
@@ -175,9 +175,8 @@ impl PersonaFiles {
         if current.as_ref().map(|object| object.hash) != base {
             return Err(StoreError::Conflict);
         }
-        let before = current.as_ref().map(|object| object.bytes.as_slice());
-        let after = text.map(|text| Hash::of(text.as_bytes()));
-        self.history.keep(key, before, after, change).await?;
+        let after = text.map(str::as_bytes);
+        self.history.keep(key, current.as_ref(), after, change).await?;
         let expect = base.map_or(Expect::Absent, Expect::Is);
         match text {
             Some(text) => self.objects.put(key, text.as_bytes(), expect).await.map(|_| ()),

@@ -19,6 +19,8 @@ pub struct Space {
     pub default_agent: Option<AgentId>,
     /// The conversation with the default agent about this space.
     pub companion: Option<SessionId>,
+    /// Its conversations are for models of this machine only.
+    pub local_only: bool,
     pub created: Option<Timestamp>,
     /// How far agents may go in it, whatever they may do elsewhere.
     pub tier: Tier,
@@ -35,6 +37,7 @@ pub struct SpaceChange {
     /// `Some(None)`: nobody in particular.
     pub default_agent: Option<Option<AgentId>>,
     pub companion: Option<SessionId>,
+    pub local_only: Option<bool>,
     pub tier: Option<Tier>,
 }
 
@@ -47,6 +50,8 @@ struct Card {
     default_agent: Option<AgentId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     companion: Option<SessionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    local_only: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,6 +111,8 @@ impl Spaces {
             name: card.name.unwrap_or_else(|| id.to_string()),
             default_agent: card.default_agent,
             companion: card.companion,
+            // A card that cannot be read may have said so.
+            local_only: card.local_only.unwrap_or(damage.is_some()),
             created: card.created,
             // Cautious where nobody said otherwise, and where what they said cannot be read.
             tier: card.tier.unwrap_or(Tier::Suggest),
@@ -132,12 +139,13 @@ impl Spaces {
         card.name = change.name.clone().or(card.name);
         card.default_agent = change.default_agent.clone().unwrap_or(card.default_agent);
         card.companion = change.companion.or(card.companion);
+        card.local_only = change.local_only.or(card.local_only);
         card.tier = change.tier.or(card.tier);
         let mut bytes = serde_json::to_vec_pretty(&card)
             .map_err(|error| StoreError::Failed(format!("space.json: {error}")))?;
         bytes.push(b'\n');
-        let (key, before) = (card_key(id)?, object.as_ref().map(|object| object.bytes.as_slice()));
-        self.history.keep(&key, before, Some(Hash::of(&bytes)), by).await?;
+        let key = card_key(id)?;
+        self.history.keep(&key, object.as_ref(), Some(&bytes), by).await?;
         self.person.put(&key, &bytes, seen.map_or(Expect::Absent, Expect::Is)).await?;
         self.get(id).await?.ok_or(StoreError::NotFound)
     }
@@ -156,9 +164,9 @@ impl Spaces {
         files.sort_by_key(|file| *file == card);
         for file in files {
             let Some(object) = self.person.get(&file, u64::MAX).await? else { continue };
-            let origin = by.origin.max(self.history.provenance(&file, object.hash).await?);
+            let origin = by.origin.max(self.history.origin(&file, &object).await?);
             let by = Change { origin, ..by.clone() };
-            self.history.keep(&file, Some(&object.bytes), None, by).await?;
+            self.history.keep(&file, Some(&object), None, by).await?;
             match self.person.delete(&file, Expect::Is(object.hash)).await {
                 Ok(()) | Err(StoreError::NotFound) => {}
                 Err(error) => return Err(error),

@@ -223,7 +223,8 @@ mod tests {
             self.reads.set(self.reads.get() + 1);
             fs::read(self.path()).map_or(Found::Nothing, |bytes| {
                 let hash = Hash::of(&bytes);
-                Found::File(Object { hash, bytes, modified: Timestamp::from_millis(0) })
+                let (modified, changed) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+                Found::File(Object { hash, bytes, modified, changed })
             })
         }
     }

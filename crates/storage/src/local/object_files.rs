@@ -332,15 +332,16 @@ fn read(file: &File, max_bytes: u64) -> Result<Object, StoreError> {
     if bytes.len() as u64 > max_bytes {
         return Err(too_large());
     }
-    Ok(Object { hash: Hash::of(&bytes), bytes, modified: modified(&stat) })
+    Ok(Object { hash: Hash::of(&bytes), bytes, modified: modified(&stat), changed: changed(&stat) })
 }
 
 fn read_end(mut file: File, max_bytes: u64) -> Result<End, StoreError> {
-    let before = size(&plain_file(&file)?)?.saturating_sub(max_bytes);
+    let stat = plain_file(&file)?;
+    let before = size(&stat)?.saturating_sub(max_bytes);
     file.seek(SeekFrom::Start(before))?;
     let mut bytes = Vec::new();
     file.take(max_bytes).read_to_end(&mut bytes)?;
-    Ok(End { bytes, before })
+    Ok(End { bytes, before, changed: changed(&stat) })
 }
 
 fn describe(
@@ -363,11 +364,17 @@ fn describe(
         FileType::Directory => true,
         _ => return Ok(None),
     };
-    Ok(Some(ObjectMeta { key, size: size(&stat)?, modified: modified(&stat), is_folder }))
+    let (modified, changed) = (modified(&stat), changed(&stat));
+    Ok(Some(ObjectMeta { key, size: size(&stat)?, modified, changed, is_folder }))
 }
 
 fn size(stat: &Stat) -> Result<u64, StoreError> {
     u64::try_from(stat.st_size).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+fn changed(stat: &Stat) -> Timestamp {
+    let nanos = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
+    Timestamp::from_millis(stat.st_ctime.saturating_mul(1000).saturating_add(nanos / 1_000_000))
 }
 
 fn modified(stat: &Stat) -> Timestamp {

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, PersonId};
+use onyx_types::{AgentId, PersonId, Timestamp};
 
-use crate::{History, Object, ObjectKey, ObjectMeta, Objects, StoreError};
+use crate::{History, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError};
 
 /// A part of the home that has a root of its own: nothing reached through it lies outside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -92,13 +92,15 @@ pub enum Found {
 pub struct End {
     pub bytes: Vec<u8>,
     pub before: u64,
+    /// As `Object::changed`.
+    pub changed: Timestamp,
 }
 
 impl End {
-    fn of(Object { mut bytes, .. }: Object, max_bytes: u64) -> Self {
+    fn of(Object { mut bytes, changed, .. }: Object, max_bytes: u64) -> Self {
         let most = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         let before = bytes.len().saturating_sub(most);
-        Self { bytes: bytes.split_off(before), before: before as u64 }
+        Self { bytes: bytes.split_off(before), before: before as u64, changed }
     }
 }
 
@@ -127,8 +129,16 @@ pub trait Files: Send + Sync {
     /// Every agent that has files of its own here.
     fn agents(&self) -> Result<Vec<AgentId>, StoreError>;
 
+    /// What is known of where contents came from.
+    fn origins(&self) -> Arc<dyn Origins>;
+
     /// The versions that were kept before agents' changes to a person's files.
     fn history(&self, person: &PersonId) -> Result<History, StoreError> {
-        Ok(History::new(self.objects(&Area::Person(person.clone()))?))
+        self.history_of(&Area::Person(person.clone()))
+    }
+
+    /// The same of an area that has a history of its own: a person's folder, or an agent's.
+    fn history_of(&self, area: &Area) -> Result<History, StoreError> {
+        Ok(History::new(self.objects(area)?, &area.path(), self.origins()))
     }
 }

@@ -1,8 +1,7 @@
-//! Files as the rest of the program sees them: objects under checked keys, the areas of a person they lie in, and the
-//! versions that were replaced. No path of the machine comes in here; `local/` stands behind the trait.
+//! Files as the rest of the program sees them: objects under checked keys, and the areas of a person they lie in.
+//! No path of the machine comes in here; `local/` stands behind the trait.
 
 mod files;
-mod history;
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +12,6 @@ use onyx_types::{Hash, Timestamp};
 use crate::StoreError;
 
 pub use files::{Area, End, Files, Found, Wanted};
-pub use history::{Change, History, Version};
 
 /// A checked relative path: `/`-separated, no empty, `.` or `..` part, no NUL or other control
 /// character, no backslash, at most 1,024 bytes and 255 a part.
@@ -92,6 +90,9 @@ pub struct Object {
     pub bytes: Vec<u8>,
     pub hash: Hash,
     pub modified: Timestamp,
+    /// When content, name or anything else of it last changed. Nobody can set it back, which programs can with
+    /// `modified`.
+    pub changed: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +100,8 @@ pub struct ObjectMeta {
     pub key: ObjectKey,
     pub size: u64,
     pub modified: Timestamp,
+    /// As `Object::changed`; a folder's also when something in it comes or goes.
+    pub changed: Timestamp,
     pub is_folder: bool,
 }
 

@@ -17,6 +17,7 @@ use crate::{
 
 use super::connection::{Durability, migrate, open_writer};
 use super::export::AuditExport;
+use super::origins::KnownOrigins;
 use super::readers::Readers;
 use super::seal::AuditSeal;
 use super::spending::{KnownSpending, Whose};
@@ -40,6 +41,7 @@ pub(crate) struct SqliteLedger {
     /// Runs that may be open, and their sessions, for the same reason.
     open: Mutex<HashMap<RunId, (PersonId, SessionId)>>,
     known_spending: Arc<KnownSpending>,
+    pub(super) known_origins: KnownOrigins,
     pub(super) witnesses: AuditWitnesses,
 }
 
@@ -71,8 +73,13 @@ impl AuditWitnesses {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     New,
+    /// It had no table of origins; the histories beside it have what goes there.
+    BeforeOrigins,
     Existing,
 }
+
+/// The migration that made the table of origins.
+const ORIGINS: i32 = 14;
 
 impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.
@@ -84,11 +91,21 @@ impl SqliteLedger {
     ) -> Result<(Self, Opened), StoreError> {
         let mut connection = open_writer(path, Durability::Full)?;
         let report = migrate(&mut connection, &migrations::migrations::runner())?;
-        let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
+        let applied = |version: i32| {
+            report.applied_migrations().iter().any(|migration| migration.version() == version)
+        };
+        let opened = if applied(1) {
+            Opened::New
+        } else if applied(ORIGINS) {
+            Opened::BeforeOrigins
+        } else {
+            Opened::Existing
+        };
         if let Some(export) = &witnesses.export {
             let newest = export.newest()?;
             audit::rows_after(&connection, &newest, |row| export.add(row))?;
         }
+        let known_origins = KnownOrigins::read(&connection)?;
         let spoken_to = Mutex::new(inbox::sessions(&connection)?);
         let drafted = Mutex::new(drafts::sessions(&connection)?);
         let open = runs::active(&connection)?.into_iter();
@@ -100,9 +117,10 @@ impl SqliteLedger {
             spoken_to,
             drafted,
             known_spending: Arc::new(KnownSpending::new(clock)),
+            known_origins,
             witnesses,
         };
-        Ok((ledger, if first { Opened::New } else { Opened::Existing }))
+        Ok((ledger, opened))
     }
 
     async fn spent_by(&self, whose: Whose, day: &str) -> Result<f64, StoreError> {

@@ -12,6 +12,7 @@ mod export;
 mod inbox;
 mod jobs;
 mod ledger;
+mod origins;
 mod readers;
 mod runs;
 mod seal;

@@ -111,8 +111,14 @@ impl TempStore {
 
     /// As after the end of the process: everything in memory is gone.
     pub(crate) async fn reopen(self) -> Self {
+        self.reopen_after(|| {}).await
+    }
+
+    /// The same, with something that happens meanwhile.
+    pub(crate) async fn reopen_after(self, meanwhile: impl FnOnce()) -> Self {
         let Self { store, clock, folder } = self;
         drop(store);
+        meanwhile();
         let store =
             open(&folder.path().join("home"), Arc::new(SystemFiles), Arc::clone(&clock)).await;
         Self { store, clock, folder }

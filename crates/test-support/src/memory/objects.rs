@@ -2,10 +2,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_storage::{Area, Expect, Files, Object, ObjectKey, ObjectMeta, Objects, StoreError};
+use onyx_storage::{
+    Area, Expect, Files, MemoryOrigins, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError,
+};
 use onyx_types::{AgentId, Clock, Hash, PersonId, Timestamp};
 
 use super::{Disk, MemoryDisk, Op, Turnstile, perform};
+
+/// No file system keeps times here, so every file may be newer than anything that is known.
+const NEWEST: Timestamp = Timestamp::from_millis(i64::MAX);
 
 /// Every file by its path in the home.
 pub(super) type Folder = BTreeMap<String, File>;
@@ -20,6 +25,7 @@ pub(super) struct MemoryFiles {
     disk: MemoryDisk,
     clock: Arc<dyn Clock>,
     turnstile: Arc<dyn Turnstile>,
+    origins: Arc<MemoryOrigins>,
 }
 
 impl MemoryFiles {
@@ -28,7 +34,7 @@ impl MemoryFiles {
         clock: Arc<dyn Clock>,
         turnstile: Arc<dyn Turnstile>,
     ) -> Self {
-        Self { disk, clock, turnstile }
+        Self { disk, clock, turnstile, origins: Arc::default() }
     }
 }
 
@@ -40,6 +46,10 @@ impl Files for MemoryFiles {
             turnstile: Arc::clone(&self.turnstile),
             root: area.path(),
         }))
+    }
+
+    fn origins(&self) -> Arc<dyn Origins> {
+        Arc::clone(&self.origins) as Arc<dyn Origins>
     }
 
     fn people(&self) -> Result<Vec<PersonId>, StoreError> {
@@ -123,7 +133,8 @@ impl Objects for MemoryObjects {
                 return Err(StoreError::Refused(format!("{path} is too large")));
             }
             let hash = Hash::of(&file.bytes);
-            Ok(Some(Object { bytes: file.bytes.clone(), hash, modified: file.modified }))
+            let (bytes, modified) = (file.bytes.clone(), file.modified);
+            Ok(Some(Object { bytes, hash, modified, changed: NEWEST }))
         })
         .await
     }
@@ -210,7 +221,8 @@ impl Objects for MemoryObjects {
                 };
                 let key = key.map_err(|error| StoreError::Failed(error.to_string()))?;
                 let size = if is_folder { 0 } else { file.bytes.len() as u64 };
-                let meta = ObjectMeta { key, size, modified: file.modified, is_folder };
+                let modified = file.modified;
+                let meta = ObjectMeta { key, size, modified, changed: NEWEST, is_folder };
                 listed.entry(name.to_owned()).or_insert(meta);
             }
             if listed.is_empty() && folder.is_some() {

@@ -109,5 +109,5 @@ pub(super) fn told(answered: Answered, summary: String) -> ToolOutcome {
 }
 
 pub(super) fn failed(fault: &Fault) -> ToolError {
-    ToolError::Failed(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
+    ToolError::Heard(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
 }

@@ -111,10 +111,7 @@ pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
 pub(super) fn outcome(ran: &Ran, summary: String) -> ToolOutcome {
     let note = match ran.ending {
         Ending::Exited(0) => String::new(),
-        Ending::Exited(code) => format!("[exit code {code}]"),
-        Ending::Killed => "[it was killed]".to_owned(),
-        Ending::Cancelled => "[cancelled; all its processes were ended]".to_owned(),
-        Ending::TimedOut => "[over its time limit; all its processes were ended]".to_owned(),
+        ending => ending.to_string(),
     };
     let is_error = ran.ending != Ending::Exited(0);
     let said = ran.output.trim_end();

@@ -52,6 +52,7 @@ use docker::DockerTool;
 
 pub use docker::{Docker, DockerSettings};
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
+pub use select_model::selected_model;
 
 /// The tools that need no service of the server, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ask_agent::{PATIENCE, failed, told};
+use super::select_model::picked;
 use super::{acting, spec_of, text_argument};
 use crate::{Authorised, Delegates, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
 
@@ -66,16 +67,17 @@ impl TypedTool for RouteTask {
         Verb::new("let", "letting", "let").of(whom)
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { prompt, model, task, local } = asked;
         let (model, task) = (model.clone(), task.clone());
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
-        let pick = self.router.pick(&wish).map_err(|fault| {
-            ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
-        })?;
+        let pick = picked(&*self.router, wish, cx)?;
+        // The task's words go to that model, which may be the first of its provider to hear of it.
+        let leaves = cx.audience.grows_by(&pick);
+        let effect = if leaves { ToolEffect::Reach } else { ToolEffect::Write };
         let target = Target::Model(pick.model.clone());
         let preview = Preview::Text { text: format!("to {}:\n{prompt}", pick.model) };
-        let plan = acting(&self.spec, ToolEffect::Write, target, preview);
+        let plan = acting(&self.spec, effect, target, preview);
         Ok(Plan { summary: format!("Let {} do a task", pick.model), ..plan })
     }
 

@@ -3,14 +3,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_types::{
-    CallLabel, Capability, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+    CallLabel, Capability, ModelId, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, spec_of, text_argument};
-use crate::{Authorised, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
+use super::{acting, reading, spec_of, text_argument};
+use crate::{Authorised, ModelPick, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
+
+const NAME: &str = "select_model";
 
 /// Lets an agent go on with another of the configured models.
 pub(super) struct SelectModel {
@@ -63,23 +66,59 @@ impl TypedTool for SelectModel {
         }
     }
 
-    async fn plan(&self, _: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        Ok(reading(&self.spec, Target::ModelChoice))
+    /// The whole conversation goes to the model that takes over: where somebody hears it who did not before, it leaves.
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { model, task, local } = asked;
+        let (model, task) = (model.clone(), task.clone());
+        let wish = ModelWish { model, task, local: local.unwrap_or(false) };
+        let pick = picked(&*self.router, wish, cx)?;
+        let target = Target::Model(pick.model.clone());
+        let summary = format!("Go on with {}", pick.model);
+        if !cx.audience.grows_by(&pick) {
+            return Ok(Plan { summary, ..reading(&self.spec, target) });
+        }
+        let text = format!("The whole conversation goes to {}. {}", pick.model, pick.reason);
+        let preview = Preview::Text { text: text.trim().to_owned() };
+        Ok(Plan { summary, ..acting(&self.spec, ToolEffect::Reach, target, preview) })
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        _: Arguments,
         plan: Authorised<Plan>,
         _: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { model, task, local } = asked;
-        let wish = ModelWish { model, task, local: local.unwrap_or(false) };
-        let pick = self.router.pick(&wish).map_err(|fault| {
-            ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
-        })?;
-        let output = format!("{} answers from here on. {}", pick.model, pick.reason);
-        Ok(ToolOutcome { model: Some(pick.model), ..ToolOutcome::ok(output, plan.summary) })
+        let Some(model) = selected_model(&plan) else {
+            return Err(ToolError::Failed("the plan names no model".to_owned()));
+        };
+        let output = format!("{model} answers from here on.");
+        Ok(ToolOutcome { model: Some(model), ..ToolOutcome::ok(output, plan.summary) })
     }
+}
+
+/// The model that a plan of this tool goes on with; `None` for every other plan.
+pub fn selected_model(plan: &Plan) -> Option<ModelId> {
+    let own = plan.targets.first().filter(|_| plan.tool == *NAME)?;
+    match &own.target {
+        Target::Model(model) => Some(model.clone()),
+        _ => None,
+    }
+}
+
+/// What the config's rules make of a wish, where the agent may use it.
+pub(super) fn picked(
+    router: &dyn ModelRouter,
+    wish: ModelWish,
+    cx: &ToolCx,
+) -> Result<ModelPick, ToolError> {
+    let pick = router.pick(&cx.audience.bound(wish)).map_err(|fault| {
+        ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
+    })?;
+    if cx.audience.refuses(&pick) {
+        let why =
+            format!("only models of this machine may be used here, and {} is none", pick.model);
+        return Err(ToolError::Refused(why));
+    }
+    Ok(pick)
 }

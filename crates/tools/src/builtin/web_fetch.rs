@@ -73,8 +73,14 @@ impl TypedTool for WebFetch {
             let why = "the free fetches of this run are used up; ask the person";
             return Err(ToolError::Failed(why.into()));
         }
-        let fetched =
-            self.web.egress().get(&address, ACCEPT).await.map_err(|error| not_fetched(&error))?;
+        let fetched = match self.web.egress().get(&address, ACCEPT).await {
+            Ok(fetched) => fetched,
+            // It may name where the server wanted to lead us.
+            Err(error) => {
+                let told = not_fetched(&error).to_string();
+                return Ok(ToolOutcome::error(told).from_origin(Origin::External));
+            }
+        };
         if !(200..300).contains(&fetched.status) {
             let told = format!("{} answers {}", fetched.address, fetched.status);
             return Ok(ToolOutcome::error(told).from_origin(Origin::External));

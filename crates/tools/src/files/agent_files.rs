@@ -12,7 +12,7 @@ use crate::paths::key;
 use crate::{Pending, ToolCx, ToolError};
 
 /// Longer files are not for a model to read or rewrite in one piece.
-const FILE_BYTES: u64 = 8 * 1024 * 1024;
+pub(super) const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The files under one folder of the person's, and the versions kept of them.
 pub(crate) struct AgentFiles {
@@ -121,7 +121,7 @@ impl AgentFiles {
 
     pub(crate) async fn read(&self, key: &ObjectKey) -> Result<Option<TextOnDisk>, ToolError> {
         let Some(object) = self.get(key).await? else { return Ok(None) };
-        let written = self.history.provenance(&self.path(key)?, object.hash).await?;
+        let written = self.history.origin(&self.path(key)?, &object).await?;
         let (hash, size) = (object.hash, object.bytes.len());
         let text = String::from_utf8(object.bytes)
             .map_err(|_| ToolError::Arguments(format!("{key} is not text ({size} bytes)")))?;
@@ -131,23 +131,32 @@ impl AgentFiles {
 
     /// What the session's own reads see.
     pub(crate) async fn seen(&self, key: &ObjectKey) -> Result<Option<SeenText>, ToolError> {
+        Ok(self.seen_over(key).await?.1)
+    }
+
+    /// The same with what is on disk beneath it, in one look: a second look could find a file that
+    /// somebody made in between, and a change planned on nothing would take its place.
+    pub(crate) async fn seen_over(
+        &self,
+        key: &ObjectKey,
+    ) -> Result<(Option<Hash>, Option<SeenText>), ToolError> {
         let on_disk = self.read(key).await?;
         let base = on_disk.as_ref().map(|reading| reading.hash);
-        let Some(file) = self.pending.file(&self.name(key)) else {
-            return Ok(on_disk.map(|reading| SeenText {
+        let seen = match self.pending.file(&self.name(key)) {
+            None => on_disk.map(|reading| SeenText {
                 text: reading.text,
                 base,
                 origin: reading.origin,
                 draft: None,
-            }));
+            }),
+            Some(file) => file.text.map(|text| SeenText {
+                text: text.to_owned(),
+                base,
+                origin: file.origin,
+                draft: Some(file.draft),
+            }),
         };
-        let seen = |text: &str| SeenText {
-            text: text.to_owned(),
-            base,
-            origin: file.origin,
-            draft: Some(file.draft),
-        };
-        Ok(file.text.map(seen))
+        Ok((base, seen))
     }
 
     /// The same of any file, for what does not look into it.
@@ -181,14 +190,15 @@ impl AgentFiles {
         lines: &str,
         by: &Writer<'_>,
     ) -> Result<(), ToolError> {
-        let before = self.get(key).await?.map(|object| object.bytes);
+        let before = self.get(key).await?;
+        let held = before.as_ref().map_or(&[][..], |object| object.bytes.as_slice());
         // A person may have left the last line without an end.
-        let joins = before.as_ref().is_some_and(|text| !text.is_empty() && !text.ends_with(b"\n"));
+        let joins = !held.is_empty() && !held.ends_with(b"\n");
         let added = [if joins { "\n" } else { "" }, lines].concat();
-        let after = [before.as_deref().unwrap_or_default(), added.as_bytes()].concat();
+        let after = [held, added.as_bytes()].concat();
         let change = by.change(by.origin());
         self.history
-            .keep(&self.path(key)?, before.as_deref(), Some(Hash::of(&after)), change)
+            .keep(&self.path(key)?, before.as_ref(), Some(&after), change)
             .await
             .map_err(refused)?;
         self.objects.append(key, added.as_bytes()).await.map_err(refused)
@@ -202,11 +212,18 @@ impl AgentFiles {
         self.objects.list(folder, limit).await
     }
 
-    /// Who gave a file its name: a name is text that a model reads, too.
-    pub(crate) async fn named_by(&self, key: &ObjectKey) -> Result<Origin, ToolError> {
-        let versions = self.history.versions(&self.path(key)?).await?;
-        let created = versions.iter().find(|version| version.before.is_none());
-        Ok(created.map_or(Origin::Person, |version| version.change.origin))
+    /// Who gave files and folders their names: a name is text that a model reads, too.
+    pub(crate) async fn named_by(&self, entries: &[ObjectMeta]) -> Result<Origin, ToolError> {
+        let mut paths = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let path = self.path(&entry.key)?;
+            // Until a command has ended, nobody knows what it named.
+            if self.history.is_under_command(&path, entry.changed) {
+                return Ok(Origin::External);
+            }
+            paths.push(path);
+        }
+        Ok(self.history.named_by(&paths).await?)
     }
 
     /// What the file holds; `None` when there is none.
@@ -230,21 +247,22 @@ impl AgentFiles {
         }
     }
 
-    /// Writes down whose work a file is that something else has written already. It is no change
-    /// of the run's that could be undone: what it held before is not known.
-    pub(crate) async fn written_by(
+    /// Writes down whose work files are that something else has written already, and which names came with them. They
+    /// are no changes of the run's that could be undone: what was there before is not known.
+    pub(crate) async fn written(
         &self,
-        key: &ObjectKey,
-        is_new: bool,
-        by: &Writer<'_>,
+        keys: &[&ObjectKey],
+        names: &[&ObjectKey],
         origin: Origin,
     ) -> Result<(), ToolError> {
-        // Too large for a tool to read, or gone again.
-        let Ok(Some(object)) = self.get(key).await else { return Ok(()) };
-        let before = (!is_new).then_some(object.bytes.as_slice());
-        let change = Change { run: None, ..by.change(origin) };
-        let kept = self.history.keep(&self.path(key)?, before, Some(object.hash), change).await;
-        kept.map(drop).map_err(refused)
+        let mut files = Vec::with_capacity(keys.len());
+        for key in keys {
+            // Too large for a tool to read, or gone again.
+            let object = self.get(key).await.ok().flatten();
+            files.push((self.path(key)?, object));
+        }
+        let names = names.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.history.written(&files, &names, origin).await?)
     }
 
     pub(super) async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, ToolError> {
@@ -266,10 +284,8 @@ impl AgentFiles {
         if current.as_ref().map(|object| object.hash) != base {
             return Err(conflict());
         }
-        let before = current.as_ref().map(|object| object.bytes.as_slice());
-        let after = Some(Hash::of(text.as_bytes()));
         self.history
-            .keep(&self.path(key)?, before, after, by.change(origin))
+            .keep(&self.path(key)?, current.as_ref(), Some(text.as_bytes()), by.change(origin))
             .await
             .map_err(refused)?;
         let expect = base.map_or(Expect::Absent, Expect::Is);
@@ -291,7 +307,7 @@ impl AgentFiles {
             return Err(ToolError::Conflict(key.to_string()));
         };
         let change = by.change(by.origin());
-        let kept = self.history.keep(&self.path(key)?, Some(&current.bytes), None, change).await;
+        let kept = self.history.keep(&self.path(key)?, Some(&current), None, change).await;
         kept.map_err(refused)?;
         match self.objects.delete(key, Expect::Is(current.hash)).await {
             Ok(()) => Ok(()),

@@ -3,6 +3,7 @@
 use onyx_storage::Area;
 use onyx_types::{FileChange, Hash, HomePath, Origin, Plan, PlanTarget, Preview};
 
+use super::agent_files::FILE_BYTES;
 use super::{AgentFiles, Writer};
 use crate::paths::key;
 use crate::text::diff::Change;
@@ -62,18 +63,18 @@ pub(crate) async fn origin_of_targets(
     cx: &ToolCx,
     targets: &[PlanTarget],
 ) -> Result<Origin, ToolError> {
-    let person = format!("{}/", Area::Person(cx.key.person.clone()).path());
-    let history = cx.files.history(&cx.key.person)?;
+    let area = Area::Person(cx.key.person.clone());
+    let person = format!("{}/", area.path());
+    let (history, objects) = (cx.files.history(&cx.key.person)?, cx.files.objects(&area)?);
     let mut origin = Origin::Person;
-    for own in targets {
-        let Some(base) = own.base else { continue };
+    for own in targets.iter().filter(|own| own.base.is_some()) {
         let file = own.target.file();
         let path = file.as_ref().and_then(|file| file.as_str().strip_prefix(&person));
-        let of_target = match path {
-            Some(path) => history.provenance(&key(path)?, base).await?,
-            None => Origin::External,
-        };
-        origin = origin.max(of_target);
+        let Some(path) = path else { return Ok(Origin::External) };
+        let path = key(path)?;
+        // Gone since, it shows nothing.
+        let Some(object) = objects.get(&path, FILE_BYTES).await? else { continue };
+        origin = origin.max(history.origin(&path, &object).await?);
     }
     Ok(origin)
 }

@@ -100,6 +100,31 @@ impl PersonFiles {
         }
     }
 
+    /// Where the content of a file came from; `None` when there is none.
+    pub async fn origin(&self, path: &str) -> Result<Option<Origin>, Fault> {
+        let Some(object) = self.read(path).await? else { return Ok(None) };
+        match path.strip_prefix("shared/") {
+            Some(_) => Ok(Some(Origin::Person)),
+            None => {
+                let history = self.files.history(&self.person)?;
+                Ok(Some(history.origin(&readable_key(path)?, &object).await?))
+            }
+        }
+    }
+
+    /// The person has read what the file holds and takes it for their own. `seen` is what they have read.
+    pub async fn accept(&self, path: &str, seen: Hash) -> Result<(), Fault> {
+        let (objects, key) = (self.objects()?, own_key(path)?);
+        let object = self.current(&*objects, &key).await?.ok_or_else(|| missing(path))?;
+        if object.hash != seen {
+            return Err(Fault::plain(ErrorCode::VersionConflict));
+        }
+        self.files.history(&self.person)?.accept(&key, &object).await?;
+        // Written as it is: whoever follows the files looks at it anew.
+        objects.put(&key, &object.bytes, Expect::Is(object.hash)).await?;
+        Ok(())
+    }
+
     /// Adds an entry to today's log of an agent; where it stands.
     pub async fn note(&self, agent: &AgentId, text: &str) -> Result<String, Fault> {
         not_empty(text)?;
@@ -111,8 +136,8 @@ impl PersonFiles {
         let joins = !held.is_empty() && !held.ends_with(b"\n");
         let added =
             [if joins { "\n" } else { "" }, &daily::entry(at, &zone, text, Taint::Clean)].concat();
-        let after = Hash::of(&[held, added.as_bytes()].concat());
-        self.keep(&key, before.as_ref(), Some(after), "note").await?;
+        let after = [held, added.as_bytes()].concat();
+        self.keep(&key, before.as_ref(), Some(&after), "note").await?;
         objects.append(&key, added.as_bytes()).await?;
         Ok(path)
     }
@@ -154,7 +179,7 @@ impl PersonFiles {
         if !as_expected {
             return Err(Fault::plain(ErrorCode::VersionConflict));
         }
-        self.keep(key, before.as_ref(), Some(Hash::of(bytes)), tool).await?;
+        self.keep(key, before.as_ref(), Some(bytes), tool).await?;
         // What the version was kept of, and nothing else, is replaced.
         let expect = before.map_or(Expect::Absent, |before| Expect::Is(before.hash));
         Ok(objects.put(key, bytes, expect).await?)
@@ -164,7 +189,7 @@ impl PersonFiles {
         &self,
         key: &ObjectKey,
         before: Option<&Object>,
-        after: Option<Hash>,
+        after: Option<&[u8]>,
         tool: &str,
     ) -> Result<(), Fault> {
         let change = Change {
@@ -174,7 +199,6 @@ impl PersonFiles {
             run: None,
             tool: tool.to_owned(),
         };
-        let before = before.map(|object| object.bytes.as_slice());
         self.files.history(&self.person)?.keep(key, before, after, change).await?;
         Ok(())
     }

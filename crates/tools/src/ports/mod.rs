@@ -13,5 +13,5 @@ mod spaces;
 pub use delegation::{Answered, Delegates};
 pub use jobs::{JOBS_FOLDER, JobPort, ProposedJob, job_path};
 pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, TestAnswer};
-pub use routing::{ModelPick, ModelRouter, ModelWish};
+pub use routing::{Audience, ModelPick, ModelRouter, ModelWish};
 pub use spaces::Spaces;

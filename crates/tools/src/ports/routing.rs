@@ -16,6 +16,37 @@ pub struct ModelWish {
 pub struct ModelPick {
     pub model: ModelId,
     pub reason: String,
+    /// It runs on this machine: what it hears leaves it not.
+    pub is_local: bool,
+}
+
+/// Who hears what an agent says now, and who else may.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audience {
+    /// The model that answers, `<provider>/<model>`.
+    pub model: String,
+    /// The agent or its space is pinned to models of this machine.
+    pub only_local: bool,
+}
+
+impl Audience {
+    /// Would somebody hear of it who does not yet?
+    pub fn grows_by(&self, pick: &ModelPick) -> bool {
+        !pick.is_local && provider_of(&self.model) != provider_of(pick.model.as_str())
+    }
+
+    /// The wish as it may be granted here.
+    pub fn bound(&self, wish: ModelWish) -> ModelWish {
+        ModelWish { local: wish.local || self.only_local, ..wish }
+    }
+
+    pub fn refuses(&self, pick: &ModelPick) -> bool {
+        self.only_local && !pick.is_local
+    }
+}
+
+fn provider_of(model: &str) -> &str {
+    model.split_once('/').map_or(model, |(provider, _)| provider)
 }
 
 /// Chooses among the models that the config allows; which those are is not for tools to know.

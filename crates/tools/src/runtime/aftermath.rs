@@ -10,14 +10,14 @@ use onyx_storage::ObjectKey;
 use onyx_types::{FileChange, Hash, Origin, Plan, ToolEffect};
 use serde_json::json;
 
+use crate::files::AgentFiles;
 use crate::files::diff_to_disk;
-use crate::files::{AgentFiles, Writer};
 use crate::{ToolCx, ToolError};
 
 /// More files than this are not looked at one by one.
 const MOST_FILES: usize = 200_000;
-/// More changed files than this are not written down.
-const MOST_CHANGED: usize = 1_000;
+/// Changed files that are written down in one go.
+const BATCH: usize = 200;
 /// What steers agents is kept up to this size in all while a command runs.
 const MOST_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// More of them than this are put back but not proposed.
@@ -58,7 +58,7 @@ pub(crate) struct Aftermath {
 
 type Stamps = BTreeMap<ObjectKey, Stamp>;
 
-/// Changes with every write to a file; the last time a file changed cannot be set back.
+/// Changes with every write to a file; the last time a file changed cannot be set back. Of a folder only its name counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -73,13 +73,21 @@ enum Kind {
     File,
     /// Its target is what a program would obey, so a link counts like a file.
     Link,
+    Folder,
+}
+
+impl Stamp {
+    const FOLDER: Self = Self { device: 0, inode: 0, size: 0, changed: (0, 0), kind: Kind::Folder };
+
+    fn is_file(&self) -> bool {
+        self.kind == Kind::File
+    }
 }
 
 /// What was found afterwards, for the model to know.
 #[derive(Debug, Default)]
 pub(crate) struct Left {
     taken_back: Vec<String>,
-    unknown: usize,
     too_many: bool,
     /// What the command made of the files that were put back.
     pub(crate) proposes: Option<Box<Plan>>,
@@ -100,10 +108,9 @@ impl Left {
             ));
         }
         if self.too_many {
-            note.push_str("\n[too many files to tell what changed]");
-        }
-        if self.unknown > 0 {
-            note.push_str(&format!("\n[{} more files changed; not written down]", self.unknown));
+            note.push_str(
+                "\n[too many files to compare: all that changed meanwhile counts as its work]",
+            );
         }
         note
     }
@@ -149,31 +156,32 @@ impl Aftermath {
         Ok(Some(Self { vault, before, kept }))
     }
 
-    /// To be called when no process of the command is left.
+    /// To be called when no process of the command is left. `None`: there are too many files by now.
     pub(crate) async fn settle(
         self,
         tool: &str,
         origin: Origin,
         cx: &ToolCx,
-    ) -> Result<Left, ToolError> {
-        let Some(after) = stamps(self.vault.clone()).await? else { return Ok(Left::unwatched()) };
+    ) -> Result<Option<Left>, ToolError> {
+        let Some(after) = stamps(self.vault.clone()).await? else { return Ok(None) };
         let vault = AgentFiles::vault(cx)?;
         let mut left = Left::default();
         if let Some(kept) = &self.kept {
             left = self.take_back(kept, &after, &vault, tool, origin, cx).await?;
         }
-        let by = Writer { cx, tool };
-        let ours = changed(&self.before, &after).filter(|(key, _)| {
-            !is_in_repository(key) && (self.kept.is_none() || !cx.paths.steers(key))
-        });
-        for (number, (key, is_new)) in ours.enumerate() {
-            if number < MOST_CHANGED {
-                vault.written_by(key, is_new, &by, origin).await?;
-            } else {
-                left.unknown += 1;
-            }
+        let ours: Vec<(&ObjectKey, bool)> = changed(&self.before, &after)
+            .filter(|(key, _)| {
+                !is_in_repository(key) && (self.kept.is_none() || !cx.paths.steers(key))
+            })
+            .collect();
+        for batch in ours.chunks(BATCH) {
+            let is_file = |key: &&ObjectKey| after.get(*key).is_some_and(Stamp::is_file);
+            let files: Vec<_> = batch.iter().map(|(key, _)| *key).filter(is_file).collect();
+            let new = batch.iter().filter(|(_, is_new)| *is_new);
+            let names: Vec<_> = new.map(|(key, _)| *key).collect();
+            vault.written(&files, &names, origin).await?;
         }
-        Ok(left)
+        Ok(Some(left))
     }
 }
 
@@ -192,7 +200,14 @@ impl Aftermath {
         let mut changes = Vec::new();
         let gone = self.before.keys().filter(|key| !after.contains_key(key));
         let new = changed(&self.before, after).map(|(key, _)| key);
-        for key in gone.chain(new).filter(|key| cx.paths.steers(key)) {
+        // A folder steers nothing by itself, only what lies in it; one in the place of a kept file does not stay.
+        let is_folder = |key: &ObjectKey| {
+            let stamp = after.get(key).or_else(|| self.before.get(key));
+            stamp.is_some_and(|stamp| stamp.kind == Kind::Folder)
+        };
+        let counts =
+            |key: &&ObjectKey| cx.paths.steers(key) && (kept.contains_key(*key) || !is_folder(key));
+        for key in gone.chain(new).filter(counts) {
             left.taken_back.push(key.to_string());
             let before = kept.get(key).map(Vec::as_slice);
             if after.get(key).is_some_and(|stamp| stamp.kind == Kind::Link) {
@@ -300,6 +315,9 @@ fn walk(vault: &Path) -> std::io::Result<Option<Stamps>> {
             }
             if meta.is_dir() {
                 folders.push((entry.path(), format!("{path}/")));
+                if let Ok(key) = path.parse() {
+                    found.insert(key, Stamp::FOLDER);
+                }
             } else if let Some(kind) = kind(&meta)
                 && let Ok(key) = path.parse()
             {

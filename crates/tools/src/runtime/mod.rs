@@ -8,6 +8,7 @@ mod processes;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use onyx_egress::HostPort;
 use onyx_sandbox::{Bounds, Job, Running, Sandbox, SandboxError, Scratch};
-use onyx_storage::Area;
+use onyx_storage::{Area, OpenCommand, note_changed};
 use onyx_types::Origin;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -83,6 +84,17 @@ pub(crate) enum Ending {
     TimedOut,
 }
 
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "[exit code {code}]"),
+            Self::Killed => f.write_str("[it was killed]"),
+            Self::Cancelled => f.write_str("[cancelled; all its processes were ended]"),
+            Self::TimedOut => f.write_str("[over its time limit; all its processes were ended]"),
+        }
+    }
+}
+
 pub(crate) struct Ran {
     pub(crate) output: String,
     pub(crate) ending: Ending,
@@ -102,6 +114,8 @@ pub(crate) struct AtWork {
 struct Watch {
     /// `None`: the vault holds too many files.
     aftermath: Option<Aftermath>,
+    /// Until it is told of, whatever changes in the vault may be the command's work.
+    open: OpenCommand,
     tool: String,
     origin: Origin,
 }
@@ -173,7 +187,9 @@ impl Runtime {
             Access::Look => None,
             Access::Change(origin, steering) => {
                 let aftermath = Aftermath::before(vault.clone(), steering, cx).await?;
-                Some(Watch { aftermath, tool: order.tool, origin })
+                let owner = Area::Person(cx.key.person.clone()).path();
+                let open = cx.files.origins().begin_command(&owner).await?;
+                Some(Watch { aftermath, open, tool: order.tool, origin })
             }
         };
         let job = Job {
@@ -188,9 +204,28 @@ impl Runtime {
             },
             bounds: Bounds::default(),
         };
+        match self.start_answered(job, stdin, order.network).await {
+            Ok((running, proxy)) => {
+                Ok(AtWork { running, _scratch: Some(scratch), watch, _proxy: proxy })
+            }
+            Err(error) => {
+                if let Some(Watch { open, .. }) = watch {
+                    cx.files.origins().end_command(open.id).await?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn start_answered(
+        &self,
+        job: Job,
+        stdin: Stdio,
+        network: Network,
+    ) -> Result<(Running, Option<AbortOnDrop>), ToolError> {
         let mut running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;
-        let proxy = self.answer(&mut running, order.network).await?;
-        Ok(AtWork { running, _scratch: Some(scratch), watch, _proxy: proxy })
+        let proxy = self.answer(&mut running, network).await?;
+        Ok((running, proxy))
     }
 
     /// Answers what a command says on its one port.
@@ -217,7 +252,10 @@ impl Runtime {
         limit: Duration,
         cx: &ToolCx,
     ) -> Result<Ran, ToolError> {
-        self.start(order, Stdio::null(), cx).await?.until_end(limit, cx).await
+        let (at_work, cx) = (self.start(order, Stdio::null(), cx).await?, cx.clone());
+        // A task of its own: a caller that goes away must not keep anybody from looking at what the command did.
+        let followed = tokio::spawn(async move { at_work.until_end(limit, &cx).await });
+        followed.await.map_err(|_| ToolError::Failed("the command could not be followed".into()))?
     }
 }
 
@@ -249,14 +287,21 @@ impl AtWork {
         self.running.kill();
         match self.watch.take() {
             None => Ok(Left::default()),
-            Some(Watch { aftermath, tool, origin }) => {
+            Some(Watch { aftermath, open, tool, origin }) => {
                 // What was killed may write until it is gone.
                 let ended = self.running.wait().await;
                 ended.map_err(|error| not_run(&SandboxError::Read(error)))?;
-                match aftermath {
-                    Some(aftermath) => aftermath.settle(&tool, origin, cx).await,
-                    None => Ok(Left::unwatched()),
+                let left = match aftermath {
+                    Some(aftermath) => aftermath.settle(&tool, origin, cx).await?,
+                    None => None,
+                };
+                if left.is_none() {
+                    let area = Area::Person(cx.key.person.clone());
+                    note_changed(&*cx.files, &area, open.started_at, origin).await?;
                 }
+                // Where anything above failed it stays open, and what changes meanwhile is nobody's.
+                cx.files.origins().end_command(open.id).await?;
+                Ok(left.unwrap_or_else(Left::unwatched))
             }
         }
     }

@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 
 use super::{AtWork, Gathered, Order, Runtime};
-use crate::{ToolCx, ToolError};
+use crate::{LiveOutput, ToolCx, ToolError};
 
 /// At once, of one session.
 const MOST: usize = 4;
@@ -64,7 +64,8 @@ impl Processes {
         let (words, waiting) = mpsc::channel(WORDS_WAITING);
         let (heard, stop) = (Arc::<Heard>::default(), Cancel::new());
         let mut follow = Follow { at_work, waiting, heard: Arc::clone(&heard) };
-        let cx_of_end = cx.clone();
+        // The call that started it is over by then.
+        let cx_of_end = ToolCx { live: LiveOutput::nowhere(), ..cx.clone() };
         let (of_run, of_process, longest) =
             (cx.cancel.clone(), stop.clone(), cx.clock.sleep(LONGEST));
         tokio::spawn(async move {

@@ -53,6 +53,7 @@ fn context(store: &Store) -> ToolCx {
         pending: Arc::default(),
         decisions: Decisions::none(Duration::from_secs(60)),
         standing: None,
+        audience: crate::Audience::default(),
         offered: Offered::Now,
     }
 }

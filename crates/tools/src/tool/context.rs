@@ -7,6 +7,7 @@ use onyx_types::{AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Ta
 use super::{LiveOutput, Pending, Standing};
 use crate::gate::Granted;
 use crate::paths::PathRules;
+use crate::ports::Audience;
 use crate::web::Addresses;
 
 /// For whom and within what a call works. Made by the driver, never from a model's words.
@@ -34,6 +35,8 @@ pub struct ToolCx {
     pub decisions: Decisions,
     /// `None`: no run is at work, a person approved the call.
     pub standing: Option<Standing>,
+    /// Who hears what the agent says.
+    pub audience: Audience,
     /// The driver sets it for each call.
     pub offered: Offered,
 }

@@ -8,6 +8,7 @@ use onyx_types::{
 };
 use serde_json::Value;
 
+use super::acceptance::is_acceptance;
 use super::attempt::within;
 use super::tool_set::{Entry, Readiness};
 use super::{Toolbox, proposal};
@@ -68,7 +69,8 @@ impl Toolbox {
     ) -> Result<Draft, NotApproved> {
         let cx = &ToolCx { live: cx.live.masked_by(&self.services().masker), ..cx.clone() };
         may_be_decided(&draft, cx)?;
-        if !self.is_there(&draft.plan.tool, policy, cx) {
+        // Accepting a file is the person's own act, whatever tools the agent has.
+        if !is_acceptance(&draft.plan) && !self.is_there(&draft.plan.tool, policy, cx) {
             let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
             return Err(not_approved(ErrorCode::ToolDenied, message, draft));
         }
@@ -280,6 +282,25 @@ impl Toolbox {
     }
 
     async fn perform_approved(&self, draft: &Draft, cx: &ToolCx) -> Ending {
+        let trusted = match self.trusted_targets(&draft.plan, cx).await {
+            Ok(trusted) => trusted,
+            Err(error) => return Ending::failed(error.to_string()),
+        };
+        let mut ending = if is_acceptance(&draft.plan) && gate::approved(draft).is_some() {
+            let output = format!("{}: done", draft.plan.summary);
+            Ending { state: DraftState::Applied, output, origin: Origin::Person }
+        } else {
+            self.invoke_approved(draft, cx).await
+        };
+        if ending.state == DraftState::Applied
+            && let Err(error) = self.accept_approved(&draft.plan, &trusted, cx).await
+        {
+            ending = Ending::failed(error.to_string());
+        }
+        ending
+    }
+
+    async fn invoke_approved(&self, draft: &Draft, cx: &ToolCx) -> Ending {
         let tools = self.tools();
         let (Some(plan), Some(entry)) = (gate::approved(draft), tools.entry(&draft.plan.tool))
         else {
@@ -309,7 +330,10 @@ impl Toolbox {
             Err(error @ ToolError::Conflict(_)) => {
                 Ending { state: DraftState::Stale, ..Ending::failed(error.to_string()) }
             }
-            Err(error) => Ending::failed(error.to_string()),
+            Err(error) => {
+                let origin = error.origin().max(Origin::Person);
+                Ending { origin, ..Ending::failed(error.to_string()) }
+            }
         }
     }
 

@@ -311,7 +311,7 @@ fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -
         } else {
             ""
         };
-        ToolOutcome::error(format!("{error}{doubt}"))
+        ToolOutcome::error(format!("{error}{doubt}")).from_origin(error.origin())
     });
     if let Some(error) = unwritten {
         tracing::error!(%error, "the result of a tool call is missing in the audit log");

@@ -7,6 +7,7 @@
 //! The agent crate comes in through [`Toolbox`]. No tool is named here, and nothing here decides
 //! what is allowed: that is the gate's.
 
+mod acceptance;
 mod approval;
 mod attempt;
 mod audit;
@@ -151,7 +152,7 @@ impl Toolbox {
         let outcome = match made {
             Ok(outcome) => outcome,
             Err(error @ ToolError::Refused(_)) => ToolOutcome::error(error.to_string()).refused(),
-            Err(error) => ToolOutcome::error(error.to_string()),
+            Err(error) => ToolOutcome::error(error.to_string()).from_origin(error.origin()),
         };
         cx.live.finish();
         let mut outcome = self.finished(outcome, cx).await;

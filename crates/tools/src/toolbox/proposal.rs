@@ -50,7 +50,7 @@ pub(crate) async fn propose(
     }
 }
 
-fn draft(
+pub(super) fn draft(
     cx: &ToolCx,
     call: &ToolCall,
     plan: Plan,

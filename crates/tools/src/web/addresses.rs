@@ -1,16 +1,30 @@
 //! Which addresses a run may fetch without asking: those that the person wrote, that a search
 //! returned, or that stand word for word in a page it fetched. An address that a model made up
 //! could carry anything out in its query, so it is not among them.
+//!
+//! Which of the given addresses is fetched tells their owner something, too. So few of those that
+//! the person did not write are free: a page gives its first links only, a site gets few fetches,
+//! few links of pages are followed, and all runs that one message sets off share one budget.
+//! THREAT_MODEL.md says how much is left.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onyx_egress::Address;
 
-/// Free fetches of one run.
+/// Free fetches of one run and of all that it asks.
 const FREE_FETCHES: usize = 20;
 
-/// More than this many are not remembered: a page of links is no reason to grow without end.
+/// Of these, links that stand in pages.
+const FREE_LINKS: usize = 6;
+
+/// Of these, of one site, where the person did not write the address.
+const FREE_OF_SITE: usize = 3;
+
+/// Links that a page gives.
+const LINKS_OF_PAGE: usize = 10;
+
+/// More than this many are not remembered: a long conversation is no reason to grow without end.
 const MOST_ADDRESSES: usize = 5_000;
 
 /// What ends an address in running text.
@@ -21,66 +35,143 @@ const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']'
 
 /// Shared by everything that works for one run.
 #[derive(Debug, Default)]
-pub struct Addresses(Mutex<Known>);
+pub struct Addresses {
+    given: Mutex<BTreeMap<Address, Giver>>,
+    budget: Arc<FetchBudget>,
+}
+
+/// Who gave an address; the best of them counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Giver {
+    Page,
+    Search,
+    Person,
+}
+
+/// What is left of the free fetches, for a run and all that it asks.
+#[derive(Debug, Default)]
+pub struct FetchBudget(Mutex<Used>);
 
 #[derive(Debug, Default)]
-struct Known {
-    given: BTreeSet<Address>,
-    used: usize,
+struct Used {
+    all: usize,
+    links: usize,
+    of_site: BTreeMap<String, usize>,
+}
+
+impl Used {
+    fn admits(&self, address: &Address, giver: Giver) -> bool {
+        let of_site = self.of_site.get(&site(address)).copied().unwrap_or_default();
+        let is_within = match giver {
+            Giver::Person => true,
+            Giver::Search => of_site < FREE_OF_SITE,
+            Giver::Page => of_site < FREE_OF_SITE && self.links < FREE_LINKS,
+        };
+        is_within && self.all < FREE_FETCHES
+    }
+
+    fn count(&mut self, address: &Address, giver: Giver) {
+        self.all += 1;
+        self.links += usize::from(giver == Giver::Page);
+        if giver != Giver::Person {
+            *self.of_site.entry(site(address)).or_default() += 1;
+        }
+    }
+}
+
+impl FetchBudget {
+    fn used(&self) -> MutexGuard<'_, Used> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whoever has a name has all names below it: the last labels of a host, and a port of its own.
+fn site(address: &Address) -> String {
+    let text = address.to_string();
+    let host = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+    let host = host.split(['/', '?', '#']).next().unwrap_or_default().to_lowercase();
+    let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
+    let labels: Vec<&str> = name.trim_end_matches('.').split('.').collect();
+    let is_number = name.starts_with('[') || labels.iter().all(|label| label.parse::<u8>().is_ok());
+    // Under `co.uk` and the like everybody has a name of their own.
+    let is_shared = labels.len() > 2 && labels[labels.len() - 2].len() <= 3;
+    let kept = if is_shared { 3 } else { 2 };
+    if is_number || labels.len() <= kept {
+        return host;
+    }
+    labels[labels.len() - kept..].join(".")
 }
 
 impl Addresses {
+    /// For a run that another one asked for.
+    pub fn sharing(budget: Arc<FetchBudget>) -> Self {
+        Self { given: Mutex::default(), budget }
+    }
+
+    /// What whoever this run asks shares with it.
+    pub fn budget(&self) -> Arc<FetchBudget> {
+        Arc::clone(&self.budget)
+    }
+
     /// The person's own words: also `example.org/page`, as people write it.
     pub fn person_wrote(&self, text: &str) {
-        self.remember(written_in(text));
+        self.remember(written_in(text), Giver::Person);
         // Most words hold none, and a run looks through all that was said before it.
         if memchr::memchr(b'.', text.as_bytes()).is_none() {
             return;
         }
         let bare = text.split_whitespace().filter_map(bare_address);
-        self.remember(bare.flat_map(|bare| {
+        let bare = bare.flat_map(|bare| {
             ["https", "http"].map(|scheme| format!("{scheme}://{bare}")).into_iter()
-        }));
+        });
+        self.remember(bare, Giver::Person);
     }
 
     /// The text of a page, as the model was shown it.
     pub fn page_says(&self, text: &str) {
-        self.remember(written_in(text));
+        let mut links = BTreeSet::new();
+        let first = written_in(text).filter(|link| links.insert(link.clone()));
+        let first: Vec<String> = first.take(LINKS_OF_PAGE).collect();
+        self.remember(first, Giver::Page);
     }
 
     pub fn search_found<'a>(&self, addresses: impl IntoIterator<Item = &'a str>) {
-        self.remember(addresses.into_iter().map(str::to_owned));
+        self.remember(addresses.into_iter().map(str::to_owned), Giver::Search);
     }
 
-    /// Given, and the run has free fetches left.
+    /// Given, and there are free fetches left for it.
     pub fn is_free(&self, address: &Address) -> bool {
-        let known = self.known();
-        known.used < FREE_FETCHES && known.given.contains(address)
+        let giver = self.given().get(address).copied();
+        giver.is_some_and(|giver| self.budget.used().admits(address, giver))
     }
 
     /// Uses up one free fetch; `false` when there is none for this address.
     pub fn take(&self, address: &Address) -> bool {
-        let mut known = self.known();
-        let is_free = known.used < FREE_FETCHES && known.given.contains(address);
-        known.used += usize::from(is_free);
+        let Some(giver) = self.given().get(address).copied() else { return false };
+        let mut used = self.budget.used();
+        let is_free = used.admits(address, giver);
+        if is_free {
+            used.count(address, giver);
+        }
         is_free
     }
 
-    fn remember(&self, addresses: impl IntoIterator<Item = String>) {
-        let mut known = self.known();
+    fn remember(&self, addresses: impl IntoIterator<Item = String>, giver: Giver) {
+        let mut given = self.given();
         for address in addresses {
-            if known.given.len() >= MOST_ADDRESSES {
+            if given.len() >= MOST_ADDRESSES {
                 return;
             }
             // What is no address cannot be fetched, so nobody misses it.
             if let Ok(address) = address.parse() {
-                known.given.insert(address);
+                let known = given.entry(address).or_insert(giver);
+                *known = giver.max(*known);
             }
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn given(&self) -> MutexGuard<'_, BTreeMap<Address, Giver>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -173,21 +264,66 @@ mod tests {
         assert!(!is_free(&addresses, "https://example.org/x"));
     }
 
+    fn taken(addresses: &Addresses, all: impl IntoIterator<Item = String>) -> usize {
+        all.into_iter().filter(|address| addresses.take(&address.parse().unwrap())).count()
+    }
+
     #[test]
-    fn twenty_fetches_are_free() {
+    fn twenty_fetches_are_free_and_what_the_person_wrote_of_any_site() {
         let addresses = Addresses::default();
-        addresses.search_found(["https://a.test/", "not an address"]);
-        let address = "https://a.test/".parse().unwrap();
-        let taken = (0..30).filter(|_| addresses.take(&address)).count();
-        assert_eq!((taken, addresses.is_free(&address)), (20, false));
+        addresses.person_wrote("https://a.test/");
+        assert_eq!(taken(&addresses, (0..30).map(|_| "https://a.test/".to_owned())), 20);
+        assert!(!is_free(&addresses, "https://a.test/"));
         assert!(!addresses.take(&"https://b.test/".parse().unwrap()));
     }
 
     #[test]
-    fn a_page_of_links_is_remembered_up_to_a_bound() {
+    fn few_fetches_of_a_site_are_free_whatever_its_hosts_are_called() {
         let addresses = Addresses::default();
-        let page: String = (0..6_000).map(|n| format!("https://a.test/{n}\n")).collect();
-        addresses.page_says(&page);
-        assert_eq!(addresses.known().given.len(), MOST_ADDRESSES);
+        let of = |host: &str| (0..8).map(|n| format!("https://{n}.{host}/{n}")).collect::<Vec<_>>();
+        let hosts = ["evil.test", "a.bbc.co.uk", "b.guardian.co.uk"].map(of);
+        addresses.search_found(hosts.iter().flatten().map(String::as_str));
+        for host in hosts {
+            assert_eq!(taken(&addresses, host), 3);
+        }
+        let numbers = Addresses::default();
+        numbers.search_found(["http://10.0.0.1:80/", "http://10.0.0.1:81/"]);
+        assert_ne!(
+            site(&"http://10.0.0.1:8/".parse().unwrap()),
+            site(&"http://10.0.0.1:9/".parse().unwrap())
+        );
+    }
+
+    #[test]
+    fn few_links_of_a_page_are_free_and_few_of_all_pages() {
+        let addresses = Addresses::default();
+        let page = |from: usize| -> Vec<String> {
+            (from..from + 100).map(|n| format!("https://h{n}.test/")).collect()
+        };
+        for from in [0, 1_000] {
+            addresses.page_says(&page(from).join(" "));
+            let free = page(from).iter().filter(|link| is_free(&addresses, link)).count();
+            assert_eq!(free, LINKS_OF_PAGE, "of the page at {from}");
+        }
+        assert_eq!(taken(&addresses, page(0).into_iter().chain(page(1_000))), FREE_LINKS);
+    }
+
+    #[test]
+    fn who_is_asked_uses_up_the_fetches_of_who_asks() {
+        let (asks, url) = (Addresses::default(), "https://a.test/".to_owned());
+        let asked = Addresses::sharing(asks.budget());
+        for run in [&asks, &asked] {
+            run.search_found([url.as_str()]);
+        }
+        assert_eq!(taken(&asked, vec![url.clone(); 2]), 2);
+        assert_eq!(taken(&asks, vec![url; 5]), 1);
+    }
+
+    #[test]
+    fn a_long_conversation_is_remembered_up_to_a_bound() {
+        let addresses = Addresses::default();
+        let words: String = (0..6_000).map(|n| format!("https://a.test/{n}\n")).collect();
+        addresses.person_wrote(&words);
+        assert_eq!(addresses.given().len(), MOST_ADDRESSES);
     }
 }

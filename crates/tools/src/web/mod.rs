@@ -15,7 +15,7 @@ use std::time::Duration;
 use onyx_egress::{Address, Bounds, Egress, PrivateHost, PrivateHosts, Resolver};
 use serde::Deserialize;
 
-pub use addresses::Addresses;
+pub use addresses::{Addresses, FetchBudget};
 
 /// `tools.web` of the config, as written.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -21,7 +21,7 @@ pub(crate) fn readable(fetched: &Fetched) -> Result<Readable, ToolError> {
         }
         kind => {
             let (size, kind) = (fetched.body.len(), if kind.is_empty() { "unnamed" } else { kind });
-            Err(ToolError::Failed(format!("it is not text but {kind} ({size} bytes)")))
+            Err(ToolError::Heard(format!("it is not text but {kind} ({size} bytes)")))
         }
     }
 }
@@ -36,6 +36,6 @@ fn is_text(kind: &str) -> bool {
 
 fn article(html: &str, address: &Address) -> Result<Readable, ToolError> {
     let page = onyx_extract::readable(html, Some(address.as_str()));
-    let page = page.map_err(|error| ToolError::Failed(format!("no text in it: {error}")))?;
+    let page = page.map_err(|error| ToolError::Heard(format!("no text in it: {error}")))?;
     Ok(Readable { title: page.title.unwrap_or_default(), text: page.markdown })
 }

@@ -58,6 +58,17 @@ async fn a_file_that_appears_during_its_creation_is_not_written_over() {
 }
 
 #[tokio::test]
+async fn a_memory_that_appears_while_a_fact_is_planned_is_not_written_over() {
+    for when in [When::BeforeGet(2), When::BeforePut] {
+        let world = meddled(when).await;
+        let fact = json!({"text": "a fact", "heading": "Facts"});
+        let _ = world.failed("memory_write", fact).await;
+        let memory = std::fs::read_to_string(world.memory().join("MEMORY.md")).unwrap();
+        assert_eq!(memory, "somebody else's", "{when:?}");
+    }
+}
+
+#[tokio::test]
 async fn of_two_facts_at_once_none_is_lost() {
     let world = World::new().await;
     let fact = |n: usize| json!({"text": format!("fact {n}"), "heading": "Facts"});

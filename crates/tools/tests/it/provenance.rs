@@ -23,7 +23,14 @@ async fn a_file_is_believed_as_far_as_who_wrote_it() {
     world.done("write_file", json!({"path": "a.md", "content": "the attacker's"})).await;
     assert_eq!(origin(&world, "a.md").await, Origin::AgentTainted);
 
+    // Whoever edits it on disk, it is made of what was there, until the person says that they read it.
     world.write("a.md", "the person's again");
+    assert_eq!(origin(&world, "a.md").await, Origin::AgentTainted);
+    let person = &world.cx.key.person;
+    let area = onyx_storage::Area::Person(person.clone());
+    let path = "vault/a.md".parse().unwrap();
+    let object = world.store.files.objects(&area).unwrap().get(&path, 1_000).await.unwrap();
+    world.store.files.history(person).unwrap().accept(&path, &object.unwrap()).await.unwrap();
     assert_eq!(origin(&world, "a.md").await, Origin::Person);
 }
 

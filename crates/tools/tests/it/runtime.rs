@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use onyx_sandbox::{Program, Rung, Sandbox};
+use onyx_storage::Area;
 use onyx_test_support::wait_for;
 use onyx_tools::{LiveOutput, Masker, ReadCall, Runtime, Tool, runtime_tools};
 use onyx_types::{Origin, Plan, Taint, ToolEffect};
@@ -133,9 +134,11 @@ async fn a_command_reaches_neither_the_homes_socket_nor_its_key() {
 }
 
 async fn origin(world: &World, path: &str) -> Origin {
-    let hash = onyx_types::Hash::of(&std::fs::read(world.vault().join(path)).unwrap());
+    let person = Area::Person(world.cx.key.person.clone());
+    let path = format!("vault/{path}").parse().unwrap();
+    let object = world.cx.files.objects(&person).unwrap().get(&path, 1 << 20).await.unwrap();
     let history = world.cx.files.history(&world.cx.key.person).unwrap();
-    history.provenance(&format!("vault/{path}").parse().unwrap(), hash).await.unwrap()
+    history.origin(&path, &object.unwrap()).await.unwrap()
 }
 
 #[tokio::test]

@@ -80,7 +80,12 @@ export function JobCard({ job, onEdit }: { job: Job; onEdit: () => void }) {
       )}
       <div className="flex flex-wrap items-center gap-3 border-t border-line px-4 py-2 text-meta">
         <span className="min-w-0 flex-1 truncate">{job.last ? <Last job={job} /> : 'Not run yet.'}</span>
-        <button type="button" className="text-accent underline underline-offset-3" aria-expanded={open} onClick={toggle}>
+        <button
+          type="button"
+          className="text-accent underline underline-offset-3"
+          aria-expanded={open}
+          onClick={toggle}
+        >
           {open ? 'Hide history' : 'History'}
         </button>
       </div>

@@ -31,6 +31,21 @@ async function open(cited: string): Promise<Opened> {
   }
 }
 
+function isForeign(file: StoredFile): boolean {
+  return file.origin === 'external' || file.origin === 'agent_tainted';
+}
+
+function Foreign({ onAccept }: { onAccept: () => void }) {
+  return (
+    <div role="note" className="mb-3 flex flex-wrap items-center gap-3 rounded-md border border-line px-3 py-2 text-sm">
+      <p className="min-w-0 flex-1">This text came from outside. Agents read it as evidence and do not follow it.</p>
+      <button type="button" className="btn" onClick={onAccept}>
+        I have read this
+      </button>
+    </div>
+  );
+}
+
 export function FilePage({ path, line, lastLine }: { path: string; line?: number; lastLine?: number }) {
   const navigate = useNavigate();
   const file = useLoaded(`file ${path}`, () => open(path));
@@ -42,6 +57,12 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
       return;
     toast(`${opened.path} was deleted; its versions are kept`);
     await navigate({ to: '/memory' });
+  };
+  const accept = async (opened: Opened) => {
+    if (!(await attempt('Not accepted', () => onyx.memory.accept(opened.path, opened.version).then(() => true))))
+      return;
+    toast(`${opened.path} now counts as yours`);
+    file.reload();
   };
   return (
     <>
@@ -71,20 +92,23 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto px-4 py-4 md:px-6">
         <div className="mx-auto flex min-h-0 w-full max-w-[880px] flex-1 flex-col">
           <Shown of={file} rows={1} height="h-96">
-            {(opened) =>
-              tab === 'history' ? (
-                <History path={opened.path} now={opened.text} onRestored={() => (setTab('file'), file.reload())} />
-              ) : (
-                <FileEditor
-                  file={opened}
-                  line={line}
-                  lastLine={lastLine}
-                  note={opened.fresh ? 'This file does not exist yet. Saving creates it.' : undefined}
-                  write={(text) => onyx.memory.write(opened.path, text, opened.fresh ? undefined : opened.version)}
-                  onWritten={file.reload}
-                />
-              )
-            }
+            {(opened) => (
+              <>
+                {isForeign(opened) && tab === 'file' && <Foreign onAccept={() => void accept(opened)} />}
+                {tab === 'history' ? (
+                  <History path={opened.path} now={opened.text} onRestored={() => (setTab('file'), file.reload())} />
+                ) : (
+                  <FileEditor
+                    file={opened}
+                    line={line}
+                    lastLine={lastLine}
+                    note={opened.fresh ? 'This file does not exist yet. Saving creates it.' : undefined}
+                    write={(text) => onyx.memory.write(opened.path, text, opened.fresh ? undefined : opened.version)}
+                    onWritten={file.reload}
+                  />
+                )}
+              </>
+            )}
           </Shown>
         </div>
       </div>

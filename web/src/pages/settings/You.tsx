@@ -116,19 +116,19 @@ function Answering() {
 function TimeZone({ value, onChange }: { value: string; onChange: (zone: string) => void }) {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
-      <select
-        aria-label="Time zone"
-        className="field w-auto max-w-60 truncate pr-8"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-      >
-        <option value="">The server’s</option>
-        {[...new Set([here, value, ...Intl.supportedValuesOf('timeZone')])].filter(Boolean).map((name) => (
-          <option key={name} value={name}>
-            {name === here ? `${name} (this device)` : name}
-          </option>
-        ))}
-      </select>
+    <select
+      aria-label="Time zone"
+      className="field w-auto max-w-60 truncate pr-8"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value="">The server’s</option>
+      {[...new Set([here, value, ...Intl.supportedValuesOf('timeZone')])].filter(Boolean).map((name) => (
+        <option key={name} value={name}>
+          {name === here ? `${name} (this device)` : name}
+        </option>
+      ))}
+    </select>
   );
 }
 

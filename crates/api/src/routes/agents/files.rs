@@ -4,11 +4,14 @@
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use onyx_storage::{Change, Expect, History, Object, ObjectKey, Objects, StoreError};
+use onyx_storage::{Area, Change, Expect, Object, ObjectKey, Objects, StoreError};
 use onyx_types::{Author, ErrorCode, Fault, Hash, Origin};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::{known, objects};
-use crate::wire::RawBody;
+use crate::wire::{JsonBody, RawBody};
 use crate::wire::{etag, expected};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -61,11 +64,10 @@ pub(crate) async fn write(
         run: None,
         tool: "api".to_owned(),
     };
-    let kept = before.as_ref().map(|file| file.bytes.as_slice());
-    let after = Hash::of(&body);
-    if before.as_ref().is_none_or(|file| file.hash != after) {
-        let history = History::new(objects.clone());
-        history.keep(&key, kept, Some(after), change).await.map_err(Fault::from)?;
+    if before.as_ref().is_none_or(|file| file.hash != Hash::of(&body)) {
+        let area = Area::Agent(agent.clone());
+        let history = state.store.files.history_of(&area).map_err(Fault::from)?;
+        history.keep(&key, before.as_ref(), Some(&body), change).await.map_err(Fault::from)?;
     }
     // Against what was kept: nobody's words are replaced without being in the history.
     let hash = match objects.put(&key, &body, present).await {
@@ -74,6 +76,31 @@ pub(crate) async fn write(
         Err(error) => return Err(Fault::from(error).into()),
     };
     Ok((StatusCode::NO_CONTENT, [etag(&hash)]).into_response())
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct AcceptFile {
+    /// The ETag of what was read.
+    seen: String,
+}
+
+/// "I have read this": the owner lets the agent follow what the file holds, wherever it came from.
+pub(crate) async fn accept(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path((id, name)): Path<(String, String)>,
+    JsonBody(asked): JsonBody<AcceptFile>,
+) -> Result<StatusCode, Problem> {
+    caller.approver()?;
+    let agent = known(&state.agent.roster(), &id)?.id.clone();
+    let key = file_key(&name)?;
+    let found = current(&*objects(&state, &agent)?, &key).await?.ok_or_else(|| no_file(&name))?;
+    if Hash::from_hex(asked.seen.trim_matches('"')) != Some(found.hash) {
+        return Err(Fault::plain(ErrorCode::VersionConflict).into());
+    }
+    let history = state.store.files.history_of(&Area::Agent(agent)).map_err(Fault::from)?;
+    history.accept(&key, &found).await.map_err(Fault::from)?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn current(objects: &dyn Objects, key: &ObjectKey) -> Result<Option<Object>, Fault> {

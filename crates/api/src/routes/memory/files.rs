@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use onyx_storage::{SourceKind, SourceRow};
+use onyx_storage::{AuditEntry, SourceKind, SourceRow};
 use onyx_tools::{NumberedVersion, PersonFiles};
-use onyx_types::{Author, ErrorCode, Fault, Origin, RunId, Scope, Timestamp};
+use onyx_types::{
+    Author, ErrorCode, Fault, Hash, Origin, RunId, Scope, Timestamp, ToolEffect, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,8 @@ use crate::wire::{etag, expected};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LIST_MAX: u32 = 1_000;
+/// What a file's content is taken for.
+const ORIGIN: &str = "x-onyx-origin";
 const FILE_PATH: PathValue =
     PathValue::Pattern("^(memory/[a-z0-9][a-z0-9_-]{0,63}|vault)/[A-Za-z0-9_-]{1,64}\\.md$");
 
@@ -40,10 +44,10 @@ pub(super) fn routes() -> Routes {
             .summary("Removes a file; its last version is kept")
             .path_value("path", FILE_PATH)
             .answers_nothing(),
-        Route::post("/v1/memory/files/{*path}", Write, restore)
-            .summary("`<path>/restore`: puts back an earlier version")
+        Route::post("/v1/memory/files/{*path}", Write, act)
+            .summary("`<path>/restore`: puts back an earlier version; `<path>/accept`: I have read this, it is mine")
             .path_value("path", FILE_PATH)
-            .body::<Restore>()
+            .body::<FileAct>()
             .answers_nothing(),
     ];
     Routes::tagged("memory", rows)
@@ -204,7 +208,9 @@ pub(in crate::routes) async fn read(
     }
     let found = found?
         .ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no file {path:?}.")))?;
-    Ok(([kind_of(&found.bytes), etag(&found.hash)], found.bytes).into_response())
+    let origin = own.origin(&path).await?.unwrap_or(Origin::Person);
+    let origin = (HeaderName::from_static(ORIGIN), HeaderValue::from_static(origin.as_str()));
+    Ok(([kind_of(&found.bytes), etag(&found.hash), origin], found.bytes).into_response())
 }
 
 /// People keep more than texts in their vault.
@@ -240,23 +246,63 @@ pub(in crate::routes) async fn delete(
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Restore {
-    version: u64,
+pub(crate) struct FileAct {
+    /// Of `restore`: what the file held before this change is put back.
+    version: Option<u64>,
+    /// Of `accept`: the ETag of what was read.
+    seen: Option<String>,
 }
 
-/// `…/restore`: what the file held before a change is put back.
-pub(in crate::routes) async fn restore(
+pub(in crate::routes) async fn act(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(path): Path<String>,
-    JsonBody(restore): JsonBody<Restore>,
+    JsonBody(asked): JsonBody<FileAct>,
 ) -> Result<Response, Problem> {
-    let Some(path) = path.strip_suffix("/restore") else {
-        let message = "POST goes to `<path>/restore`; a file is written with PUT";
-        return Err(Problem::new(ErrorCode::NotFound, message));
-    };
-    Ok(match own(&state, &caller).restore(path, restore.version).await? {
+    if let Some(path) = path.strip_suffix("/restore") {
+        let missing = || Problem::field("version", "which change is to be taken back?");
+        return restore(&own(&state, &caller), path, asked.version.ok_or_else(missing)?).await;
+    }
+    if let Some(path) = path.strip_suffix("/accept") {
+        let missing = || Problem::field("seen", "it must be the ETag of what you have read");
+        let seen = asked.seen.as_deref().map(|tag| tag.trim_matches('"')).and_then(Hash::from_hex);
+        return accept(&state, &caller, path, seen.ok_or_else(missing)?).await;
+    }
+    let message = "POST goes to `<path>/restore` or `<path>/accept`; a file is written with PUT";
+    Err(Problem::new(ErrorCode::NotFound, message))
+}
+
+/// What the file held before a change is put back.
+async fn restore(own: &PersonFiles, path: &str, version: u64) -> Result<Response, Problem> {
+    Ok(match own.restore(path, version).await? {
         Some(hash) => (StatusCode::NO_CONTENT, [etag(&hash)]).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
     })
+}
+
+/// "I have read this": the person makes foreign text their own, which agents may then follow.
+async fn accept(
+    state: &ApiState,
+    caller: &AuthContext,
+    path: &str,
+    seen: Hash,
+) -> Result<Response, Problem> {
+    let approver = caller.approver()?;
+    let entry = AuditEntry {
+        ts: state.agent.now(),
+        person: caller.person.clone(),
+        actor_kind: "person".to_owned(),
+        actor: approver.person().to_string(),
+        agent: None,
+        session: None,
+        run: None,
+        tool: Some("accept_file".to_owned()),
+        effect: Some(ToolEffect::Write),
+        decision: Some(Verdict::Allow),
+        diff_summary: path.to_owned(),
+        result: format!("accepted {seen}"),
+    };
+    state.store.ledger.append_audit(entry).await.map_err(Fault::from)?;
+    own(state, caller).accept(path, seen).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

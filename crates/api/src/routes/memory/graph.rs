@@ -48,21 +48,21 @@ pub(crate) struct GraphQuery {
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct Graph {
     /// Those said of last first; empty where one was asked for.
-    entities: Vec<EntityView>,
+    entities: Vec<GraphEntity>,
     /// The one that was asked for, or that came of a change.
     #[serde(skip_serializing_if = "Option::is_none")]
-    entity: Option<EntityPageView>,
+    entity: Option<GraphEntityPage>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct EntityView {
+struct GraphEntity {
     name: String,
     facts: u64,
     last_said: Timestamp,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct EntityPageView {
+struct GraphEntityPage {
     name: String,
     /// Other names that were made one with it.
     also: Vec<String>,
@@ -106,13 +106,13 @@ struct FactSource {
     turn: Option<TurnId>,
 }
 
-impl From<EntityRow> for EntityView {
+impl From<EntityRow> for GraphEntity {
     fn from(row: EntityRow) -> Self {
         Self { name: row.name.name, facts: row.facts, last_said: row.last_said }
     }
 }
 
-impl From<EntityPage> for EntityPageView {
+impl From<EntityPage> for GraphEntityPage {
     fn from(page: EntityPage) -> Self {
         let EntityPage { name, also, facts, partial } = page;
         Self { name, also, facts: facts.into_iter().map(FactView::from).collect(), partial }
@@ -174,7 +174,7 @@ async fn graph(
     let scopes = state.index.all_scopes(&caller.person).await.map_err(Fault::from)?;
     let part = query.q.unwrap_or_default();
     let entities = state.index.graph_entities(&scopes, &part, limit as usize).await;
-    let entities = entities.map_err(Fault::from)?.into_iter().map(EntityView::from).collect();
+    let entities = entities.map_err(Fault::from)?.into_iter().map(GraphEntity::from).collect();
     Ok(Json(Graph { entities, entity: None }))
 }
 

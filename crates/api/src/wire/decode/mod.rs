@@ -99,7 +99,9 @@ fn blocks(turn: ClientTurn) -> (Role, Vec<Block>) {
         ClientTurn::User(UserContent::Parts(parts)) => {
             (Role::User, parts.into_iter().filter_map(part).collect())
         }
-        ClientTurn::Assistant(text) => (Role::Assistant, vec![Block::Text { text }]),
+        ClientTurn::Assistant(text) | ClientTurn::Given(text, _) => {
+            (Role::Assistant, vec![Block::Text { text }])
+        }
         ClientTurn::ToolCall(call) => {
             let (id, name, input) = (call.id, call.name, call.input);
             (Role::Assistant, vec![Block::ToolUse { id, name, input, provider_data: None }])

@@ -44,6 +44,14 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
             done(json, &format!("{path} is as it was before change {version}"));
             Ok(())
         }
+        MemoryCommand::Accept { path, json } => {
+            let response = client.get(&file(&path)).await?;
+            let seen = response.headers().get("etag").and_then(|tag| tag.to_str().ok());
+            let seen = json!({"seen": seen.unwrap_or_default()});
+            client.post(&format!("{}/accept", file(&path)), &seen).await?;
+            done(json, &format!("{path} is yours; agents may follow what it says"));
+            Ok(())
+        }
         MemoryCommand::Keep { agent, json } => {
             let kept = client.post("/v1/memory/keep", &json!({"agent": agent})).await?;
             show(kept, json, Kept::lines).await

@@ -67,10 +67,13 @@ fn unkeyed_hash(row: &[Option<String>], seq: i64, ts: i64, previous: &str) -> bl
 /// Changes what a row says and makes the whole chain anew, as an attacker would.
 fn forge(connection: &Connection) {
     connection.execute("UPDATE audit SET diff_summary = 'nothing' WHERE seq = 2", []).unwrap();
-    let columns = "person, actor_kind, actor, agent, session, run, tool, effect, decision, \
-                   diff_summary, result, seq, ts";
-    let mut statement =
-        connection.prepare(&format!("SELECT {columns} FROM audit ORDER BY seq")).unwrap();
+    let mut statement = connection
+        .prepare(
+            "SELECT person, actor_kind, actor, agent, session, run, tool, effect, decision,
+                    diff_summary, result, seq, ts
+             FROM audit ORDER BY seq",
+        )
+        .unwrap();
     let rows: Vec<(Vec<Option<String>>, i64, i64)> = statement
         .query_map([], |row| {
             let texts =
@@ -137,14 +140,19 @@ async fn an_older_copy_of_the_whole_database_is_found() {
     drop(draft_of(&onyx, write("a.md")).await);
     assert!(onyx.terminate().await.success());
     let home = onyx.home();
-    let copy = std::fs::read(home.join("onyx.db")).unwrap();
+    // What was written last may lie beside the database still.
+    let copies = ["onyx.db", "onyx.db-wal"].map(|name| (name, std::fs::read(home.join(name)).ok()));
     onyx.restart().await;
     drop(draft_of(&onyx, write("b.md")).await);
     assert!(onyx.terminate().await.success());
     for name in ["onyx.db-wal", "onyx.db-shm"] {
         drop(std::fs::remove_file(home.join(name)));
     }
-    std::fs::write(home.join("onyx.db"), copy).unwrap();
+    for (name, copy) in copies {
+        if let Some(copy) = copy {
+            std::fs::write(home.join(name), copy).unwrap();
+        }
+    }
     let (code, chain) = verified(&home).await;
     assert_ne!(code, Some(0));
     assert_eq!((&chain["whole"], &chain["broken_at"]), (&json!(false), &json!(2)), "{chain}");

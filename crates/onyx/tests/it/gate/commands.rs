@@ -1,10 +1,11 @@
 //! Commands: standing rules, approval, live output, the end.
 
 use onyx_test_support::{OnyxBuilder, OnyxProcess, ScriptedModel, wait_until};
-use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{events_of, has_status, obedient, pending, read_tainted, results, told};
+use super::{
+    events_of, has_status, obedient, pending, read_tainted, results, told, until_live_output,
+};
 use crate::drafts::{message, path, tainting, vault};
 use crate::{SOON, builder, command, config};
 
@@ -197,13 +198,7 @@ async fn an_approved_command_shows_what_it_says_as_it_comes_and_ends_with_its_ru
     let draft = path(confirm["draft_id"].as_str().unwrap());
     let (client, yes) = (onyx.client().clone(), format!("{draft}/approve"));
     let approving = tokio::spawn(async move { client.post(&yes, &json!({})).await });
-    let stream = onyx.request(Method::GET, &format!("/api/runs/{run}/events"));
-    let mut stream = stream.send().await.unwrap();
-    let mut seen = String::new();
-    while !seen.contains("tool_output") {
-        let more = tokio::time::timeout(3 * SOON, stream.chunk()).await.expect("live output");
-        seen.push_str(&String::from_utf8_lossy(&more.unwrap().expect("the run goes on")));
-    }
+    let seen = until_live_output(&onyx, run).await;
     assert!(seen.contains("first"), "{seen}");
     wait_until("the command", SOON, || vault(&onyx, "began").is_some()).await;
     let _ = onyx.post("/api/agent/stop", &json!({"run_id": run})).await.expect(200);

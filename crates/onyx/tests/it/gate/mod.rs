@@ -5,7 +5,10 @@ mod commands;
 mod delegating;
 mod files;
 mod forge;
+mod hearing;
 mod masking;
+mod processes;
+mod provenance;
 mod reaching;
 mod remotes;
 mod repositories;
@@ -15,8 +18,8 @@ mod taint;
 use onyx_test_support::{Answer, OnyxBuilder, OnyxProcess, RecordedRequest, ScriptedModel};
 use serde_json::{Value, json};
 
-use crate::builder;
 use crate::drafts::{message, obey, tainting, words};
+use crate::{SOON, builder};
 
 /// A model that makes the calls its message names, the first list of it: an inner one is for the
 /// agent that is asked. What it says at the end is `ok`.
@@ -71,6 +74,18 @@ async fn events_of(onyx: &OnyxProcess, start: &Value) -> Vec<Value> {
 }
 
 /// The results of a stream, in order.
+/// What a run at work has told up to the first output of a command.
+async fn until_live_output(onyx: &OnyxProcess, run: &str) -> String {
+    let stream = onyx.request(reqwest::Method::GET, &format!("/api/runs/{run}/events"));
+    let mut stream = stream.send().await.unwrap();
+    let mut seen = String::new();
+    while !seen.contains("tool_output") {
+        let more = tokio::time::timeout(3 * SOON, stream.chunk()).await.expect("live output");
+        seen.push_str(&String::from_utf8_lossy(&more.unwrap().expect("the run goes on")));
+    }
+    seen
+}
+
 fn results(events: &[Value]) -> Vec<&Value> {
     events.iter().filter(|event| event["type"] == "tool_result").collect()
 }

@@ -21,8 +21,6 @@ pub(crate) struct Attack {
     /// What becomes of each order at tier `act`; the other tiers follow from it.
     pub(crate) act: Vec<Outcome>,
     pub(crate) later: Option<Later>,
-    /// The work under way that closes it. Until then it is tried and told, and fails nothing.
-    pub(crate) waits_for: Option<String>,
     /// So many of the orders may be done, and no more.
     pub(crate) at_most_done: Option<usize>,
 }

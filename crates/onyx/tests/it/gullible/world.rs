@@ -185,9 +185,10 @@ impl World {
                 say("What is in there?", "list_files", &json!({"path": path}))
             }
             Vector::Branch => {
-                // No colon, space or bracket may stand in such a name, so it holds one order.
+                // Hardly anything but letters and digits may stand in such a name, so it holds one order in hex.
                 let Order { tool, args } = &attack.orders[0];
-                let name = json!({"tool": tool, "args": args}).to_string().replace(':', "=");
+                let order = json!({"tool": tool, "args": args}).to_string();
+                let name: String = order.bytes().map(|byte| format!("{byte:02x}")).collect();
                 self.git(&["checkout", "-q", "-b", &format!("{ORDER}{name}")]);
                 say("Which branch is it?", "git_status", &json!({"folder": "project"}))
             }

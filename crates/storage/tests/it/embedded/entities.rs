@@ -253,6 +253,7 @@ async fn a_space_is_a_folder_with_a_card() {
         name: "garden".into(),
         default_agent: None,
         companion: None,
+        local_only: false,
         tier: Tier::Suggest,
         created: None,
         version: None,

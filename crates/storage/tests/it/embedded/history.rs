@@ -1,7 +1,7 @@
 use std::fs;
 
-use onyx_storage::{Area, Change, Expect, History, ObjectKey, StoreError, Version};
-use onyx_types::{Author, Hash, Origin, RunId};
+use onyx_storage::{Area, Change, Expect, History, Object, ObjectKey, StoreError, Version};
+use onyx_types::{Author, Clock as _, Hash, Origin, RunId, SystemClock};
 
 use crate::support::{Maker, TempStore};
 
@@ -13,6 +13,12 @@ fn change(make: &mut Maker, run: Option<RunId>, origin: Origin) -> Change {
         run,
         tool: "write_file".into(),
     }
+}
+
+/// A file that was changed just now.
+pub(super) fn held(bytes: &[u8]) -> Object {
+    let now = SystemClock::new().wall();
+    Object { bytes: bytes.to_vec(), hash: Hash::of(bytes), modified: now, changed: now }
 }
 
 fn history(temp: &TempStore) -> History {
@@ -29,9 +35,9 @@ async fn every_version_before_a_change_can_be_read_again() {
     let contents = [None, Some(&b"one"[..]), Some(b"two"), Some(b"one"), None];
     let mut kept = Vec::new();
     for pair in contents.windows(2) {
-        let after = pair[1].map(Hash::of);
+        let (before, after) = (pair[0].map(held), pair[1]);
         let change = change(&mut make, None, Origin::Agent);
-        kept.push(history.keep(&path, pair[0], after, change).await.unwrap());
+        kept.push(history.keep(&path, before.as_ref(), after, change).await.unwrap());
     }
     kept.reverse();
     let temp = {
@@ -50,34 +56,6 @@ async fn every_version_before_a_change_can_be_read_again() {
 }
 
 #[tokio::test]
-async fn content_comes_from_whoever_wrote_it_last_and_else_from_a_person() {
-    let temp = TempStore::new().await;
-    let mut make = Maker::new();
-    let history = history(&temp);
-    let path: ObjectKey = "memory/main/MEMORY.md".parse().unwrap();
-    let origin = async |text: &[u8]| history.provenance(&path, Hash::of(text)).await.unwrap();
-    assert_eq!(origin(b"by hand").await, Origin::Person);
-    let writes = [
-        (&b"clean"[..], Origin::Agent),
-        (b"tainted", Origin::AgentTainted),
-        (b"both", Origin::AgentTainted),
-        (b"both", Origin::Agent),
-    ];
-    for (text, origin) in writes {
-        let change = change(&mut make, None, origin);
-        history.keep(&path, Some(b"before"), Some(Hash::of(text)), change).await.unwrap();
-    }
-    assert_eq!(origin(b"clean").await, Origin::Agent);
-    assert_eq!(origin(b"tainted").await, Origin::AgentTainted);
-    assert_eq!(origin(b"both").await, Origin::Agent, "the newest entry counts");
-    assert_eq!(origin(b"tainted, then edited by hand").await, Origin::Person);
-    // The same content elsewhere is another file.
-    let elsewhere = "vault/copy.md".parse().unwrap();
-    let copied = history.provenance(&elsewhere, Hash::of(b"tainted")).await.unwrap();
-    assert_eq!(copied, Origin::Person);
-}
-
-#[tokio::test]
 async fn the_changes_of_a_run_are_named_in_order() {
     let temp = TempStore::new().await;
     let mut make = Maker::new();
@@ -87,7 +65,7 @@ async fn the_changes_of_a_run_are_named_in_order() {
     for (path, run) in [("vault/a", run), ("vault/b", run), ("vault/c", other), ("vault/a", run)] {
         let change = change(&mut make, Some(run), Origin::Agent);
         let path = path.parse().unwrap();
-        kept.push(history.keep(&path, Some(b"x"), None, change).await.unwrap());
+        kept.push(history.keep(&path, Some(&held(b"x")), None, change).await.unwrap());
     }
     assert_eq!(history.changes_of_run(other).await.unwrap(), [kept.remove(2)]);
     assert_eq!(history.changes_of_run(run).await.unwrap(), kept);
@@ -101,20 +79,20 @@ async fn a_manifest_cut_off_by_a_crash_keeps_its_whole_lines_and_goes_on() {
     let history = history(&temp);
     let path: ObjectKey = "vault/a.md".parse().unwrap();
     let first = change(&mut make, None, Origin::Agent);
-    let first = history.keep(&path, None, Some(Hash::of(b"1")), first).await.unwrap();
+    let first = history.keep(&path, None, Some(b"1"), first).await.unwrap();
     let manifest =
         temp.home().join("people/anna/history/files/vault/a.md/.versions/manifest.jsonl");
     let whole = fs::read(&manifest).unwrap();
     let second = change(&mut make, None, Origin::Agent);
-    history.keep(&path, Some(b"1"), Some(Hash::of(b"2")), second).await.unwrap();
+    history.keep(&path, Some(&held(b"1")), Some(b"2"), second).await.unwrap();
     let both = fs::read(&manifest).unwrap();
     for cut in whole.len()..both.len() - 1 {
         fs::write(&manifest, &both[..cut]).unwrap();
         let third = change(&mut make, None, Origin::AgentTainted);
-        let third = history.keep(&path, Some(b"1"), Some(Hash::of(b"3")), third).await.unwrap();
+        let third = history.keep(&path, Some(&held(b"1")), Some(b"3"), third).await.unwrap();
         let versions = history.versions(&path).await.unwrap();
         assert_eq!((&versions[0], versions.last().unwrap()), (&third, &first), "cut at {cut}");
-        assert_eq!(history.provenance(&path, Hash::of(b"3")).await.unwrap(), Origin::AgentTainted);
+        assert_eq!(history.origin(&path, &held(b"3")).await.unwrap(), Origin::AgentTainted);
     }
 }
 
@@ -127,7 +105,7 @@ async fn a_file_and_a_folder_of_one_name_have_histories_of_their_own() {
     let inside: ObjectKey = "vault/a/b".parse().unwrap();
     for path in [&file, &inside] {
         let change = change(&mut make, None, Origin::Agent);
-        history.keep(path, Some(b"x"), None, change).await.unwrap();
+        history.keep(path, Some(&held(b"x")), None, change).await.unwrap();
     }
     assert_eq!(history.versions(&file).await.unwrap().len(), 1);
     assert_eq!(history.versions(&inside).await.unwrap().len(), 1);
@@ -144,7 +122,7 @@ async fn a_kept_version_that_was_changed_on_disk_is_told() {
     let history = history(&temp);
     let path: ObjectKey = "vault/a".parse().unwrap();
     let change = change(&mut make, None, Origin::Agent);
-    let version = history.keep(&path, Some(b"content"), None, change).await.unwrap();
+    let version = history.keep(&path, Some(&held(b"content")), None, change).await.unwrap();
     let person = temp.store.files.objects(&Area::Person("anna".parse().unwrap())).unwrap();
     let blob = format!("history/files/vault/a/.versions/{}", Hash::of(b"content"));
     person.put(&blob.parse().unwrap(), b"forged", Expect::Anything).await.unwrap();

@@ -255,7 +255,10 @@ impl Work<'_> {
         let ran = self.look(command, cx).await?;
         match ran.ending {
             Ending::Exited(0) => Ok(ran.output.trim_end().to_owned()),
-            _ => Err(ToolError::Failed(format!("git: {}", ran.output.trim_end()))),
+            ending => {
+                let said = ran.output.trim_end();
+                Err(ToolError::Heard(format!("git {}: {ending} {said}", command[0])))
+            }
         }
     }
 
@@ -269,7 +272,10 @@ impl Work<'_> {
             (Ending::Exited(0), Some(id)) => Ok(Some(id.to_owned())),
             // So git says that there is no such commit; anything else is a failure to look.
             (Ending::Exited(1), _) => Ok(None),
-            _ => Err(ToolError::Failed(format!("git rev-parse {name}: {}", ran.output.trim()))),
+            (ending, _) => {
+                let said = ran.output.trim();
+                Err(ToolError::Heard(format!("git rev-parse {name}: {ending} {said}")))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, ObjectMeta, StoreError};
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -74,7 +74,7 @@ impl TypedTool for ListFiles {
         let found = entries.len();
         entries.truncate(MOST_ENTRIES);
         entries.retain(|entry| cx.paths.shows(&entry.key));
-        let origin = named_by(&vault, &entries).await?;
+        let origin = vault.named_by(&entries).await?;
         let mut output = listing(&entries);
         if found > MOST_ENTRIES {
             output.push_str(&format!("\n[only the first {MOST_ENTRIES} are shown]"));
@@ -88,14 +88,6 @@ fn folder(asked: &Arguments, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError
         "" => Ok(None),
         path => cx.paths.check(path).map(Some),
     }
-}
-
-async fn named_by(vault: &AgentFiles, entries: &[ObjectMeta]) -> Result<Origin, ToolError> {
-    let mut origin = Origin::Person;
-    for file in entries.iter().filter(|entry| !entry.is_folder) {
-        origin = origin.max(vault.named_by(&file.key).await?);
-    }
-    Ok(origin)
 }
 
 /// Models name the top in many ways, and folders with a slash at the end.

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{
-    CallLabel, Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb, Zone,
+    CallLabel, Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome,
+    ToolSpec, Verb, Zone,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,16 +90,13 @@ impl MemoryWrite {
 
     async fn plan_fact(&self, note: &Note, fact: &Fact, cx: &ToolCx) -> Result<Plan, ToolError> {
         let (memory, key) = (AgentFiles::memory(cx)?, paths::key(MEMORY_FILE)?);
-        let before = memory.seen(&key).await?;
+        let (base, before) = memory.seen_over(&key).await?;
         let text = before.as_ref().map_or("", |seen| seen.text.as_str());
         let after = fact.apply(text)?;
         let change = Change::between(MEMORY_FILE, text, &after);
         let target = PlanTarget {
             target: Target::File(memory.name(&key)),
-            base: match &before {
-                Some(seen) => seen.base,
-                None => memory.read(&key).await?.map(|reading| reading.hash),
-            },
+            base,
             instruction: instruction::in_memory(&key),
         };
         let summary = format!("Edit {MEMORY_FILE} under {} {}", fact.heading, change.counts());

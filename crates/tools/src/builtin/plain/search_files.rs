@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_storage::{ObjectKey, StoreError};
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
+use onyx_storage::{ObjectKey, ObjectMeta, StoreError};
+use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -120,7 +120,7 @@ async fn search(query: &str, top: Option<ObjectKey>, cx: &ToolCx) -> Result<Foun
                 return Ok(found);
             }
             found.files += 1;
-            look_into(&vault, &entry.key, query, &mut found).await?;
+            look_into(&vault, &entry, query, &mut found).await?;
         }
     }
     found.is_cut |= found.lines.len() > MOST_HITS;
@@ -130,10 +130,11 @@ async fn search(query: &str, top: Option<ObjectKey>, cx: &ToolCx) -> Result<Foun
 
 async fn look_into(
     vault: &AgentFiles,
-    key: &ObjectKey,
+    entry: &ObjectMeta,
     query: &str,
     found: &mut Found,
 ) -> Result<(), ToolError> {
+    let key = &entry.key;
     let reading = match vault.read(key).await {
         Ok(Some(reading)) => reading,
         // Gone meanwhile, not text, too long or not plain: nothing that could be quoted.
@@ -148,7 +149,8 @@ async fn look_into(
         format!("{key}:{}: {line}", number + 1)
     }));
     if found.lines.len() > before {
-        found.origin = found.origin.max(reading.origin).max(vault.named_by(key).await?);
+        let named = vault.named_by(std::slice::from_ref(entry)).await?;
+        found.origin = found.origin.max(reading.origin).max(named);
     }
     Ok(())
 }

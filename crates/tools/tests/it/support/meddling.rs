@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use onyx_storage::{Area, Expect, Files, Object, ObjectKey, ObjectMeta, Objects, StoreError};
+use onyx_storage::{
+    Area, Expect, Files, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError,
+};
 use onyx_types::{AgentId, Hash, PersonId};
 
 /// Somebody else who writes to a file of the vault at a chosen moment of a call.
@@ -38,6 +40,10 @@ impl Files for Meddling {
             })),
             Area::Agent(_) | Area::Person(_) | Area::Shared => Ok(objects),
         }
+    }
+
+    fn origins(&self) -> Arc<dyn Origins> {
+        self.inner.origins()
     }
 
     fn people(&self) -> Result<Vec<PersonId>, StoreError> {

@@ -233,6 +233,7 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         pending: Arc::default(),
         decisions: Decisions::none(Duration::from_secs(86_400)),
         standing: None,
+        audience: onyx_tools::Audience::default(),
         offered: Offered::Now,
     }
 }

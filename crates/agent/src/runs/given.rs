@@ -1,0 +1,84 @@
+//! Answers that clients were given lately. A client without a session tells its conversation again with every request,
+//! and anybody could have written the assistant's part of it: only what is known to be an answer of ours keeps its
+//! origin, everything else comes from outside. Forgotten with the process, which only makes more of it foreign.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use onyx_types::{Hash, Origin, PersonId, RunId, TurnBody};
+
+use crate::prompt::History;
+use crate::step::client::ClientTurn;
+
+/// More than the answers of a busy day; each takes some hundred bytes.
+const MOST: usize = 4_096;
+/// What stands between the texts of one run where a client is told them as one.
+const JOINTS: [&str; 2] = ["\n\n", ""];
+
+#[derive(Debug, Default)]
+pub(super) struct GivenAnswers(Mutex<Answers>);
+
+#[derive(Debug, Default)]
+struct Answers {
+    origins: HashMap<(PersonId, Hash), Origin>,
+    oldest_first: VecDeque<(PersonId, Hash)>,
+}
+
+impl GivenAnswers {
+    /// What a run said, as its client may tell it again.
+    pub(super) fn remember(&self, person: &PersonId, run: RunId, history: &History) {
+        let of_run = history.turns().iter().filter(|turn| turn.run == Some(run));
+        let mut texts = Vec::new();
+        let mut origin = Origin::Agent;
+        for turn in of_run {
+            if let TurnBody::AssistantText(text) = &turn.body {
+                texts.push(text.content.as_str());
+                origin = origin.max(turn.origin);
+            }
+        }
+        let whole = JOINTS.map(|joint| texts.join(joint));
+        let mut answers = self.lock();
+        for text in texts.into_iter().map(str::to_owned).chain(whole) {
+            answers.add((person.clone(), print(&text)), origin);
+        }
+    }
+
+    /// The turns with those marked that are known to be answers of ours.
+    pub(super) fn recognise(&self, person: &PersonId, turns: Vec<ClientTurn>) -> Vec<ClientTurn> {
+        let answers = self.lock();
+        let recognise = |turn: ClientTurn| match turn {
+            ClientTurn::Assistant(text) => {
+                match answers.origins.get(&(person.clone(), print(&text))) {
+                    Some(origin) => ClientTurn::Given(text, *origin),
+                    None => ClientTurn::Assistant(text),
+                }
+            }
+            other => other,
+        };
+        turns.into_iter().map(recognise).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Answers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Answers {
+    fn add(&mut self, key: (PersonId, Hash), origin: Origin) {
+        // The same words twice: the worse counts.
+        let known = self.origins.get(&key).copied();
+        if known.is_none() {
+            self.oldest_first.push_back(key.clone());
+        }
+        self.origins.insert(key, known.map_or(origin, |known| known.max(origin)));
+        while self.oldest_first.len() > MOST {
+            if let Some(oldest) = self.oldest_first.pop_front() {
+                self.origins.remove(&oldest);
+            }
+        }
+    }
+}
+
+fn print(text: &str) -> Hash {
+    Hash::of(text.trim().as_bytes())
+}

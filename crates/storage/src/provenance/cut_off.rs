@@ -1,0 +1,73 @@
+//! Commands that a crash or a kill cut off: nobody saw what they wrote, so everything that has changed since they began
+//! counts as from outside.
+
+use onyx_types::{Origin, Timestamp};
+
+use crate::{Area, Files, Object, ObjectKey, Objects, StoreError};
+
+/// Files that are written down in one go.
+const BATCH: usize = 200;
+/// No tool reads a longer file.
+const LARGEST: u64 = 8 * 1024 * 1024;
+const VAULT: &str = "vault";
+
+/// To be called before anybody reads: at the start of a process nothing runs any more.
+pub(crate) async fn settle_commands_cut_off(files: &dyn Files) -> Result<(), StoreError> {
+    let origins = files.origins();
+    for command in origins.open_commands().await? {
+        let people = files.people()?.into_iter().map(Area::Person);
+        let owner = people.into_iter().find(|area| area.path() == command.owner);
+        if let Some(area) = owner {
+            let changed = note_changed(files, &area, command.started_at, Origin::External).await?;
+            tracing::warn!(owner = command.owner, changed, "a command was cut off");
+        }
+        origins.end_command(command.id).await?;
+    }
+    Ok(())
+}
+
+/// Writes down every file and folder of a vault that has changed since then; how many files?
+pub async fn note_changed(
+    files: &dyn Files,
+    area: &Area,
+    since: Timestamp,
+    origin: Origin,
+) -> Result<usize, StoreError> {
+    let (objects, history) = (files.objects(area)?, files.history_of(area)?);
+    let mut folders: Vec<ObjectKey> = vec![VAULT.parse()?];
+    let (mut batch, mut names, mut count) = (Vec::new(), Vec::new(), 0);
+    while let Some(folder) = folders.pop() {
+        let children = match objects.list(Some(&folder), usize::MAX).await {
+            Err(StoreError::NotFound) => continue,
+            children => children?,
+        };
+        for child in children {
+            let has_changed = child.changed >= since;
+            if has_changed {
+                names.push(child.key.clone());
+            }
+            if child.is_folder {
+                folders.push(child.key);
+            } else if has_changed {
+                count += 1;
+                let object = held(&*objects, &child.key).await?;
+                batch.push((child.key, object));
+            }
+            if batch.len() + names.len() >= BATCH {
+                history.written(&batch, &names, origin).await?;
+                batch.clear();
+                names.clear();
+            }
+        }
+    }
+    history.written(&batch, &names, origin).await?;
+    Ok(count)
+}
+
+async fn held(objects: &dyn Objects, key: &ObjectKey) -> Result<Option<Object>, StoreError> {
+    match objects.get(key, LARGEST).await {
+        // Too long, or no plain file.
+        Err(StoreError::Refused(_) | StoreError::NotFound) => Ok(None),
+        read => read,
+    }
+}

@@ -1,0 +1,419 @@
+//! What a person's files held before agents changed them, and what they hold now is to be taken for.
+//!
+//! `history/files/<path>/.versions/` holds the contents by hash and `manifest.jsonl`, one line a
+//! change; `history/runs/<run>.jsonl` names the changes of a run in order. Everything is durable
+//! before the change itself may happen, so a crash can leave a kept version too many, never one
+//! too few.
+
+use std::sync::Arc;
+
+use onyx_types::{Author, Clock as _, Hash, Origin, RunId, SystemClock, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{OriginNote, Origins, TICK_MS, prints};
+use crate::{Expect, Object, ObjectKey, Objects, StoreError};
+
+const VERSIONS: &str = ".versions";
+pub(super) const MANIFEST: &str = "manifest.jsonl";
+/// Commands change nothing else.
+const VAULT: &str = "vault/";
+const NEVER: Timestamp = Timestamp::from_millis(0);
+/// The path of a note that is about names only; no file has it.
+const UNNAMED: &str = "";
+/// A manifest of this size is some hundred thousand changes of one file.
+const LARGEST_MANIFEST: u64 = 64 * 1024 * 1024;
+
+/// Who is about to change a file, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    pub ts: Timestamp,
+    pub author: Author,
+    /// What the new content is to be taken for when it is read again.
+    pub origin: Origin,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    pub tool: String,
+}
+
+/// One change of one file: what it held before and after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    /// Within the person's folder.
+    pub path: ObjectKey,
+    /// Content before the change; `None` when there was no file.
+    pub before: Option<Hash>,
+    /// Content after it; `None` when it was deleted.
+    pub after: Option<Hash>,
+    pub change: Change,
+}
+
+/// A version's line in a manifest or in a run's list.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    path: String,
+    before: Option<Hash>,
+    after: Option<Hash>,
+    #[serde(flatten)]
+    change: Change,
+}
+
+/// Versions of one person's or agent's files, and where their contents came from.
+#[derive(Clone)]
+pub struct History {
+    person: Arc<dyn Objects>,
+    /// Whose files they are, as the ledger names them.
+    owner: Arc<str>,
+    origins: Arc<dyn Origins>,
+}
+
+/// A content that a question of provenance is about.
+struct Content<'a> {
+    bytes: &'a [u8],
+    hash: Hash,
+    /// When the file was last changed in any way, by the file system's own clock.
+    changed: Timestamp,
+}
+
+impl<'a> From<&'a Object> for Content<'a> {
+    fn from(object: &'a Object) -> Self {
+        Self { bytes: &object.bytes, hash: object.hash, changed: object.changed }
+    }
+}
+
+impl std::fmt::Debug for History {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("History").finish_non_exhaustive()
+    }
+}
+
+impl History {
+    /// `person` is the root of the owner's folder; paths are within it (`vault/notes/a.md`).
+    pub fn new(person: Arc<dyn Objects>, owner: &str, origins: Arc<dyn Origins>) -> Self {
+        Self { person, owner: owner.into(), origins }
+    }
+
+    /// Keeps what the file holds, and writes down what its new content is to be taken for: as the change says, and no
+    /// better than what the content was made of where a person wrote it. To be called, and to have returned, before
+    /// the change.
+    pub async fn keep(
+        &self,
+        path: &ObjectKey,
+        before: Option<&Object>,
+        after: Option<&[u8]>,
+        mut change: Change,
+    ) -> Result<Version, StoreError> {
+        let folder = folder_of(path)?;
+        let mut notes = Vec::with_capacity(2);
+        let mut held = Origin::Person;
+        if let Some(object) = before {
+            let (origin, first) = self.origin_before(path, object).await?;
+            held = origin;
+            notes.extend(first);
+        }
+        let after = after.map(|bytes| {
+            let changed = SystemClock::new().wall();
+            Content { bytes, hash: Hash::of(bytes), changed }
+        });
+        if let Some(content) = &after {
+            change.origin = self.origin_after(path, content, &change).await?;
+        }
+        notes.push(match &after {
+            Some(content) => {
+                let is_new = before.is_none() && change.origin.taints();
+                let names = if is_new { self.new_names(path).await? } else { Vec::new() };
+                let mut note = OriginNote { names, ..note(path, content, change.origin) };
+                // Of a trusted text to which something foreign was added, only that is foreign.
+                if let Some(object) = before.filter(|_| !held.taints() || is_daily(path)) {
+                    note.prints = prints::added(&note.prints, content.bytes, &object.bytes);
+                }
+                note
+            }
+            None => OriginNote {
+                path: path.to_string(),
+                hash: None,
+                origin: change.origin,
+                prints: Vec::new(),
+                names: Vec::new(),
+            },
+        });
+        self.origins.note(&self.owner, notes).await?;
+        let before = match before {
+            Some(object) => Some(self.keep_content(path, &object.bytes).await?),
+            None => None,
+        };
+        let after = after.map(|content| content.hash);
+        let version = Version { path: path.clone(), before, after, change };
+        let line = version.line()?;
+        self.person.append(&folder.join(MANIFEST)?, &line).await?;
+        if let Some(run) = version.change.run {
+            self.person.append(&run_key(run)?, &line).await?;
+        }
+        Ok(version)
+    }
+
+    /// What a new content is to be taken for.
+    async fn origin_after(
+        &self,
+        path: &ObjectKey,
+        content: &Content<'_>,
+        change: &Change,
+    ) -> Result<Origin, StoreError> {
+        if let Author::Person(_) = change.author {
+            return Ok(change.origin.max(self.judge(path, content).await?));
+        }
+        // What was here before is what it was, whoever puts it back.
+        let known = self.origins.known(&self.owner, path.as_str(), content.hash).await?;
+        Ok(match known.here {
+            Some(here) if here.taints() => here.max(change.origin),
+            Some(here) => here.min(change.origin),
+            None => change.origin,
+        })
+    }
+
+    /// What a file is taken for before a change; with a note of it where there is none yet, so that it is known when
+    /// it is restored.
+    async fn origin_before(
+        &self,
+        path: &ObjectKey,
+        object: &Object,
+    ) -> Result<(Origin, Option<OriginNote>), StoreError> {
+        let known = self.origins.known(&self.owner, path.as_str(), object.hash).await?;
+        if let Some(origin) = known.here {
+            return Ok((origin, None));
+        }
+        let content = object.into();
+        let origin = self.judge(path, &content).await?;
+        Ok((origin, Some(note(path, &content, origin))))
+    }
+
+    /// The file's name, and those of its folders that do not exist yet.
+    async fn new_names(&self, path: &ObjectKey) -> Result<Vec<String>, StoreError> {
+        let mut names = vec![path.to_string()];
+        let mut rest = path.as_str();
+        while let Some((folder, _)) = rest.rsplit_once('/') {
+            match self.person.list(Some(&folder.parse()?), 1).await {
+                Err(StoreError::NotFound) => names.push(folder.to_owned()),
+                Ok(_) | Err(StoreError::Refused(_)) => break,
+                Err(error) => return Err(error),
+            }
+            rest = folder;
+        }
+        Ok(names)
+    }
+
+    /// Writes down whose work files are that something else has written already: those that hold something, with
+    /// what they hold (`None`: too much to look at), and those whose names came with it, folders too.
+    pub async fn written(
+        &self,
+        files: &[(ObjectKey, Option<Object>)],
+        names: &[ObjectKey],
+        origin: Origin,
+    ) -> Result<(), StoreError> {
+        let held = files.iter().map(|(path, object)| match object {
+            Some(object) => note(path, &object.into(), origin),
+            None => note(path, &Content { bytes: &[], hash: Hash::ZERO, changed: NEVER }, origin),
+        });
+        let mut notes: Vec<OriginNote> = held.collect();
+        if !names.is_empty() {
+            notes.push(OriginNote {
+                path: UNNAMED.to_owned(),
+                hash: None,
+                origin,
+                prints: Vec::new(),
+                names: names.iter().map(ToString::to_string).collect(),
+            });
+        }
+        if notes.is_empty() {
+            return Ok(());
+        }
+        self.origins.note(&self.owner, notes).await
+    }
+
+    /// The person has read this content of the file, under this name, and takes both for their own.
+    pub async fn accept(&self, path: &ObjectKey, object: &Object) -> Result<(), StoreError> {
+        let names = names_on(path).collect();
+        let accepted = OriginNote { names, ..note(path, &object.into(), Origin::Person) };
+        self.origins.note(&self.owner, vec![accepted]).await
+    }
+
+    async fn keep_content(&self, path: &ObjectKey, bytes: &[u8]) -> Result<Hash, StoreError> {
+        let hash = Hash::of(bytes);
+        match self.person.put(&content_key(path, hash)?, bytes, Expect::Absent).await {
+            // The same content was kept before: its name is its hash.
+            Ok(_) | Err(StoreError::Conflict) => Ok(hash),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Every kept change of a file, newest first.
+    pub async fn versions(&self, path: &ObjectKey) -> Result<Vec<Version>, StoreError> {
+        let mut versions = self.read_list(&manifest_key(path)?).await?;
+        versions.reverse();
+        Ok(versions)
+    }
+
+    /// What the file held before that change; `None` when there was no file.
+    pub async fn read(&self, version: &Version) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(hash) = version.before else { return Ok(None) };
+        let object = self.person.get(&content_key(&version.path, hash)?, u64::MAX).await?;
+        match object {
+            Some(object) if object.hash == hash => Ok(Some(object.bytes)),
+            Some(_) => Err(StoreError::Damaged(format!("the kept version of {}", version.path))),
+            None => Err(StoreError::NotFound),
+        }
+    }
+
+    /// Where the content that a file holds now came from: the one answer to that question.
+    pub async fn origin(&self, path: &ObjectKey, object: &Object) -> Result<Origin, StoreError> {
+        self.judge(path, &object.into()).await
+    }
+
+    /// Who chose the names on these paths, those of their folders included.
+    pub async fn named_by<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a ObjectKey>,
+    ) -> Result<Origin, StoreError> {
+        let mut names = std::collections::BTreeSet::new();
+        for path in paths {
+            names.extend(names_on(path));
+        }
+        self.origins.named_by(&self.owner, names.into_iter().collect()).await
+    }
+
+    /// Is a command at work that may have changed or named this since?
+    pub fn is_under_command(&self, path: &ObjectKey, changed: Timestamp) -> bool {
+        let since = self.origins.command_since(&self.owner);
+        path.as_str().starts_with(VAULT) && since.is_some_and(|since| late(changed) >= since)
+    }
+
+    async fn judge(&self, path: &ObjectKey, content: &Content<'_>) -> Result<Origin, StoreError> {
+        let Content { bytes, hash, changed } = *content;
+        let known = self.origins.known(&self.owner, path.as_str(), hash).await?;
+        if let Some(origin) = known.here {
+            return Ok(origin);
+        }
+        // Each line of a daily log says itself where it came from.
+        if is_daily(path) || bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Origin::Person);
+        }
+        // Changed by hand, it is still made of what was there.
+        if let Some(origin) = known.before.filter(|origin| origin.taints()) {
+            return Ok(origin);
+        }
+        // What was there first is not made of what came later.
+        let elsewhere = known.elsewhere.filter(|(_, at)| *at <= late(changed));
+        if let Some((origin, _)) = elsewhere.filter(|(origin, _)| origin.taints()) {
+            return Ok(origin);
+        }
+        if let Some(origin) = self.made_of(bytes, changed).await? {
+            return Ok(origin);
+        }
+        if self.is_under_command(path, changed) {
+            return Ok(Origin::External);
+        }
+        Ok(Origin::Person)
+    }
+
+    async fn made_of(
+        &self,
+        bytes: &[u8],
+        changed: Timestamp,
+    ) -> Result<Option<Origin>, StoreError> {
+        if !self.origins.has_foreign_text(&self.owner) {
+            return Ok(None);
+        }
+        let Ok(text) = std::str::from_utf8(bytes) else { return Ok(None) };
+        let prints: Vec<u64> = prints::all(text).into_iter().collect();
+        if prints.is_empty() {
+            return Ok(None);
+        }
+        self.origins.alike(&self.owner, prints, late(changed)).await
+    }
+
+    /// What a run changed, in the order it did, so that it can be undone as one. A change that was
+    /// kept may not have happened: compare the file with `after` before undoing it.
+    pub async fn changes_of_run(&self, run: RunId) -> Result<Vec<Version>, StoreError> {
+        self.read_list(&run_key(run)?).await
+    }
+
+    pub(super) async fn read_list(&self, key: &ObjectKey) -> Result<Vec<Version>, StoreError> {
+        let Some(list) = self.person.get(key, LARGEST_MANIFEST).await? else {
+            return Ok(Vec::new());
+        };
+        let lines = list.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let versions = lines.filter_map(|line| {
+            let version = Version::parse(line);
+            if version.is_none() {
+                // Cut off by a crash, before the change it announces could happen.
+                tracing::warn!(list = %key, "a line of the history cannot be read");
+            }
+            version
+        });
+        Ok(versions.collect())
+    }
+}
+
+impl Version {
+    /// Begins with a newline too, so that what a crash cut off before it stays a line of its own.
+    fn line(&self) -> Result<Vec<u8>, StoreError> {
+        let record = Record {
+            path: self.path.to_string(),
+            before: self.before,
+            after: self.after,
+            change: self.change.clone(),
+        };
+        let json = serde_json::to_vec(&record)
+            .map_err(|error| StoreError::Failed(format!("history: {error}")))?;
+        Ok([b"\n", json.as_slice(), b"\n"].concat())
+    }
+
+    fn parse(line: &[u8]) -> Option<Self> {
+        let Record { path, before, after, change } = serde_json::from_slice(line).ok()?;
+        Some(Self { path: path.parse().ok()?, before, after, change })
+    }
+}
+
+fn folder_of(path: &ObjectKey) -> Result<ObjectKey, StoreError> {
+    if path.parts().any(|part| part == VERSIONS) {
+        return Err(StoreError::Refused(format!("{VERSIONS} is a reserved name")));
+    }
+    Ok(format!("history/files/{path}/{VERSIONS}").parse()?)
+}
+
+fn manifest_key(path: &ObjectKey) -> Result<ObjectKey, StoreError> {
+    Ok(folder_of(path)?.join(MANIFEST)?)
+}
+
+/// The path itself and those of its folders.
+fn names_on(path: &ObjectKey) -> impl Iterator<Item = String> {
+    let folders = path.as_str().match_indices('/').map(|(at, _)| path.as_str()[..at].to_owned());
+    folders.chain(std::iter::once(path.to_string()))
+}
+
+fn note(path: &ObjectKey, content: &Content<'_>, origin: Origin) -> OriginNote {
+    let text = std::str::from_utf8(content.bytes).ok().filter(|_| origin.taints());
+    OriginNote {
+        path: path.to_string(),
+        hash: Some(content.hash),
+        origin,
+        prints: text.map(prints::kept).unwrap_or_default(),
+        names: Vec::new(),
+    }
+}
+
+fn late(changed: Timestamp) -> Timestamp {
+    Timestamp::from_millis(changed.as_millis().saturating_add(TICK_MS))
+}
+
+fn is_daily(path: &ObjectKey) -> bool {
+    let mut parts = path.parts();
+    parts.next() == Some("memory") && parts.nth(1) == Some("daily")
+}
+
+fn content_key(path: &ObjectKey, hash: Hash) -> Result<ObjectKey, StoreError> {
+    Ok(folder_of(path)?.join(&hash.to_string())?)
+}
+
+fn run_key(run: RunId) -> Result<ObjectKey, StoreError> {
+    Ok(format!("history/runs/{run}.jsonl").parse()?)
+}

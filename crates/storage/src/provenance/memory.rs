@@ -1,0 +1,127 @@
+//! Provenance without a ledger: for files that have none beside them, and for tests.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use onyx_types::{Clock as _, Hash, Origin, SystemClock, Timestamp};
+
+use super::{Known, OpenCommand, OriginNote, Origins, TICK_MS, prints};
+use crate::StoreError;
+use crate::blocking::lock;
+
+/// Forgets everything with the process.
+#[derive(Debug, Default)]
+pub struct MemoryOrigins {
+    facts: Mutex<Facts>,
+    version: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Facts {
+    /// In the order in which they were written down.
+    notes: Vec<(String, OriginNote, Timestamp)>,
+    names: BTreeMap<(String, String), Origin>,
+    commands: Vec<OpenCommand>,
+    last_command: i64,
+}
+
+impl MemoryOrigins {
+    fn changed(&self) {
+        self.version.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Origins for MemoryOrigins {
+    async fn note(&self, owner: &str, notes: Vec<OriginNote>) -> Result<(), StoreError> {
+        let at = SystemClock::new().wall();
+        let mut facts = lock(&self.facts);
+        for note in notes {
+            facts.notes.retain(|(of, known, _)| {
+                (of.as_str(), &known.path, known.hash) != (owner, &note.path, note.hash)
+            });
+            for name in &note.names {
+                facts.names.insert((owner.to_owned(), name.clone()), note.origin);
+            }
+            facts.notes.push((owner.to_owned(), note, at));
+        }
+        self.changed();
+        Ok(())
+    }
+
+    async fn known(&self, owner: &str, path: &str, hash: Hash) -> Result<Known, StoreError> {
+        let facts = lock(&self.facts);
+        let mut known = Known::default();
+        for (_, note, at) in facts.notes.iter().filter(|(of, ..)| of == owner) {
+            let is_same = note.hash == Some(hash);
+            if note.path == path {
+                known.here = if is_same { Some(note.origin) } else { known.here };
+                known.before = if is_same { known.before } else { note.hash.map(|_| note.origin) };
+            } else if is_same && known.elsewhere.is_none_or(|(worst, _)| worst < note.origin) {
+                known.elsewhere = Some((note.origin, *at));
+            }
+        }
+        Ok(known)
+    }
+
+    fn has_foreign_text(&self, owner: &str) -> bool {
+        lock(&self.facts).notes.iter().any(|(of, note, _)| of == owner && !note.prints.is_empty())
+    }
+
+    async fn alike(
+        &self,
+        owner: &str,
+        found: Vec<u64>,
+        by: Timestamp,
+    ) -> Result<Option<Origin>, StoreError> {
+        let facts = lock(&self.facts);
+        let ours = facts.notes.iter().filter(|(of, _, at)| of == owner && *at <= by);
+        let alike = ours.filter(|(_, note, _)| {
+            let shared = note.prints.iter().filter(|print| found.contains(print)).count();
+            prints::is_alike(shared, note.prints.len())
+        });
+        Ok(alike.map(|(_, note, _)| note.origin).max())
+    }
+
+    async fn named_by(&self, owner: &str, paths: Vec<String>) -> Result<Origin, StoreError> {
+        let facts = lock(&self.facts);
+        let named = paths.into_iter().filter_map(|path| facts.names.get(&(owner.to_owned(), path)));
+        Ok(named.copied().max().unwrap_or(Origin::Person))
+    }
+
+    async fn begin_command(&self, owner: &str) -> Result<OpenCommand, StoreError> {
+        let started = SystemClock::new().wall().as_millis() - TICK_MS;
+        let mut facts = lock(&self.facts);
+        facts.last_command += 1;
+        let command = OpenCommand {
+            id: facts.last_command,
+            owner: owner.to_owned(),
+            started_at: Timestamp::from_millis(started),
+        };
+        facts.commands.push(command.clone());
+        self.changed();
+        Ok(command)
+    }
+
+    async fn end_command(&self, id: i64) -> Result<(), StoreError> {
+        lock(&self.facts).commands.retain(|command| command.id != id);
+        self.changed();
+        Ok(())
+    }
+
+    async fn open_commands(&self) -> Result<Vec<OpenCommand>, StoreError> {
+        Ok(lock(&self.facts).commands.clone())
+    }
+
+    fn command_since(&self, owner: &str) -> Option<Timestamp> {
+        let facts = lock(&self.facts);
+        let ours = facts.commands.iter().filter(|command| command.owner == owner);
+        ours.map(|command| command.started_at).min()
+    }
+
+    fn version(&self) -> u64 {
+        self.version.load(Ordering::Relaxed)
+    }
+}

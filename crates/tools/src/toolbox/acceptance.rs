@@ -1,0 +1,176 @@
+//! Foreign files that would steer agents wait in the Inbox: a person is shown what is new in them, and makes them their
+//! own or does not. No model can ask for it, and nothing but a record changes.
+
+use onyx_storage::{Area, Draft, DraftFilter, History, Object, ObjectKey, StoreError};
+use onyx_types::{
+    DraftId, DraftState, HomePath, Plan, PlanTarget, Target, ToolCall, ToolEffect, ToolUseId,
+    Verdict,
+};
+use serde_json::json;
+
+use super::audit::{AuditTrail, Record};
+use super::{Toolbox, proposal};
+use crate::text::diff::Change;
+use crate::{ToolCx, ToolError};
+
+/// Named like a tool, because drafts are; there is no such tool.
+pub(crate) const ACCEPT_FILE: &str = "accept_file";
+
+const LARGEST: u64 = 8 * 1024 * 1024;
+/// Versions that are looked through for the last one that was the person's own.
+const MOST_VERSIONS: usize = 50;
+const MOST_DRAFTS: u32 = 200;
+
+impl Toolbox {
+    /// Asks the person about each of these files, once for each content. Which drafts are new?
+    pub async fn propose_acceptance(
+        &self,
+        files: &[(Area, ObjectKey)],
+        cx: &ToolCx,
+    ) -> Result<Vec<DraftId>, ToolError> {
+        let mut made = Vec::new();
+        for (area, path) in files {
+            // An agent's files are the owner's, who edits them where they are.
+            if *area != Area::Person(cx.key.person.clone()) {
+                continue;
+            }
+            let objects = cx.files.objects(area)?;
+            let Some(object) = objects.get(path, LARGEST).await? else { continue };
+            let file = Target::File(HomePath::new(format!("{}/{path}", area.path())));
+            let target = PlanTarget { target: file, base: Some(object.hash), instruction: true };
+            if !self.was_asked(&target, cx).await? {
+                made.push(self.ask_to_accept(path, &object, target, cx).await?);
+            }
+        }
+        Ok(made)
+    }
+
+    async fn was_asked(&self, target: &PlanTarget, cx: &ToolCx) -> Result<bool, StoreError> {
+        for state in [DraftState::Pending, DraftState::Rejected] {
+            let filter =
+                DraftFilter { state: Some(state), limit: MOST_DRAFTS, ..DraftFilter::default() };
+            let drafts = self.services().drafts.drafts(&cx.key.person, &filter).await?;
+            let is_it =
+                |draft: &Draft| is_acceptance(&draft.plan) && draft.plan.targets.contains(target);
+            if drafts.iter().any(is_it) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn ask_to_accept(
+        &self,
+        path: &ObjectKey,
+        object: &Object,
+        target: PlanTarget,
+        cx: &ToolCx,
+    ) -> Result<DraftId, ToolError> {
+        let history = cx.files.history(&cx.key.person)?;
+        let before = last_own(&history, path).await?;
+        let after = String::from_utf8_lossy(&object.bytes);
+        let change = Change::between(path.as_str(), &before, &after);
+        let summary = format!("Let agents follow {path} {}", change.counts());
+        let arguments = json!({"path": path.as_str()});
+        let plan = Plan {
+            targets: vec![target],
+            preview: change.preview,
+            ..Plan::new(ACCEPT_FILE, arguments.clone(), ToolEffect::Write, summary).draft_only()
+        };
+        let plan = proposal::shown_whole(plan, self.services(), cx)?;
+        let call = ToolCall {
+            id: ToolUseId(format!("accept-{}", object.hash)),
+            name: ACCEPT_FILE.to_owned(),
+            input: arguments,
+        };
+        let draft = proposal::draft(cx, &call, plan, None, &[]);
+        let (ledger, masker) = (&*self.services().ledger, &self.services().masker);
+        let trail = AuditTrail { ledger, masker, cx, tool: ACCEPT_FILE.to_owned() };
+        let record = Record {
+            effect: Some(ToolEffect::Write),
+            decision: Verdict::Draft,
+            summary: &draft.plan.summary,
+            result: format!("draft {}", draft.id),
+        };
+        let (id, entry) = (draft.id, trail.entry(&record));
+        match self.services().drafts.put_draft(draft, &[], entry).await {
+            Ok(()) => Ok(id),
+            Err(StoreError::Conflict) => Err(ToolError::Conflict(path.to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What a person has approved by looking at all of it is theirs: the file of an acceptance, and files that steer
+    /// agents where what they held before was trusted, so that the change they saw is all that is foreign in it.
+    pub(super) async fn accept_approved(
+        &self,
+        plan: &Plan,
+        trusted: &[PlanTarget],
+        cx: &ToolCx,
+    ) -> Result<(), ToolError> {
+        let seen = if is_acceptance(plan) { &plan.targets } else { trusted };
+        for target in seen {
+            let Some((area, path)) = place_of(&target.target) else { continue };
+            let Some(object) = cx.files.objects(&area)?.get(&path, LARGEST).await? else {
+                continue;
+            };
+            if is_acceptance(plan) && Some(object.hash) != target.base {
+                return Err(ToolError::Conflict(path.to_string()));
+            }
+            cx.files.history_of(&area)?.accept(&path, &object).await?;
+        }
+        Ok(())
+    }
+
+    /// Targets that steer agents and hold nothing foreign now.
+    pub(super) async fn trusted_targets(
+        &self,
+        plan: &Plan,
+        cx: &ToolCx,
+    ) -> Result<Vec<PlanTarget>, ToolError> {
+        let mut trusted = Vec::new();
+        for target in plan.targets.iter().filter(|target| target.instruction) {
+            let Some((area, path)) = place_of(&target.target) else { continue };
+            let held = cx.files.objects(&area)?.get(&path, LARGEST).await?;
+            let is_trusted = match &held {
+                Some(object) => !cx.files.history_of(&area)?.origin(&path, object).await?.taints(),
+                None => true,
+            };
+            if is_trusted {
+                trusted.push(target.clone());
+            }
+        }
+        Ok(trusted)
+    }
+}
+
+pub(super) fn is_acceptance(plan: &Plan) -> bool {
+    plan.tool == *ACCEPT_FILE
+}
+
+/// The area that has a history of its own, and the path in it.
+fn place_of(target: &Target) -> Option<(Area, ObjectKey)> {
+    let file = target.file()?;
+    let (kind, rest) = file.as_str().split_once('/')?;
+    let (id, path) = rest.split_once('/')?;
+    let area = match kind {
+        "people" => Area::Person(id.parse().ok()?),
+        "agents" => Area::Agent(id.parse().ok()?),
+        _ => return None,
+    };
+    Some((area, path.parse().ok()?))
+}
+
+/// What the file held when it was last the person's own; empty where it never was.
+async fn last_own(history: &History, path: &ObjectKey) -> Result<String, StoreError> {
+    for version in history.versions(path).await?.iter().take(MOST_VERSIONS) {
+        let Some(bytes) = history.read(version).await? else { continue };
+        let Some(hash) = version.before else { continue };
+        let (modified, changed) = (version.change.ts, onyx_types::Timestamp::UNIX_EPOCH);
+        let object = Object { bytes, hash, modified, changed };
+        if !history.origin(path, &object).await?.taints() {
+            return Ok(String::from_utf8_lossy(&object.bytes).into_owned());
+        }
+    }
+    Ok(String::new())
+}
