@@ -247,7 +247,9 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
     let transcriber = networks.as_mut().and_then(Value::as_object_mut);
     let transcriber = transcriber.and_then(|networks| networks.shift_remove("transcriber"));
     let transcriber = match transcriber {
-        Some(value) => Some(check::read(&root.key("connectors").key("transcriber"), value, &mut notes)?),
+        Some(value) => {
+            Some(check::read(&root.key("connectors").key("transcriber"), value, &mut notes)?)
+        }
         None => None,
     };
     Ok(Config {
@@ -493,13 +495,8 @@ two',
             .iter()
             .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
             .collect();
-        let expected = [
-            "plugins",
-            "storage",
-            "mcp",
-            "providers.claude.kind",
-            "agents.main.workspace",
-        ];
+        let expected =
+            ["plugins", "storage", "mcp", "providers.claude.kind", "agents.main.workspace"];
         assert_eq!(places, expected);
     }
 

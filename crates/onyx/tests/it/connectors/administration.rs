@@ -44,8 +44,8 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
             onyx.client().request(Method::PUT, path).json(&json!({"agent": agent})),
         )
     };
-    bind(json!("nobody")).await.expect(400);
-    bind(json!("main")).await.expect(204);
+    let _ = bind(json!("nobody")).await.expect(400);
+    let _ = bind(json!("main")).await.expect(204);
     let file = std::fs::read_to_string(onyx.config_path()).unwrap();
     assert!(file.contains("agentId"), "{file}");
     let peers = onyx.get("/api/admin/connectors/telegram/main/peers").await.expect(200).json();
@@ -71,7 +71,7 @@ async fn a_bad_token_and_a_bad_account_are_refused_with_a_reason() {
         "{refused}"
     );
     let test = json!({"network": "pigeon", "token": "x"});
-    onyx.post("/api/admin/connectors/test", &test).await.expect(400);
+    let _ = onyx.post("/api/admin/connectors/test", &test).await.expect(400);
     let put = onyx
         .client()
         .request(Method::PUT, "/api/admin/connectors/pigeon/main")

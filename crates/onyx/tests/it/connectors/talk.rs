@@ -74,7 +74,10 @@ async fn nothing_private_is_in_the_prompt_of_a_group() {
     let group =
         peers["peers"].as_array().unwrap().iter().find(|p| p["id"] == "-5").unwrap().clone();
     assert_eq!((&group["kind"], &group["state"]), (&json!("group"), &json!("waiting")));
-    onyx.post("/api/admin/connectors/telegram/main/peers/-5/approve", &json!({})).await.expect(200);
+    let _ = onyx
+        .post("/api/admin/connectors/telegram/main/peers/-5/approve", &json!({}))
+        .await
+        .expect(200);
     telegram.say_in_group(-5, 8, "@onyx_test_bot hello again");
     settled(&onyx, &telegram).await;
     let request = model.last_request().body;
@@ -96,15 +99,15 @@ async fn what_comes_of_a_job_is_sent_to_a_peer() {
     settled(&onyx, &telegram).await;
     let job = json!({"id": "plants", "cron": "0 0 1 1 *", "prompt": "How are the plants?",
         "deliver": {"connector": "telegram/main/7"}});
-    onyx.post("/api/jobs", &job).await.expect(201);
-    onyx.post("/api/jobs/plants/run", &json!({})).await.expect(200);
+    let _ = onyx.post("/api/jobs", &job).await.expect(201);
+    let _ = onyx.post("/api/jobs/plants/run", &json!({})).await.expect(200);
     wait_for("the delivery", SOON, async || (telegram.texts(7).len() == 2).then_some(())).await;
     assert_eq!(telegram.texts(7)[1], "All plants are fine.");
 
     let nobody = json!({"id": "other", "cron": "0 0 1 1 *", "prompt": "Hm?",
         "deliver": {"connector": "telegram/main/12345"}});
-    onyx.post("/api/jobs", &nobody).await.expect(201);
-    onyx.post("/api/jobs/other/run", &json!({})).await.expect(200);
+    let _ = onyx.post("/api/jobs", &nobody).await.expect(201);
+    let _ = onyx.post("/api/jobs/other/run", &json!({})).await.expect(200);
     wait_for("the failure to be noted", SOON, async || {
         let runs = onyx.get("/api/jobs/other/runs").await.expect(200).json();
         (runs["runs"][0]["delivery"] == "failed").then_some(())
