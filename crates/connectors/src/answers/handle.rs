@@ -113,7 +113,10 @@ async fn give_code(
         code: Some(PairingCode { code: code.clone(), expires: now.saturating_add(CODE_LIFE) }),
         at: now,
     };
-    if context.ledger.put_peer(change, MOST_WAITING).await?.is_none() {
+    let met = context.ledger.put_peer(change, MOST_WAITING).await?;
+    // Too many wait, or another message of the same stranger was quicker.
+    let is_ours = met.and_then(|peer| peer.code).is_some_and(|kept| kept.code == code);
+    if !is_ours {
         return context.finish(update.id, Vec::new()).await;
     }
     context.tell_owner(format!(

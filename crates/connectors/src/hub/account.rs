@@ -130,6 +130,7 @@ async fn work(context: Arc<AccountContext>, health: Arc<Health>, tempo: Tempo, s
         ledger: Arc::clone(&context.ledger),
         clock: Arc::clone(&context.clock),
         pace: Arc::clone(&context.pace),
+        backoff: tempo.backoff / 2,
         wake: Arc::clone(&context.outgoing),
         heard: heard(&context),
     });

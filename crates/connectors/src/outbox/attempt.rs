@@ -12,13 +12,20 @@ use crate::text::Rendered;
 pub(super) const MOST_ATTEMPTS: u32 = 12;
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
+/// What is particular to an account.
+pub(super) struct Terms {
+    pub(super) repeat_sends: Repeat,
+    /// After the first failure; doubles with each.
+    pub(super) backoff: Duration,
+}
+
 /// How an attempt ended, for the ledger.
 pub(super) fn outcome(
     part: &OutboxPart,
     message: &Outgoing,
     answer: Result<String, NetworkError>,
     now: Timestamp,
-    repeat_sends: Repeat,
+    terms: &Terms,
 ) -> SendEnd {
     let error = match answer {
         Ok(id) => return SendEnd::Sent(id),
@@ -41,11 +48,11 @@ pub(super) fn outcome(
             if attempts >= MOST_ATTEMPTS {
                 SendEnd::Dead(why)
             } else {
-                again(backoff(attempts))
+                again(backoff(terms.backoff, attempts))
             }
         }
         NetworkError::NotEditable(_) => match as_new(message) {
-            Some(new) => changed(&new, repeat_sends, now, why),
+            Some(new) => changed(&new, terms.repeat_sends, now, why),
             None => SendEnd::Dead(why),
         },
         NetworkError::BadMarks(_) => match without_marks(message) {
@@ -60,8 +67,8 @@ pub(super) fn outcome(
     }
 }
 
-fn backoff(attempts: u32) -> Duration {
-    Duration::from_millis(500).saturating_mul(1 << attempts.min(10)).min(LONGEST_WAIT)
+fn backoff(first: Duration, attempts: u32) -> Duration {
+    first.saturating_mul(1 << attempts.min(10)).min(LONGEST_WAIT)
 }
 
 fn changed(message: &Outgoing, repeat: Repeat, now: Timestamp, why: String) -> SendEnd {

@@ -7,7 +7,7 @@ use onyx_types::{Cancel, Clock};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::attempt::outcome;
+use super::attempt::{Terms, outcome};
 use super::pace::Pace;
 use crate::connector::{Connector, NetworkError, Outgoing};
 
@@ -25,6 +25,8 @@ pub(crate) struct Sender {
     pub(crate) ledger: Arc<dyn ConnectorLedger>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pace: Arc<Pace>,
+    /// After a first failure.
+    pub(crate) backoff: Duration,
     /// Something was queued or sent.
     pub(crate) wake: Arc<Notify>,
     /// Told how each attempt ended.
@@ -120,8 +122,9 @@ impl Sender {
             self.pace.hold(&part.peer.peer, now.mono, *wait);
         }
         self.pace.done(&part.peer.peer, kind, now.mono);
-        let repeat = self.connector.traits().repeat_sends;
-        outcome(part, message, answer, now.wall, repeat)
+        let repeat_sends = self.connector.traits().repeat_sends;
+        let terms = Terms { repeat_sends, backoff: self.backoff };
+        outcome(part, message, answer, now.wall, &terms)
     }
 }
 

@@ -259,7 +259,10 @@ impl Reader {
         if self.spans.is_empty() || self.table.is_some() {
             return;
         }
-        let spans = std::mem::take(&mut self.spans);
+        let mut spans = std::mem::take(&mut self.spans);
+        if let Some(last) = spans.last_mut() {
+            last.text.truncate(last.text.trim_end_matches('\n').len());
+        }
         let (is_quote, is_tight) = (self.quotes > 0, !self.lists.is_empty());
         self.blocks.push(Block::Text { spans, is_quote, is_tight });
     }

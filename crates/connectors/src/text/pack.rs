@@ -83,7 +83,8 @@ fn weigh(text_format: TextFormat, block: &Block) -> Weight {
     match block {
         Block::Code { text, .. } => {
             let length = text.chars().map(|c| text_format.char_length(c, true)).sum::<usize>();
-            Weight { length: length + overhead, styles: 1 }
+            // A block with a language is two marks.
+            Weight { length: length + overhead, styles: 2 }
         }
         Block::Text { spans, is_quote, .. } => {
             let mut weight = Weight { length: overhead, styles: usize::from(*is_quote) };

@@ -361,7 +361,8 @@ pub trait ConnectorLedger: Send + Sync {
     async fn peers(&self, account: &AccountKey) -> Result<Vec<PeerRow>, StoreError>;
 
     /// Meets or changes a peer. A peer that would wait is met only while fewer than `most_waiting`
-    /// others do; `None` otherwise. Codes that have expired make room.
+    /// others do; `None` otherwise. Codes that have expired make room, and one that is still good
+    /// stays as it is.
     async fn put_peer(
         &self,
         change: PeerChange,

@@ -59,6 +59,13 @@ pub(super) fn put(
 ) -> Result<Option<PeerRow>, StoreError> {
     let account = &change.key.account;
     if change.state == PeerState::Waiting {
+        // A code that is still good stays: two messages at once must not get two.
+        let known = one(connection, &change.key)?;
+        let has_code =
+            |row: &PeerRow| row.code.as_ref().is_some_and(|code| code.expires > change.at);
+        if let Some(known) = known.filter(has_code) {
+            return Ok(Some(known));
+        }
         make_room(connection, change)?;
         if waiting_others(connection, &change.key)? >= most_waiting {
             return Ok(None);
