@@ -114,6 +114,11 @@ const mcp = createRoute({
   path: '/tools',
   component: lazyRouteComponent(() => import('./pages/mcp/McpPage'), 'McpPage'),
 });
+const connectors = createRoute({
+  getParentRoute: () => root,
+  path: '/connectors',
+  component: lazyRouteComponent(() => import('./pages/connectors/ConnectorsPage'), 'ConnectorsPage'),
+});
 const agents = createRoute({
   getParentRoute: () => root,
   path: '/agents',
@@ -190,6 +195,7 @@ const routes = [
   jobs,
   skills,
   mcp,
+  connectors,
   agents,
   agent,
   settings,

@@ -43,15 +43,15 @@ pub use feed::{EventReader, Feed};
 pub use jobs::{
     Busy, Check, CheckedJobsSettings, CleanupSettings, Deliver, HeartbeatSettings, Job,
     JobChangeWaiting, JobEdit, JobFlaw, JobNotice, JobSpec, JobState, Jobs, JobsSettings,
-    KeepingSettings, Misfire, Overlap, Period, Rule, Schedule, SessionUse, SyncSettings,
-    SystemWork, Timing, Work, describe, due, fires_at, front_of, moment,
+    KeepingSettings, Misfire, Overlap, PeerWriter, Period, Rule, Schedule, SessionUse,
+    SyncSettings, SystemWork, Timing, Work, describe, due, fires_at, front_of, moment,
 };
 pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;
 pub use personas::Personas;
 pub use runs::{
-    Canceller, Delegated, DryRun, LightPrompt, OwnedRun, RUN_SECONDS, RunFigures, RunHandle,
-    RunInput, RunRequest, RunTerms, Runs, SendOutcome, SessionRef, StopTarget,
+    Canceller, Company, Delegated, DryRun, LightPrompt, OwnedRun, RUN_SECONDS, RunFigures,
+    RunHandle, RunInput, RunRequest, RunTerms, Runs, SendOutcome, SessionRef, StopTarget,
 };
 pub use services::{AgentOptions, AgentServices};
 pub use sessions::{ForkPoint, PatchFlaw, RunReplay, SessionPatch, Sessions, check_card};

@@ -14,6 +14,8 @@ pub enum Change {
     Config,
     /// Files that searches see: a person's, or the shared ones.
     Memory(Option<PersonId>),
+    /// An account, a peer or a message of a connector.
+    Connectors,
 }
 
 /// Tells and is listened to; cheap to clone.
@@ -38,19 +40,20 @@ impl Changes {
 }
 
 impl Change {
-    pub(crate) const TOPICS: [&'static str; 3] = ["agents", "config", "memory"];
+    pub(crate) const TOPICS: [&'static str; 4] = ["agents", "config", "memory", "connectors"];
 
     pub(crate) const fn topic(&self) -> &'static str {
         match self {
             Self::Agents => Self::TOPICS[0],
             Self::Config => Self::TOPICS[1],
             Self::Memory(_) => Self::TOPICS[2],
+            Self::Connectors => Self::TOPICS[3],
         }
     }
 
     pub(crate) fn concerns(&self, listener: &PersonId) -> bool {
         match self {
-            Self::Agents | Self::Config | Self::Memory(None) => true,
+            Self::Agents | Self::Config | Self::Memory(None) | Self::Connectors => true,
             Self::Memory(Some(person)) => person == listener,
         }
     }

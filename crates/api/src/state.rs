@@ -2,6 +2,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use onyx_agent::AgentServices;
+use onyx_connectors::Connectors;
 use onyx_identity::Secrets;
 use onyx_knowledge::Index;
 use onyx_mcp::McpServers;
@@ -48,6 +49,7 @@ pub struct Shared {
     pub pass_through: PassThrough,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
+    pub connectors: Connectors,
     pub extensions: Extensions,
 }
 

@@ -41,6 +41,9 @@ pub(crate) enum Command {
     /// Programs that offer tools: add them, look at their tools, accept them
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Accounts on other networks: look at them, add one, let people in
+    #[command(subcommand)]
+    Connectors(ConnectorsCommand),
     /// What is remembered and noted: search, look, change, bring along
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -117,6 +120,48 @@ pub(crate) enum ActionsCommand {
     List(AsJson),
     /// Run one and show the answer
     Run(RunActionArguments),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConnectorsCommand {
+    /// Every account, how it is, and who waits to be let in
+    List(AsJson),
+    /// Connect an account; its token is read from the terminal or from standard input
+    Add {
+        /// telegram
+        network: String,
+        /// A short name for the account: a-z, 0-9, `-` and `_`
+        #[arg(default_value = "main")]
+        account: String,
+        /// Peers that need no pairing, by the network's ids
+        #[arg(long)]
+        allow: Vec<String>,
+        /// Where the network's API is, if not where it usually is
+        #[arg(long)]
+        api_base: Option<String>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Let in whoever was given this code
+    Pair {
+        code: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Ask the network about an account's token
+    Test {
+        network: String,
+        #[arg(default_value = "main")]
+        account: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Take an account out of the config
+    Remove {
+        network: String,
+        #[arg(default_value = "main")]
+        account: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -93,6 +93,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Jobs(command) => commands::jobs::run(home, command).await,
         Command::Mcp(command) => commands::mcp::run(home, command).await,
         Command::Skills(command) => commands::skills::run(home, command).await,
+        Command::Connectors(command) => commands::connectors::run(home, command).await,
         Command::Undo(arguments) => commands::undo::run(home, &arguments).await,
         Command::People(command) => commands::people::run(home, command).await,
         Command::Tokens(command) => commands::tokens::run(home, command).await,

@@ -35,13 +35,16 @@ pub use error::StoreError;
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    Acceptance, AcceptanceKind, Acceptances, Accounts, AuditEntry, AuditRow, BeginIn, BeginRun,
-    ChainState, CredentialKind, CredentialRow, DaySpending, Delivery, Draft, DraftChange,
-    DraftDecision, DraftFilter, DraftMove, Drafts, InboxRow, JobChange, JobLedger, JobRow, JobSlot,
-    Ledger, ModelUse, PersonRow, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId,
-    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
-    SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger,
-    Spent, TitleSource, UsageRow,
+    Acceptance, AcceptanceKind, Acceptances, AccountKey, Accounts, AuditEntry, AuditRow, BeginIn,
+    BeginRun, ChainState, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,
+    DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove,
+    Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger, JobRow, JobSlot, Ledger,
+    LetterKind, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange,
+    PeerKey, PeerKind, PeerRow, PeerState, PersonRow, QueueFigures, Repeat, Role, RunOutcome,
+    RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter,
+    SessionMarks, SessionMeta, SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim,
+    SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent, TitleSource, UpdateFailure,
+    UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{

@@ -12,8 +12,8 @@ use crate::provenance::{import_histories, settle_commands_cut_off};
 use crate::sessions::rebuild_person;
 use crate::sqlite::{AuditWitnesses, Opened, SqliteChunks, SqliteLedger};
 use crate::{
-    Acceptances, Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, Origins, SealedSecrets,
-    StoreError, TurnLog,
+    Acceptances, Accounts, ChunkStore, ConnectorLedger, Drafts, JobLedger, Leases, Ledger, Origins,
+    SealedSecrets, StoreError, TurnLog,
 };
 
 /// Every store of one home, behind the traits that callers see.
@@ -26,6 +26,7 @@ pub struct Store {
     pub secrets: Arc<dyn SealedSecrets>,
     pub jobs: Arc<dyn JobLedger>,
     pub acceptances: Arc<dyn Acceptances>,
+    pub connectors: Arc<dyn ConnectorLedger>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
     /// Also what keeps the home ours while any of the above is in use.
@@ -71,6 +72,7 @@ impl Store {
             secrets: Arc::clone(&ledger) as Arc<dyn SealedSecrets>,
             jobs: Arc::clone(&ledger) as Arc<dyn JobLedger>,
             acceptances: Arc::clone(&ledger) as Arc<dyn Acceptances>,
+            connectors: Arc::clone(&ledger) as Arc<dyn ConnectorLedger>,
             ledger,
             leases: Arc::new(leases),
             chunks: Arc::new(chunks),

@@ -22,6 +22,7 @@ mod desktop;
 mod fuzz;
 mod gullible;
 mod memory;
+pub mod networks;
 mod occasion;
 mod process;
 mod script;

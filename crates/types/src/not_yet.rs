@@ -29,10 +29,6 @@ pub enum NotYetAt {
 /// Everything that does nothing yet.
 pub const NOT_YET: &[NotYet] = &[
     NotYet {
-        at: NotYetAt::ConfigSection("bindings"),
-        sentence: "This does nothing yet: Onyx has no connectors to bind agents to.",
-    },
-    NotYet {
         at: NotYetAt::ConfigSection("plugins"),
         sentence: "This does nothing yet: Onyx loads no plugins.",
     },

@@ -1,6 +1,7 @@
 import { Link, useLocation } from '@tanstack/react-router';
 import {
   BookOpen,
+  Cable,
   CalendarClock,
   GraduationCap,
   Hash,
@@ -38,6 +39,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   const agents = useStore((state) => state.status?.agents);
   const { list: spaces } = useSpaceList();
   const waiting = useWaiting();
+  const owner = useStore((state) => state.me?.role !== 'member');
   const troubles = useJobs((state) => state.jobs.filter((job) => job.troubles > 0).length);
   return (
     <nav
@@ -143,6 +145,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
         <Item to="/jobs" icon={<CalendarClock size={16} aria-hidden />} label="Jobs" badge={troubles} />
         <Item to="/skills" icon={<GraduationCap size={16} aria-hidden />} label="Skills" />
         <Item to="/tools" icon={<Plug size={16} aria-hidden />} label="MCP servers" />
+        {owner && <Item to="/connectors" icon={<Cable size={16} aria-hidden />} label="Connectors" />}
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
       </div>

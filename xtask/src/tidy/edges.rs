@@ -45,19 +45,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-tools",
             "onyx-mcp",
             "onyx-agent",
+            "onyx-connectors",
         ],
     ),
-    (
-        "onyx-connectors",
-        &[
-            "onyx-types",
-            "onyx-surface",
-            "onyx-storage",
-            "onyx-knowledge",
-            "onyx-tools",
-            "onyx-agent",
-        ],
-    ),
+    ("onyx-connectors", &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress"]),
     (
         "onyx",
         &[

@@ -42,6 +42,9 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
             Deliver::Session => {}
             Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(told(slot))),
             Deliver::Webhook(url) => failed = post(shared, slot, url).await.err().or(failed),
+            Deliver::Peer(address) => {
+                failed = write_to_peer(shared, slot, address).await.err().or(failed);
+            }
         }
     }
     // Trouble is told to browsers whatever the job says: nobody asked for silence about it.
@@ -51,7 +54,7 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
     let (delivery, detail) = match failed {
         None => (SlotDelivery::Delivered, None),
         Some(why) => {
-            tracing::warn!(job = %slot.job, why, "a job's webhook was not delivered");
+            tracing::warn!(job = %slot.job, why, "what came of a job was not delivered");
             (SlotDelivery::Failed, Some(format!("{}\nNot delivered: {why}", slot.detail)))
         }
     };
@@ -91,6 +94,17 @@ async fn post(shared: &JobsCore, slot: &JobSlot, url: &str) -> Result<(), String
         }
     }
     Err(last)
+}
+
+/// What is handed over here is in the connector's outbox, which sees to the rest.
+async fn write_to_peer(shared: &JobsCore, slot: &JobSlot, address: &str) -> Result<(), String> {
+    let Some(peers) = shared.peers() else {
+        return Err("no connector is at work here".to_owned());
+    };
+    let key = format!("job:{}:{}:{}", slot.person, slot.job, slot.scheduled_at.as_millis());
+    let text = if slot.state == SlotState::Done { slot.detail.clone() } else { told(slot) };
+    let sent = peers.write(&slot.person, address, &key, &text).await;
+    sent.map_err(|fault| fault.message)
 }
 
 fn told(slot: &JobSlot) -> String {

@@ -243,6 +243,18 @@ fn deliver(
     Ok(all)
 }
 
+const PEER_EXAMPLE: &str = "`deliver: {connector: \"telegram/main/123\"}`";
+
+/// Network, account and the network's own id of the peer.
+fn peer(address: &str) -> Result<String, JobFlaw> {
+    let pieces: Vec<_> = address.splitn(3, '/').collect();
+    if pieces.len() == 3 && pieces.iter().all(|piece| !piece.trim().is_empty()) {
+        return Ok(address.to_owned());
+    }
+    let why = format!("{address:?} names no peer: network, account and peer");
+    Err(flaw("deliver", why).with_example(PEER_EXAMPLE))
+}
+
 fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw> {
     let (kind, to) = match value {
         Value::String(kind) => (kind.as_str(), None),
@@ -252,7 +264,8 @@ fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw>
         }
         _ => ("", None),
     };
-    let examples = "`session`, `notification` or `webhook: https://…`";
+    let examples =
+        "`session`, `notification`, `webhook: https://…` or `connector: telegram/main/123`";
     match (kind, to) {
         ("session", None) => Ok(Deliver::Session),
         ("notification", None) => Ok(Deliver::Notification),
@@ -263,9 +276,12 @@ fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw>
         }
         ("webhook", _) => Err(flaw("deliver", "a webhook needs its address")
             .with_example("`deliver: {webhook: \"https://example.org/hook\"}`")),
+        ("peer" | "connector", Some(Value::String(address))) => peer(address).map(Deliver::Peer),
+        ("telegram" | "discord", Some(Value::String(rest))) => {
+            peer(&format!("{kind}/{rest}")).map(Deliver::Peer)
+        }
         ("peer" | "connector" | "telegram" | "discord", _) => {
-            Err(flaw("deliver", "no connector is connected here, so there is nobody to send it to")
-                .with_example(examples))
+            Err(flaw("deliver", "it must say who is written to").with_example(PEER_EXAMPLE))
         }
         ("email" | "e-mail" | "mail", _) => {
             Err(flaw("deliver", "this server cannot send e-mail yet").with_example(examples))

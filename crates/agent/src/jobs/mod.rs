@@ -27,10 +27,11 @@ mod worker;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+use async_trait::async_trait;
 use onyx_knowledge::Index;
 use onyx_storage::{Drafts, Files, JobLedger, Ledger, SlotKey};
 use onyx_tools::JobOutside;
-use onyx_types::{Cancel, Clock, JobId, PersonId};
+use onyx_types::{Cancel, Clock, Fault, JobId, PersonId};
 use tokio::sync::{Notify, broadcast};
 
 use crate::actions::Actions;
@@ -97,6 +98,20 @@ struct JobsCore {
     delivering: Mutex<BTreeSet<SlotKey>>,
     /// People who are known to have jobs.
     with_jobs: Mutex<BTreeSet<PersonId>>,
+    peers: RwLock<Option<Arc<dyn PeerWriter>>>,
+}
+
+/// The way to people on other networks.
+#[async_trait]
+pub trait PeerWriter: Send + Sync {
+    /// Undertakes to send a text to a peer of this person, once for each key.
+    async fn write(
+        &self,
+        person: &PersonId,
+        address: &str,
+        key: &str,
+        text: &str,
+    ) -> Result<(), Fault>;
 }
 
 impl Jobs {
@@ -111,8 +126,14 @@ impl Jobs {
             notices: broadcast::Sender::new(MOST_UNHEARD),
             delivering: Mutex::default(),
             with_jobs: Mutex::default(),
+            peers: RwLock::default(),
         };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// The way to people on other networks.
+    pub fn set_peers(&self, peers: Arc<dyn PeerWriter>) {
+        *self.shared.peers.write().unwrap_or_else(PoisonError::into_inner) = Some(peers);
     }
 
     /// The way to commands and addresses.
@@ -155,6 +176,10 @@ impl Jobs {
 impl JobsCore {
     fn settings(&self) -> CheckedJobsSettings {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn peers(&self) -> Option<Arc<dyn PeerWriter>> {
+        self.peers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn outside(&self) -> JobOutside {

@@ -111,6 +111,8 @@ pub enum Deliver {
     /// The person's browsers show it.
     Notification,
     Webhook(String),
+    /// Somebody that a connector knows: `telegram/main/123`.
+    Peer(String),
 }
 
 /// What is wrong with a job, and what would do instead.

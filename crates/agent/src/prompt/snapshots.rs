@@ -148,6 +148,20 @@ impl PromptSnapshots {
         }
     }
 
+    /// A rendering for one run that others hear too: who the agent is, and nothing of the person.
+    pub(crate) async fn in_company(
+        &self,
+        key: &SessionKey,
+        agent: &AgentProfile,
+    ) -> Result<RenderedPrompt, Fault> {
+        // What strangers wrote into these files is left out too: some of them are the person's.
+        let (mut written, _) = self.files_of(key, agent).written_by_people().await?;
+        written.user = None;
+        written.standing_instructions = None;
+        let snapshot = Arc::new(written.render_with(|text| self.mask.text(text)));
+        Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign: Vec::new() })
+    }
+
     fn files_of<'a>(&'a self, key: &'a SessionKey, agent: &'a AgentProfile) -> PromptFiles<'a> {
         PromptFiles { files: &*self.files, agent, person: &key.person, judge: &self.judge }
     }

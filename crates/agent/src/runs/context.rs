@@ -12,7 +12,7 @@ use super::lanes::{self, Lanes};
 use super::live::{LiveRun, RunContact};
 use super::opening::{MessageToAnswer, OpenedSession};
 use super::plan::{RunPlan, SessionAddress};
-use super::request::{DryRun, RunInput, RunRequest, SessionRef};
+use super::request::{Company, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
     Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, Outlet, RunReport, SessionHold,
@@ -186,7 +186,10 @@ fn share_conditions(
         actor.tool_cx.decisions.granted = granted.clone();
         actor.tool_cx.addresses = Arc::clone(&addresses);
     }
-    let taint = taint(opened, context);
+    let taint = match plan.request.terms.company {
+        Company::Alone => taint(opened, context),
+        Company::Others => Taint::Tainted,
+    };
     for lane in &mut context.lanes.setups {
         lane.taint = taint;
     }
@@ -291,6 +294,8 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
             session: SessionRef::Existing(session),
             input: RunInput::Waiting,
             view: None,
+            // The promised id is this run's; another one has its own.
+            terms: RunTerms { run: None, ..plan.request.terms.clone() },
             ..plan.request.clone()
         },
         expects_words: false,

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use onyx_storage::{SessionMeta, TitleSource};
 use onyx_types::{
     AgentId, ErrorCode, Event, Fault, LaneOrder, Limits, Scope, SessionId, SessionKey,
-    SessionOrigin, UserContent,
+    SessionOrigin, Tier, UserContent,
 };
 
 use super::Shared;
-use super::request::{RunInput, RunRequest, RunTerms, SessionRef};
+use super::request::{Company, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_IN_COMPANY};
 use crate::agents::{AgentProfile, Roster, is_editor};
 use crate::drive::RunSlot;
 use crate::sessions::{ForkPoint, SessionSpace};
@@ -77,6 +77,12 @@ pub(super) async fn resolve_input(
     if let Some(light) = &request.terms.light {
         for agent in &mut agents {
             let policy = Arc::new(agent.policy.only(light.tools));
+            Arc::make_mut(agent).policy = policy;
+        }
+    }
+    if request.terms.company == Company::Others {
+        for agent in &mut agents {
+            let policy = Arc::new(agent.policy.at_most(Tier::Suggest).only(TOOLS_IN_COMPANY));
             Arc::make_mut(agent).policy = policy;
         }
     }

@@ -40,7 +40,22 @@ pub struct RunTerms {
     pub title: Option<String>,
     /// A prompt of its own in the place of the agent's.
     pub light: Option<LightPrompt>,
+    /// Who hears the answer beside the person.
+    pub company: Company,
 }
+
+/// Who hears what a run says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Company {
+    #[default]
+    Alone,
+    /// Others too, as in a group chat: the run gets none of the person's memory and files, and the
+    /// words it answers count as from outside, because others may have said them.
+    Others,
+}
+
+/// What an agent may use where others listen: nothing that reads or changes what is the person's.
+pub(super) const TOOLS_IN_COMPANY: &[&str] = &["web_search", "web_fetch", "render_mermaid"];
 
 /// All that a run is told and given, where the usual prompt would cost more than it is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,6 +20,13 @@ pub trait Configuration: Send + Sync {
     /// A provider as the file has it, keys shortened.
     fn provider(&self, name: &str) -> Result<Option<Written<Map<String, Value>>>, Problem>;
 
+    /// An account of a connector as the file has it, secrets shortened.
+    fn connector(
+        &self,
+        network: &str,
+        account: &str,
+    ) -> Result<Option<Map<String, Value>>, Problem>;
+
     /// Checks the change, writes it and takes it up: all of it or nothing. `expected` is said of
     /// what is changed, be it the file, an agent or a provider. Returns what that is now.
     fn change(
@@ -57,6 +64,23 @@ pub enum ConfigChange {
         settings: Map<String, Value>,
     },
     RemoveMcpServer(String),
+    /// As the file says it; a shortened secret in it stands for the one that is there.
+    PutConnector {
+        network: String,
+        account: String,
+        settings: Map<String, Value>,
+    },
+    RemoveConnector {
+        network: String,
+        account: String,
+    },
+    /// This agent answers this peer; none leaves it to the other bindings.
+    BindPeer {
+        network: String,
+        account: String,
+        peer: String,
+        agent: Option<AgentId>,
+    },
     /// These, beside what else there is.
     SetLimits(Map<String, Value>),
 }

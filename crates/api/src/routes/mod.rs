@@ -8,6 +8,7 @@ mod artifacts;
 mod audit;
 mod auth;
 mod channels;
+mod connectors;
 mod conversations;
 mod docs;
 mod health;
@@ -59,6 +60,7 @@ pub fn routes() -> Routes {
         .merge(artifacts::routes())
         .merge(mcp::routes())
         .merge(mcp_server::routes())
+        .merge(connectors::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

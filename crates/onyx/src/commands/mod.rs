@@ -4,6 +4,7 @@ pub(crate) mod actions;
 pub(crate) mod audit;
 pub(crate) mod chat;
 pub(crate) mod completions;
+pub(crate) mod connectors;
 pub(crate) mod doctor;
 pub(crate) mod drafts;
 pub(crate) mod init;

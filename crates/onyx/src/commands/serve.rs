@@ -50,6 +50,7 @@ pub(crate) async fn run(
     gateway.tidy_up();
     gateway.tend_index();
     gateway.fire_jobs();
+    gateway.connect().await;
     output::line(&format!("Onyx is running at http://{address}"));
     output::line(&format!("The owner's token is in {}", gateway.token_place()));
     if let Some(link) = gateway.create_link()? {

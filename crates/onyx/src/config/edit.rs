@@ -3,7 +3,7 @@
 
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use onyx_agent::AgentSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{ConfigError, JSON5, unreadable};
 
@@ -117,6 +117,49 @@ impl ConfigText {
     pub(crate) fn remove_mcp_server(&self, name: &str) -> bool {
         let servers = self.config.object_value("mcp").and_then(|mcp| mcp.object_value("servers"));
         servers.is_some_and(|servers| remove(&servers, name))
+    }
+
+    /// An account of a connector as it is written.
+    pub(crate) fn connector(&self, network: &str, account: &str) -> Option<Value> {
+        self.accounts(network)?.get(account)?.value()?.to_serde_value()
+    }
+
+    pub(crate) fn put_connector(
+        &self,
+        network: &str,
+        account: &str,
+        settings: &Map<String, Value>,
+    ) -> Result<(), ConfigError> {
+        let wrong = || ConfigError::at("connectors", "it must be an object: { … }");
+        let networks = self.section("connectors")?;
+        let section = networks.object_value_or_create(network).ok_or_else(wrong)?;
+        let accounts = section.object_value_or_create("accounts").ok_or_else(wrong)?;
+        put_all(&accounts, account, settings);
+        Ok(())
+    }
+
+    pub(crate) fn remove_connector(&self, network: &str, account: &str) -> bool {
+        self.accounts(network).is_some_and(|accounts| remove(&accounts, account))
+    }
+
+    /// The binding of exactly this peer is another one, or is gone. The other bindings stay.
+    pub(crate) fn bind_peer(&self, network: &str, account: &str, peer: &str, agent: Option<&str>) {
+        let place = json!({"channel": network, "accountId": account, "peer": peer});
+        let present = self.config.get("bindings").and_then(|bindings| bindings.value());
+        let present = present.and_then(|bindings| bindings.to_serde_value());
+        let mut bindings = match present {
+            Some(Value::Array(bindings)) => bindings,
+            Some(_) | None => Vec::new(),
+        };
+        bindings.retain(|binding| binding["match"] != place);
+        if let Some(agent) = agent {
+            bindings.push(json!({"agentId": agent, "match": place}));
+        }
+        set(&self.config, "bindings", Some(&Value::Array(bindings)));
+    }
+
+    fn accounts(&self, network: &str) -> Option<CstObject> {
+        self.config.object_value("connectors")?.object_value(network)?.object_value("accounts")
     }
 
     /// Sets these limits and leaves the others.

@@ -22,6 +22,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::errors::ParseError;
 use onyx_agent::{AgentsSettings, JobsSettings};
 use onyx_api::GatewaySettings;
+use onyx_connectors::{Binding, ConnectorsSettings, TranscriberSettings};
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_mcp::McpSettings;
@@ -51,6 +52,8 @@ const SECTIONS: &[&str] = &[
     "routing",
     "tools",
     "bindings",
+    "connectors",
+    "channels",
     "plugins",
     "memory",
     "people",
@@ -77,6 +80,11 @@ pub(crate) struct Config {
     /// Which model takes what, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
     pub(crate) memory: MemorySettings,
+    /// Accounts on other networks, and which agent answers whom there.
+    pub(crate) connectors: ConnectorsSettings,
+    pub(crate) bindings: Vec<Binding>,
+    /// Who listens to recordings: `connectors.transcriber`.
+    pub(crate) transcriber: Option<TranscriberSettings>,
     /// What tools work with.
     pub(crate) tools: ToolsSettings,
     /// Programs that offer tools to agents.
@@ -241,6 +249,15 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
     notes.warnings.extend(not_yet::providers(&providers));
     let agents: AgentsSettings = section("agents", take("agents"), &mut notes)?;
     notes.warnings.extend(not_yet::agents(&agents));
+    let mut networks = take("connectors");
+    let transcriber = networks.as_mut().and_then(Value::as_object_mut);
+    let transcriber = transcriber.and_then(|networks| networks.shift_remove("transcriber"));
+    let transcriber = match transcriber {
+        Some(value) => {
+            Some(check::read(&root.key("connectors").key("transcriber"), value, &mut notes)?)
+        }
+        None => None,
+    };
     Ok(Config {
         gateway: section("gateway", take("gateway"), &mut notes)?,
         providers,
@@ -252,6 +269,9 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         models: section("models", take("models"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
         memory: section("memory", take("memory"), &mut notes)?,
+        connectors: connectors(networks, take("channels"), &mut notes)?,
+        transcriber,
+        bindings: section("bindings", take("bindings"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,
         mcp: section("mcp", take("mcp"), &mut notes)?,
         environment,
@@ -320,6 +340,29 @@ fn section<T: serde::de::DeserializeOwned + Default>(
         Some(value) => Ok(check::read(&root.key(name), value, notes)?),
         None => Ok(T::default()),
     }
+}
+
+/// OpenClaw's `channels` is the same under another name; what both name is as `connectors` says.
+fn connectors(
+    ours: Option<Value>,
+    theirs: Option<Value>,
+    notes: &mut Notes,
+) -> Result<ConnectorsSettings, ConfigError> {
+    let mut all: ConnectorsSettings = section("channels", theirs.map(with_accounts), notes)?;
+    let ours: ConnectorsSettings = section("connectors", ours.map(with_accounts), notes)?;
+    all.extend(ours);
+    Ok(all)
+}
+
+/// A network without `accounts` is one account, which is called `default`.
+fn with_accounts(mut networks: Value) -> Value {
+    let each = networks.as_object_mut().into_iter().flat_map(|networks| networks.values_mut());
+    for network in each {
+        if network.is_object() && network.get("accounts").is_none() {
+            *network = serde_json::json!({ "accounts": { "default": network.take() } });
+        }
+    }
+    networks
 }
 
 fn read_providers(
@@ -450,7 +493,7 @@ two',
     #[test]
     fn what_does_nothing_yet_is_said_where_it_is_set() {
         let config = parse_plain(
-            "{ bindings: [], plugins: {}, storage: { kind: 's3' }, tools: null, \
+            "{ plugins: {}, storage: { kind: 's3' }, tools: null, \
              providers: { claude: { kind: 'claude-cli' }, p: { kind: 'openai' } }, \
              agents: { entries: { main: { workspace: '~/w' }, other: {} } } }",
         );
@@ -460,9 +503,28 @@ two',
             .iter()
             .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
             .collect();
-        let expected =
-            ["bindings", "plugins", "storage", "providers.claude.kind", "agents.main.workspace"];
+        let expected = ["plugins", "storage", "providers.claude.kind", "agents.main.workspace"];
         assert_eq!(places, expected);
+    }
+
+    #[test]
+    fn connectors_are_read_also_as_openclaw_writes_them() {
+        let config = parse_plain(
+            "{ channels: { telegram: { botToken: 'env:T', allowFrom: [5, 'x'] } }, \
+             connectors: { webhook: { accounts: { home: { secret: 's', ulr: 'x' } } } }, \
+             bindings: [ { agentId: 'main', match: { channel: 'telegram', guildId: '7' } } ] }",
+        );
+        let config = config.unwrap();
+        let account = &config.connectors["telegram"].accounts["default"];
+        assert_eq!(account.token.as_ref().map(|token| token.reveal()), Some("env:T"));
+        assert!(!format!("{account:?}").contains("env:T"));
+        let allowed: Vec<String> = account.allow.iter().map(ToString::to_string).collect();
+        assert_eq!(allowed, ["5", "x"]);
+        assert_eq!(config.bindings[0].agent_id, "main");
+        assert_eq!(
+            config.warnings,
+            ["unknown key `connectors.webhook.accounts.home.ulr`; did you mean `url`?"]
+        );
     }
 
     #[test]

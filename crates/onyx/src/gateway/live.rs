@@ -1,6 +1,7 @@
 //! What a config edit changes while the gateway runs, behind one door.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
@@ -9,6 +10,7 @@ use onyx_api::{
     Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Extensions,
     Front, Readiness,
 };
+use onyx_connectors::{Connectors, Plan};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
@@ -26,6 +28,12 @@ use crate::home::HomeFolder;
 
 /// Everything that follows the config, and what became of the last edit.
 pub(super) struct Live {
+    pub(super) connectors: Connectors,
+    /// What the config says of connectors, and whether this process follows it.
+    pub(super) planned: RwLock<Plan>,
+    pub(super) is_connected: AtomicBool,
+    /// Where people open the app from elsewhere.
+    pub(super) link: Arc<RwLock<Option<String>>>,
     pub(super) home: HomeFolder,
     pub(super) store: Store,
     pub(super) index: Index,
@@ -58,6 +66,7 @@ pub(super) struct Checked {
     declared: Declared,
     search: SearchSettings,
     connections: ConnectionLimits,
+    plan: Plan,
     /// What works but is probably not what was meant.
     pub(super) warnings: Vec<String>,
 }
@@ -99,11 +108,12 @@ impl Live {
         check_jobs(&config)?;
         let search = config.memory.search().map_err(ConfigError::new)?;
         let connections = connections(&config)?;
-        Ok(Checked { config, front, token, roster, declared, search, connections, warnings })
+        let plan = self.plan(&config, &roster)?;
+        Ok(Checked { config, front, token, roster, declared, search, connections, plan, warnings })
     }
 
     pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, front, token, roster, declared, search, connections, warnings } =
+        let Checked { config, front, token, roster, declared, search, connections, plan, warnings } =
             checked;
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
@@ -125,9 +135,33 @@ impl Live {
         self.agent.jobs.set_settings(config.jobs.check(&self.auth.identity().owner()?)?);
         self.extensions.mcp.follow(&config.mcp).await?;
         remember(&self.home, &config);
+        self.masker.add(plan.secrets());
+        *self.link.write().unwrap_or_else(PoisonError::into_inner) =
+            config.gateway.public_url.clone();
+        *self.planned.write().unwrap_or_else(PoisonError::into_inner) = plan;
+        self.follow_plan().await;
         self.changes.tell(Change::Config);
         self.changes.tell(Change::Agents);
         Ok(())
+    }
+
+    pub(super) fn plan(&self, config: &Config, roster: &Roster) -> Result<Plan, ConfigError> {
+        let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
+        super::connectors::plan(config, &knows, &self.secrets)
+    }
+
+    /// Follows what the config says of connectors, from now on.
+    pub(super) async fn connect(&self) {
+        self.is_connected.store(true, Ordering::Release);
+        self.follow_plan().await;
+    }
+
+    /// A command that only borrows the home for a moment connects to nothing.
+    async fn follow_plan(&self) {
+        if self.is_connected.load(Ordering::Acquire) {
+            let plan = self.planned.read().unwrap_or_else(PoisonError::into_inner).clone();
+            self.connectors.follow(plan).await;
+        }
     }
 
     fn exposure(&self) -> Exposure {
@@ -203,6 +237,7 @@ impl Readiness for Live {
             let mut all = vec![self.config(), self.storage().await];
             all.extend(self.providers());
             all.extend(self.memory());
+            all.extend(super::connectors::dependencies(&self.connectors).await);
             all
         })
     }

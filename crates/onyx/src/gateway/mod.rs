@@ -5,6 +5,7 @@ mod booked;
 mod catalogue;
 mod claim;
 mod connection;
+mod connectors;
 mod desk;
 mod live;
 mod local;
@@ -23,6 +24,7 @@ mod upstream;
 mod witnesses;
 
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -43,6 +45,7 @@ use tokio::task::JoinSet;
 
 use crate::config::{self, ConfigError};
 use crate::home::HomeFolder;
+use connectors::AgentDoor;
 use live::Live;
 use parts::{Ground, Parts};
 use probe::WriteProbe;
@@ -143,7 +146,25 @@ impl Gateway {
         if cut_off > 0 {
             tracing::warn!(cut_off, "jobs of an earlier process were interrupted");
         }
+        let (auth, changes) = (Arc::new(auth), Changes::default());
+        let link = Arc::new(RwLock::new(parts.link));
+        let connectors = connectors::open(
+            &store,
+            &clock,
+            AgentDoor {
+                agent: agent.clone(),
+                store: store.clone(),
+                auth: Arc::clone(&auth),
+                changes: changes.clone(),
+                link: Arc::clone(&link),
+            },
+        );
+        agent.jobs.set_peers(Arc::new(connectors::JobPeers(connectors.clone())));
         let live = Live {
+            connectors,
+            link,
+            planned: RwLock::new(parts.connectors),
+            is_connected: AtomicBool::new(false),
             home: folder.clone(),
             store,
             index,
@@ -155,13 +176,13 @@ impl Gateway {
             remotes: parts.remotes,
             models: parts.models,
             agent,
-            auth: Arc::new(auth),
+            auth,
             secrets,
             masker: parts.masker,
             broken: RwLock::new(broken),
             changing: tokio::sync::Mutex::default(),
             writable: WriteProbe::default(),
-            changes: Changes::default(),
+            changes,
             admission: Admission::new(parts.connections),
         };
         let live = Arc::new(live);
@@ -232,6 +253,11 @@ impl Gateway {
         self.servers.spawn(async move { agent.jobs.tend(&stop).await });
     }
 
+    /// Connects to the networks of the config, from now on.
+    pub(crate) async fn connect(&mut self) {
+        self.live.connect().await;
+    }
+
     /// Keeps the index in step with the files, from now on and in the background.
     pub(crate) fn tend_index(&mut self) {
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
@@ -282,6 +308,7 @@ impl Gateway {
     /// clients, and lets go of the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
+        self.live.connectors.close().await;
         tokio::join!(self.live.agent.drain(PATIENCE), self.pass_through.drain(PATIENCE));
         self.live.models.logins().settle().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
@@ -309,6 +336,7 @@ impl Gateway {
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
             extensions: self.live.extensions.clone(),
+            connectors: self.live.connectors.clone(),
         }))
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use onyx_agent::{JobsSettings, Roster, Titles};
 use onyx_api::{ConnectionLimits, Exposure, Extensions, Front};
+use onyx_connectors::Plan;
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, PersonSettings, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
@@ -54,6 +55,9 @@ pub(super) struct Parts {
     /// The way out for jobs.
     pub(super) outside: JobOutside,
     pub(super) zones: BTreeMap<PersonId, Zone>,
+    pub(super) connectors: Plan,
+    /// Where people open the app from elsewhere.
+    pub(super) link: Option<String>,
 }
 
 impl Parts {
@@ -129,6 +133,9 @@ impl Parts {
         let mcp = mcp(ground, &web, owner_of_tools);
         mcp.set_toolbox(Arc::clone(&toolbox));
         let extensions = Extensions { skills, artifacts, repositories, mcp };
+        let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
+        let connectors = super::connectors::plan(config, &knows, ground.secrets)?;
+        masker.add(connectors.secrets());
         let front = config.gateway.front();
         let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
@@ -153,6 +160,8 @@ impl Parts {
             mcp: config.mcp.clone(),
             outside: JobOutside::new(runtime, web.clone()),
             zones: zones(config),
+            connectors,
+            link: config.gateway.public_url.clone(),
             web,
         })
     }

@@ -50,6 +50,16 @@ impl Configuration for Live {
         Ok(Some(Written { value, hash }))
     }
 
+    fn connector(
+        &self,
+        network: &str,
+        account: &str,
+    ) -> Result<Option<Map<String, Value>>, Problem> {
+        let Some(value) = self.parsed()?.connector(network, account) else { return Ok(None) };
+        let shown = serde_json::from_str(&redacted(&value.to_string()));
+        shown.map(Some).map_err(|error| Problem::field(format!("connectors.{network}"), error))
+    }
+
     fn change(
         &self,
         change: ConfigChange,
@@ -124,6 +134,24 @@ impl Live {
             ConfigChange::RemoveMcpServer(name) => {
                 hold(expected, file.mcp_server(&name).as_ref().map(version))?;
                 gone(file.remove_mcp_server(&name), "mcp.servers", &name)?;
+                None
+            }
+            ConfigChange::PutConnector { network, account, settings } => {
+                let present = file.connector(&network, &account);
+                hold(expected, present.as_ref().map(version))?;
+                let settings = whole(&settings, present.as_ref())?;
+                file.put_connector(&network, &account, &settings)?;
+                file.connector(&network, &account).as_ref().map(version)
+            }
+            ConfigChange::RemoveConnector { network, account } => {
+                let present = file.connector(&network, &account);
+                hold(expected, present.as_ref().map(version))?;
+                let was_there = file.remove_connector(&network, &account);
+                gone(was_there, &format!("connectors.{network}.accounts"), &account)?;
+                None
+            }
+            ConfigChange::BindPeer { network, account, peer, agent } => {
+                file.bind_peer(&network, &account, &peer, agent.as_ref().map(AgentId::as_str));
                 None
             }
             ConfigChange::SetLimits(limits) => {

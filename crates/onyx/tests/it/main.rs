@@ -12,6 +12,7 @@ mod cli_memory;
 mod cli_sessions;
 mod clients;
 mod config;
+mod connectors;
 mod conversation;
 mod crash;
 mod credentials;

@@ -21,6 +21,8 @@ const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/health"),
     ("GET", "/ready"),
     ("GET", "/openapi.json"),
+    // Signed as the account says.
+    ("POST", "/connectors/{network}/{account}"),
     ("GET", "/docs"),
     ("GET", "/auth/link"),
     ("POST", "/api/auth/login"),

@@ -4,6 +4,7 @@
 
 mod acceptances;
 mod accounts;
+mod connectors;
 mod drafts;
 mod jobs;
 
@@ -20,6 +21,11 @@ use crate::StoreError;
 pub use acceptances::{Acceptance, AcceptanceKind, Acceptances};
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
+};
+pub use connectors::{
+    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
+    NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow,
+    PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
 };
 pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
 pub use jobs::{

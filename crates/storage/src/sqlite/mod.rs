@@ -6,6 +6,7 @@ mod accounts;
 mod audit;
 mod chunks;
 mod connection;
+mod connectors;
 mod convert;
 mod drafts;
 mod export;

@@ -5,6 +5,7 @@
 mod acceptances;
 mod accounts;
 mod chunks;
+mod connectors;
 mod drafts;
 mod jobs;
 mod leases;
@@ -145,6 +146,7 @@ impl MemoryDisk {
             drafts: Arc::clone(&ledger) as _,
             jobs: Arc::clone(&ledger) as _,
             acceptances: ledger,
+            connectors: Arc::new(connectors::NoConnectors),
             accounts: Arc::new(MemoryAccounts::new(self.clone())),
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases: Arc::new(leases),

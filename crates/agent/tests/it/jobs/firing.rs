@@ -196,8 +196,8 @@ async fn what_cannot_be_is_told_with_what_could() {
         ),
         (
             json!({"every": "1h", "deliver": {"peer": "telegram:1"}}),
-            "deliver: no connector is connected here",
-            "`session`",
+            "deliver: \"telegram:1\" names no peer: network, account and peer",
+            "telegram/main/123",
         ),
         (
             json!({"every": "1h", "deliver": "email"}),

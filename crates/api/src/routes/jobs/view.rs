@@ -151,6 +151,7 @@ fn plan_view(spec: &JobSpec, next: Vec<Timestamp>, week: Vec<Timestamp>) -> Plan
         Deliver::Session => "session".to_owned(),
         Deliver::Notification => "notification".to_owned(),
         Deliver::Webhook(url) => format!("webhook {url}"),
+        Deliver::Peer(address) => format!("connector {address}"),
     });
     PlanView {
         words: describe(&spec.timing.schedule),

@@ -2,6 +2,7 @@
 
 mod audit_chain;
 mod audit_seal;
+mod connectors;
 mod entities;
 mod faulty;
 mod history;

@@ -1,0 +1,142 @@
+//! `/api/admin/connectors*`: accounts on other networks, for the owner; and `/connectors/…`, where
+//! networks bring their messages.
+
+mod accounts;
+mod door;
+mod letters;
+mod peers;
+
+use onyx_storage::AccountKey;
+
+use crate::routing::PathValue;
+use crate::{Access, Route, Routes};
+use accounts::{AccountDetails, AccountList, PutAccount, TestAccount, TestedAccount};
+use letters::LetterList;
+use peers::{ApprovePeer, BindPeer, PairCode, PeerJson, PeerList};
+
+const NETWORK: PathValue = PathValue::Pattern("^[a-z]{1,32}$");
+const ACCOUNT: PathValue = PathValue::Pattern("^[a-z0-9_-]{1,64}$");
+
+pub(super) fn routes() -> Routes {
+    use Access::{Owner, Public};
+    let rows = [
+        Route::get("/api/admin/connectors", Owner, accounts::list)
+            .summary("Every account and how it is")
+            .answers_json::<AccountList>(),
+        Route::post("/api/admin/connectors/pair", Owner, peers::pair)
+            .summary("Lets in whoever has this code")
+            .body::<PairCode>()
+            .answers_json::<PeerJson>(),
+        Route::post("/api/admin/connectors/test", Owner, accounts::test_new)
+            .summary("Asks a network about a token before it is kept")
+            .body::<TestAccount>()
+            .answers_json::<TestedAccount>(),
+        Route::post("/connectors/{network}/{account}", Public, door::receive)
+            .summary("Where a network brings its messages, signed as the account says")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .answers_nothing(),
+    ];
+    Routes::tagged("connectors", rows).merge(account_routes()).merge(peer_routes())
+}
+
+fn account_routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::get("/api/admin/connectors/{network}/{account}", Owner, accounts::show)
+            .summary("One account, as it is and as it is written")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .answers_json::<AccountDetails>(),
+        Route::put("/api/admin/connectors/{network}/{account}", Owner, accounts::put)
+            .summary("Makes it, or sets it anew; the token goes into the store of secrets")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .body::<PutAccount>()
+            .answers_json::<AccountDetails>(),
+        Route::delete("/api/admin/connectors/{network}/{account}", Owner, accounts::remove)
+            .summary("Takes it out of the config")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .answers_nothing(),
+        Route::post("/api/admin/connectors/{network}/{account}/test", Owner, accounts::test)
+            .summary("Asks the network about its token")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .answers_json::<TestedAccount>(),
+        Route::get("/api/admin/connectors/{network}/{account}/dead-letters", Owner, letters::list)
+            .summary("What nobody could answer, and what may not have arrived")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .answers_json::<LetterList>(),
+        Route::post(
+            "/api/admin/connectors/{network}/{account}/dead-letters/{id}/retry",
+            Owner,
+            letters::retry,
+        )
+        .summary("Tries it again")
+        .path_value("network", NETWORK)
+        .path_value("account", ACCOUNT)
+        .answers_nothing(),
+        Route::delete(
+            "/api/admin/connectors/{network}/{account}/dead-letters/{id}",
+            Owner,
+            letters::remove,
+        )
+        .summary("Lets it go")
+        .path_value("network", NETWORK)
+        .path_value("account", ACCOUNT)
+        .answers_nothing(),
+    ];
+    Routes::tagged("connectors", rows)
+}
+
+fn peer_routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::get("/api/admin/connectors/{network}/{account}/peers", Owner, peers::list)
+            .summary("Whom the account has met")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .answers_json::<PeerList>(),
+        Route::post(
+            "/api/admin/connectors/{network}/{account}/peers/{id}/approve",
+            Owner,
+            peers::approve,
+        )
+        .summary("Lets a peer talk to the agents of a person, the owner's where none is named")
+        .path_value("network", NETWORK)
+        .path_value("account", ACCOUNT)
+        .body::<ApprovePeer>()
+        .answers_json::<PeerJson>(),
+        Route::post(
+            "/api/admin/connectors/{network}/{account}/peers/{id}/block",
+            Owner,
+            peers::block,
+        )
+        .summary("Answers the peer no more")
+        .path_value("network", NETWORK)
+        .path_value("account", ACCOUNT)
+        .answers_json::<PeerJson>(),
+        Route::put(
+            "/api/admin/connectors/{network}/{account}/peers/{id}/agent",
+            Owner,
+            peers::bind,
+        )
+        .summary("Which agent answers the peer; writes a binding into the config")
+        .path_value("network", NETWORK)
+        .path_value("account", ACCOUNT)
+        .body::<BindPeer>()
+        .answers_nothing(),
+        Route::delete("/api/admin/connectors/{network}/{account}/peers/{id}", Owner, peers::remove)
+            .summary("Forgets the peer; its sessions stay")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .answers_nothing(),
+    ];
+    Routes::tagged("connectors", rows)
+}
+
+fn key(network: String, account: String) -> AccountKey {
+    AccountKey { network, account }
+}

@@ -1,0 +1,206 @@
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use onyx_connectors::{Account, AccountSettings, AccountState, AccountStatus, NETWORKS, Secret};
+use onyx_storage::AccountKey;
+use onyx_types::{ErrorCode, Fault, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::key;
+use crate::wire::{Json, expected};
+use crate::{ApiState, ConfigChange, JsonBody, Problem};
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AccountList {
+    /// The networks that can be connected to.
+    networks: Vec<&'static str>,
+    accounts: Vec<AccountJson>,
+    /// What the owner was told since the server started, newest first.
+    notices: Vec<NoticeJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct NoticeJson {
+    #[schemars(with = "String")]
+    at: Timestamp,
+    text: String,
+}
+
+/// One account and how it is.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AccountJson {
+    network: String,
+    account: String,
+    state: AccountState,
+    /// What is wrong, where something is.
+    detail: Option<String>,
+    /// Who it is there.
+    name: Option<String>,
+    /// Where people can write to it.
+    link: Option<String>,
+    /// When the network last answered.
+    #[schemars(with = "Option<String>")]
+    last_heard: Option<Timestamp>,
+    silent_seconds: Option<u64>,
+    restarts: u64,
+    /// Messages that wait to be answered, and to be sent.
+    incoming: u64,
+    outgoing: u64,
+    dead_letters: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AccountDetails {
+    #[serde(flatten)]
+    account: AccountJson,
+    /// As onyx.json has it, secrets shortened.
+    settings: Map<String, Value>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PutAccount {
+    /// What `connectors.<network>.accounts.<account>` is to hold: `allow`, `groups`, `apiBase`, …
+    #[serde(default)]
+    settings: Map<String, Value>,
+    /// Kept encrypted as `<network>-<account>`, and named as `token` in the settings.
+    token: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct TestAccount {
+    network: String,
+    token: String,
+    api_base: Option<String>,
+}
+
+/// What the network says of a token.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TestedAccount {
+    name: String,
+    link: Option<String>,
+}
+
+impl From<AccountStatus> for AccountJson {
+    fn from(status: AccountStatus) -> Self {
+        Self {
+            network: status.key.network,
+            account: status.key.account,
+            state: status.state,
+            detail: status.detail,
+            name: status.name,
+            link: status.link,
+            last_heard: status.last_heard,
+            silent_seconds: status.silent_seconds,
+            restarts: status.restarts,
+            incoming: status.queues.incoming,
+            outgoing: status.queues.outgoing,
+            dead_letters: status.queues.dead,
+        }
+    }
+}
+
+pub(crate) async fn list(State(state): State<ApiState>) -> Result<Json<AccountList>, Problem> {
+    let accounts = state.connectors.list().await?.into_iter().map(AccountJson::from).collect();
+    let notices = state.connectors.notices().into_iter();
+    let notices = notices.map(|notice| NoticeJson { at: notice.at, text: notice.text }).collect();
+    Ok(Json(AccountList { networks: NETWORKS.to_vec(), accounts, notices }))
+}
+
+pub(crate) async fn show(
+    State(state): State<ApiState>,
+    Path((network, account)): Path<(String, String)>,
+) -> Result<Json<AccountDetails>, Problem> {
+    details(&state, &key(network, account)).await
+}
+
+async fn details(state: &ApiState, key: &AccountKey) -> Result<Json<AccountDetails>, Problem> {
+    let settings = state.configuration.connector(&key.network, &key.account)?;
+    let status = state.connectors.list().await?.into_iter().find(|status| status.key == *key);
+    let (Some(status), settings) = (status, settings.unwrap_or_default()) else {
+        let message = format!("There is no account {key} at work.");
+        return Err(Problem::new(ErrorCode::NotFound, message));
+    };
+    Ok(Json(AccountDetails { account: status.into(), settings }))
+}
+
+pub(crate) async fn put(
+    State(state): State<ApiState>,
+    Path((network, account)): Path<(String, String)>,
+    headers: HeaderMap,
+    JsonBody(PutAccount { mut settings, token }): JsonBody<PutAccount>,
+) -> Result<Json<AccountDetails>, Problem> {
+    let key = key(network, account);
+    let name = secret_name(&key);
+    let mut before = None;
+    if let Some(token) = &token {
+        settings.insert("token".to_owned(), format!("secret:{name}").into());
+        // There before the config asks for it; what it replaces comes back if that is refused.
+        before = Some(state.secrets.get(&name)?);
+        state.secrets.set(&name, token).await?;
+    }
+    let change = ConfigChange::PutConnector {
+        network: key.network.clone(),
+        account: key.account.clone(),
+        settings,
+    };
+    if let Err(problem) = state.configuration.change(change, expected(&headers)?).await {
+        match before {
+            None => {}
+            Some(Some(before)) => state.secrets.set(&name, before.reveal()).await?,
+            Some(None) => state.secrets.remove(&name).await?,
+        }
+        return Err(problem);
+    }
+    details(&state, &key).await
+}
+
+pub(crate) async fn remove(
+    State(state): State<ApiState>,
+    Path((network, account)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let key = key(network, account);
+    let change = ConfigChange::RemoveConnector {
+        network: key.network.clone(),
+        account: key.account.clone(),
+    };
+    state.configuration.change(change, expected(&headers)?).await?;
+    let name = secret_name(&key);
+    if state.secrets.get(&name)?.is_some() {
+        state.secrets.remove(&name).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn test(
+    State(state): State<ApiState>,
+    Path((network, account)): Path<(String, String)>,
+) -> Result<Json<TestedAccount>, Problem> {
+    let key = key(network, account);
+    let tested = state.connectors.test_running(&key).await?;
+    Ok(Json(TestedAccount { name: tested.name, link: tested.link }))
+}
+
+pub(crate) async fn test_new(
+    State(state): State<ApiState>,
+    JsonBody(body): JsonBody<TestAccount>,
+) -> Result<Json<TestedAccount>, Problem> {
+    if !NETWORKS.contains(&body.network.as_str()) {
+        return Err(Problem::field("network", format!("one of {}", NETWORKS.join(", "))));
+    }
+    let key = key(body.network, "test".to_owned());
+    let settings = AccountSettings {
+        token: Some(Secret::new(body.token)),
+        api_base: body.api_base,
+        ..AccountSettings::default()
+    };
+    let account = Account::with_plain_values(key, &settings)
+        .map_err(|why| Fault::new(ErrorCode::InvalidRequest, why))?;
+    let tested = state.connectors.test(&account).await?;
+    Ok(Json(TestedAccount { name: tested.name, link: tested.link }))
+}
+
+fn secret_name(key: &AccountKey) -> String {
+    format!("{}-{}", key.network, key.account)
+}

@@ -1,0 +1,31 @@
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use onyx_connectors::Pushed;
+
+use super::key;
+use crate::{ApiState, Problem};
+
+/// More is no message.
+const LARGEST: usize = 1024 * 1024;
+
+/// Stored before it is acknowledged. Who may bring something is decided by the account's signature.
+pub(crate) async fn receive(
+    State(state): State<ApiState>,
+    Path((network, account)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<StatusCode, Problem> {
+    if body.len() > LARGEST {
+        return Err(Problem::new(onyx_types::ErrorCode::TooLarge, "a message has at most 1 MB"));
+    }
+    let headers = headers
+        .iter()
+        .filter_map(|(name, value)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        })
+        .collect();
+    let pushed = Pushed { headers, body: body.to_vec() };
+    state.connectors.accept(&key(network, account), &pushed).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

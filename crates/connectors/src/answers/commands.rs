@@ -1,0 +1,120 @@
+//! What people can say with a slash.
+
+/// A command of the chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    New,
+    Stop,
+    Status,
+    Undo,
+    Help,
+    /// Without a name: shows them.
+    Agent(Option<String>),
+    Model(Option<String>),
+    Approve {
+        number: u64,
+        reason: Option<String>,
+    },
+    Reject {
+        number: u64,
+        reason: Option<String>,
+    },
+    /// An already paired chat lets somebody in.
+    Pair(String),
+    /// What is wrong with it.
+    Malformed(&'static str),
+}
+
+impl Command {
+    /// `None`: it is no command, or none of ours.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let rest = text.strip_prefix('/')?;
+        let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        // In groups Telegram puts the bot's name behind it.
+        let name = name.split('@').next().unwrap_or(name).to_ascii_lowercase();
+        let argument = argument.trim();
+        let word = || (!argument.is_empty()).then(|| argument.to_owned());
+        Some(match name.as_str() {
+            "new" => Self::New,
+            "stop" => Self::Stop,
+            "status" => Self::Status,
+            "undo" => Self::Undo,
+            "help" | "start" => Self::Help,
+            "agent" => Self::Agent(word()),
+            "model" => Self::Model(word()),
+            "approve" => match numbered(argument) {
+                Some((number, reason)) => Self::Approve { number, reason },
+                None => Self::Malformed("Say which one: /approve 3"),
+            },
+            "reject" => match numbered(argument) {
+                Some((number, reason)) => Self::Reject { number, reason },
+                None => Self::Malformed("Say which one: /reject 3"),
+            },
+            "pair" => match word() {
+                Some(code) => Self::Pair(code),
+                None => Self::Malformed("Say the code: /pair ABCD2345"),
+            },
+            _ => return None,
+        })
+    }
+
+    /// These do not wait for the answer under way.
+    pub fn is_urgent(&self) -> bool {
+        match self {
+            Self::Stop
+            | Self::Status
+            | Self::Help
+            | Self::Approve { .. }
+            | Self::Reject { .. }
+            | Self::Pair(_)
+            | Self::Malformed(_) => true,
+            Self::New | Self::Undo | Self::Agent(_) | Self::Model(_) => false,
+        }
+    }
+}
+
+fn numbered(argument: &str) -> Option<(u64, Option<String>)> {
+    let (number, reason) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+    let number = number.trim_start_matches('#').parse().ok()?;
+    let reason = reason.trim();
+    Some((number, (!reason.is_empty()).then(|| reason.to_owned())))
+}
+
+pub(super) const HELP: &str = "Write to me as you would to a person. Commands:\n\
+    /new – begin a new conversation\n\
+    /stop – stop the answer under way\n\
+    /status – what is going on\n\
+    /undo – take back what the last answer changed\n\
+    /agent name – talk to another agent\n\
+    /model provider/model – use another model\n\
+    /approve N, /reject N – decide on a proposed change";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_with_their_arguments_and_anything_else_is_words() {
+        let approve = Command::Approve { number: 3, reason: None };
+        for (text, command) in [
+            ("/new", Some(Command::New)),
+            ("/STOP@my_bot", Some(Command::Stop)),
+            (" /agent research ", Some(Command::Agent(Some("research".to_owned())))),
+            ("/model", Some(Command::Model(None))),
+            ("/approve 3", Some(approve.clone())),
+            ("/approve #3", Some(approve)),
+            (
+                "/reject 2 not now",
+                Some(Command::Reject { number: 2, reason: Some("not now".to_owned()) }),
+            ),
+            ("/approve", Some(Command::Malformed("Say which one: /approve 3"))),
+            ("/approve all", Some(Command::Malformed("Say which one: /approve 3"))),
+            ("/unknown", None),
+            ("new", None),
+            ("/etc/passwd", None),
+        ] {
+            assert_eq!(Command::parse(text), command, "{text}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! How a message is approached: a pure decision from what it says and whom it is from.
+
+use onyx_storage::{PeerKind, PeerRow, PeerState};
+
+use super::commands::Command;
+use crate::connector::{Incoming, Press};
+use crate::settings::GroupRule;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Approach {
+    /// It is not for us.
+    Ignore,
+    /// Somebody unknown: a code, and nothing else.
+    GiveCode,
+    Command(Command),
+    Press(Press),
+    Answer,
+}
+
+/// Whether a peer may talk to agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Known,
+    Stranger,
+    Blocked,
+}
+
+impl Standing {
+    /// `is_allowed`: the config names the peer.
+    pub(crate) fn of(peer: Option<&PeerRow>, is_allowed: bool) -> Self {
+        match peer.map(|peer| peer.state) {
+            Some(PeerState::Blocked) => Self::Blocked,
+            Some(PeerState::Paired) => Self::Known,
+            Some(PeerState::Waiting) | None if is_allowed => Self::Known,
+            Some(PeerState::Waiting) | None => Self::Stranger,
+        }
+    }
+}
+
+pub(crate) fn decide(incoming: &Incoming, standing: Standing, groups: GroupRule) -> Approach {
+    let is_group = incoming.kind == PeerKind::Group;
+    if standing == Standing::Blocked || (is_group && groups == GroupRule::Off) {
+        return Approach::Ignore;
+    }
+    if let Some(press) = &incoming.press {
+        return match standing {
+            Standing::Known => Approach::Press(press.clone()),
+            Standing::Stranger | Standing::Blocked => Approach::Ignore,
+        };
+    }
+    if is_group && !incoming.is_addressed {
+        return Approach::Ignore;
+    }
+    if standing == Standing::Stranger {
+        return Approach::GiveCode;
+    }
+    match Command::parse(&incoming.text) {
+        Some(command) => Approach::Command(command),
+        None if incoming.text.trim().is_empty() && incoming.files.is_empty() => Approach::Ignore,
+        None => Approach::Answer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connector::Author;
+
+    fn message(text: &str, kind: PeerKind, is_addressed: bool) -> Incoming {
+        Incoming {
+            peer: "1".to_owned(),
+            kind,
+            peer_name: "Anna".to_owned(),
+            thread: String::new(),
+            guild: None,
+            message: "1".to_owned(),
+            author: Author { id: "1".to_owned(), name: "Anna".to_owned() },
+            text: text.to_owned(),
+            is_addressed,
+            quoted: None,
+            files: Vec::new(),
+            press: None,
+        }
+    }
+
+    #[test]
+    fn a_stranger_gets_a_code_whatever_it_says_and_a_button_of_a_stranger_is_nothing() {
+        let rule = GroupRule::Mention;
+        for text in ["hello", "/new", "/approve 1", "/pair ABCD2345"] {
+            let said = message(text, PeerKind::Person, true);
+            assert_eq!(decide(&said, Standing::Stranger, rule), Approach::GiveCode, "{text}");
+        }
+        let press = Press { id: "1".to_owned(), data: "approve:x".to_owned() };
+        let pressed = Incoming { press: Some(press), ..message("", PeerKind::Person, true) };
+        assert_eq!(decide(&pressed, Standing::Stranger, rule), Approach::Ignore);
+        assert_eq!(
+            decide(&message("hello", PeerKind::Person, true), Standing::Blocked, rule),
+            Approach::Ignore
+        );
+    }
+
+    #[test]
+    fn a_group_is_answered_when_it_speaks_to_the_bot() {
+        let (quiet, spoken) =
+            (message("hi", PeerKind::Group, false), message("hi", PeerKind::Group, true));
+        assert_eq!(decide(&quiet, Standing::Known, GroupRule::Mention), Approach::Ignore);
+        assert_eq!(decide(&spoken, Standing::Known, GroupRule::Mention), Approach::Answer);
+        assert_eq!(decide(&spoken, Standing::Known, GroupRule::Off), Approach::Ignore);
+        assert_eq!(decide(&quiet, Standing::Stranger, GroupRule::Mention), Approach::Ignore);
+    }
+}

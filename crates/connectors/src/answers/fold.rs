@@ -1,0 +1,131 @@
+//! One fold from a run's events to what a chat shows of it, the same for every network and for a
+//! run that is read from its log after a crash.
+
+use onyx_surface::{Part, RunFold};
+use onyx_types::{AsksFor, DraftId, Envelope, Preview, RunStatus, Timestamp};
+
+/// What an event changes in the chat.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnswerStep {
+    /// The answer has grown, or the run is doing something else now.
+    Grew,
+    /// A person has to decide.
+    Proposal(Proposal),
+    Ended,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    pub draft: DraftId,
+    pub summary: String,
+    pub preview: Preview,
+    pub asks_for: AsksFor,
+    /// The run waits for the answer until then.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The answer as it stands.
+#[derive(Debug, Default)]
+pub struct AnswerFold {
+    fold: RunFold,
+    text: String,
+    /// What the run does now, while it says nothing.
+    activity: Option<String>,
+    trouble: Option<String>,
+    status: Option<RunStatus>,
+}
+
+impl AnswerFold {
+    pub fn read(&mut self, envelope: &Envelope) -> Vec<AnswerStep> {
+        let parts: Vec<Part<'_>> = self.fold.parts(envelope).collect();
+        parts.into_iter().filter_map(|part| self.add(part)).collect()
+    }
+
+    /// The events are over. Where the run's own end is missing, it was interrupted.
+    pub fn finish(&mut self) {
+        let parts: Vec<Part<'static>> = self.fold.finish().collect();
+        for part in parts {
+            self.add(part);
+        }
+    }
+
+    fn add(&mut self, part: Part<'_>) -> Option<AnswerStep> {
+        match part {
+            Part::Text { words, .. } => {
+                self.text.push_str(&words.in_run());
+                self.activity = None;
+                Some(AnswerStep::Grew)
+            }
+            Part::ToolCall { summary, .. } => {
+                self.activity = Some(summary.to_owned());
+                Some(AnswerStep::Grew)
+            }
+            Part::ToolResult { .. } => {
+                self.activity = None;
+                None
+            }
+            Part::Proposal { draft_id, summary, preview, asks_for, expires_at, .. } => {
+                Some(AnswerStep::Proposal(Proposal {
+                    draft: draft_id,
+                    summary: summary.to_owned(),
+                    preview: preview.clone(),
+                    asks_for,
+                    expires_at,
+                }))
+            }
+            Part::Error { message, hint, .. } => {
+                self.trouble = Some(if hint.is_empty() {
+                    message.to_owned()
+                } else {
+                    format!("{message} {hint}")
+                });
+                None
+            }
+            Part::Done { status, .. } => {
+                self.status = Some(status);
+                self.activity = None;
+                Some(AnswerStep::Ended)
+            }
+            Part::Start { .. }
+            | Part::TextComplete { .. }
+            | Part::Reasoning { .. }
+            | Part::ToolOutput { .. }
+            | Part::Context { .. }
+            | Part::Status { .. }
+            | Part::Usage(_) => None,
+        }
+    }
+
+    /// What is shown while the run works. It ends with a mark that the answer never has, so that
+    /// nobody takes a part for the whole.
+    pub fn growing(&self) -> String {
+        match &self.activity {
+            Some(activity) if self.text.is_empty() => format!("_{activity}_ …"),
+            Some(activity) => format!("{}\n\n_{activity}_ …", self.text),
+            None => format!("{} …", self.text),
+        }
+    }
+
+    /// The whole answer, with what went wrong. Never empty: a person who wrote hears something.
+    pub fn answer(&self) -> String {
+        let note = match self.status {
+            Some(RunStatus::Done | RunStatus::AwaitingClient) => None,
+            Some(RunStatus::Cancelled) => Some("Stopped.".to_owned()),
+            Some(RunStatus::Interrupted) | None => Some(
+                "⚠ The server stopped while I was working on this, so the answer is not whole. \
+                 Send it again if you still need it."
+                    .to_owned(),
+            ),
+            Some(RunStatus::Error) => {
+                let why = self.trouble.as_deref().unwrap_or("Something went wrong.");
+                Some(format!("⚠ {why}"))
+            }
+        };
+        match (self.text.trim(), note) {
+            ("", None) => "Done.".to_owned(),
+            ("", Some(note)) => note,
+            (text, None) => text.to_owned(),
+            (text, Some(note)) => format!("{text}\n\n{note}"),
+        }
+    }
+}

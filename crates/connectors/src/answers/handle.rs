@@ -1,0 +1,313 @@
+use std::sync::Arc;
+
+use onyx_storage::{
+    ConversationRow, InboxUpdate, PairingCode, PeerChange, PeerKind, PeerRow, PeerState,
+};
+use onyx_types::{ErrorCode, Fault, PersonId};
+
+use super::commands::{Command, HELP};
+use super::decision::{Approach, Standing, decide};
+use super::proposals::pressed;
+use super::pursue::{Asked, answering_agent, is_passing, pursue};
+use super::words::{Destination, plain_part, press_answer};
+use crate::connector::{Incoming, Press};
+use crate::hub::AccountContext;
+use crate::peers::{CODE_LIFE, MOST_WAITING, fresh_code, same_code};
+use crate::port::{Decision, DraftVerdict};
+
+/// What became of an attempt.
+#[derive(Debug)]
+pub(crate) enum Handled {
+    Done,
+    /// Something passing stands in the way; it counts as no attempt.
+    Later(Fault),
+    Failed(Fault),
+}
+
+/// Does with one update what is to be done with it.
+pub(crate) async fn handle(context: &Arc<AccountContext>, update: &InboxUpdate) -> Handled {
+    let incoming: Incoming = match serde_json::from_str(&update.body) {
+        Ok(incoming) => incoming,
+        Err(error) => return Handled::Failed(Fault::new(ErrorCode::Internal, error.to_string())),
+    };
+    match act(context, update, &incoming).await {
+        Ok(()) => Handled::Done,
+        Err(fault) if is_passing(fault.code) => Handled::Later(fault),
+        Err(fault) => Handled::Failed(fault),
+    }
+}
+
+async fn act(
+    context: &Arc<AccountContext>,
+    update: &InboxUpdate,
+    incoming: &Incoming,
+) -> Result<(), Fault> {
+    let known = context.ledger.peer(&update.peer).await?;
+    let is_allowed = context.allows(&incoming.peer);
+    let standing = Standing::of(known.as_ref(), is_allowed);
+    match decide(incoming, standing, context.account.groups) {
+        Approach::Ignore => context.finish(update.id, Vec::new()).await,
+        Approach::GiveCode => give_code(context, update, incoming, known).await,
+        Approach::Command(command) => {
+            let (peer, person) = acquainted(context, update, incoming, known).await?;
+            obey(context, update, incoming, &peer, &person, command).await
+        }
+        Approach::Press(press) => {
+            let (peer, person) = acquainted(context, update, incoming, known).await?;
+            press_button(context, update, incoming, &peer, &person, &press).await
+        }
+        Approach::Answer => {
+            let (peer, person) = acquainted(context, update, incoming, known).await?;
+            pursue(context, Asked { update, incoming, peer: &peer, person }).await
+        }
+    }
+}
+
+/// The row of a peer that may talk to agents, and whose they are.
+async fn acquainted(
+    context: &AccountContext,
+    update: &InboxUpdate,
+    incoming: &Incoming,
+    known: Option<PeerRow>,
+) -> Result<(PeerRow, PersonId), Fault> {
+    if let Some(peer) = known
+        && peer.state == PeerState::Paired
+        && let Some(person) = peer.person.clone()
+    {
+        return Ok((peer, person));
+    }
+    let person = context.port.owner()?;
+    let change = PeerChange {
+        key: update.peer.clone(),
+        kind: incoming.kind,
+        name: incoming.peer_name.clone(),
+        state: PeerState::Paired,
+        person: Some(person.clone()),
+        code: None,
+        at: context.clock.wall(),
+    };
+    let peer = context.ledger.put_peer(change, MOST_WAITING).await?;
+    let peer = peer.ok_or_else(|| Fault::plain(ErrorCode::Internal))?;
+    Ok((peer, person))
+}
+
+/// A code, once as long as it is good. When too many wait, a stranger is told nothing.
+async fn give_code(
+    context: &AccountContext,
+    update: &InboxUpdate,
+    incoming: &Incoming,
+    known: Option<PeerRow>,
+) -> Result<(), Fault> {
+    let now = context.clock.wall();
+    let has_code = known.and_then(|peer| peer.code).is_some_and(|code| code.expires > now);
+    if has_code {
+        return context.finish(update.id, Vec::new()).await;
+    }
+    let code = fresh_code()?;
+    let change = PeerChange {
+        key: update.peer.clone(),
+        kind: incoming.kind,
+        name: incoming.peer_name.clone(),
+        state: PeerState::Waiting,
+        person: None,
+        code: Some(PairingCode { code: code.clone(), expires: now.saturating_add(CODE_LIFE) }),
+        at: now,
+    };
+    let met = context.ledger.put_peer(change, MOST_WAITING).await?;
+    // Too many wait, or another message of the same stranger was quicker.
+    let is_ours = met.and_then(|peer| peer.code).is_some_and(|kept| kept.code == code);
+    if !is_ours {
+        return context.finish(update.id, Vec::new()).await;
+    }
+    context.tell_owner(format!(
+        "{} wants to talk to your agents over {} (code {code}).",
+        incoming.peer_name, context.account.key
+    ));
+    let text = format!(
+        "I do not know you yet. Your pairing code is {code}. Give it to the owner of this Onyx, \
+         who can approve it within the hour."
+    );
+    say(context, update, incoming, &text).await
+}
+
+/// Ends the update with a few words.
+async fn say(
+    context: &AccountContext,
+    update: &InboxUpdate,
+    incoming: &Incoming,
+    text: &str,
+) -> Result<(), Fault> {
+    let name = format!("in:{}", update.id);
+    let to = Destination { peer: &update.peer, thread: &incoming.thread, name: &name };
+    let part = plain_part(&context.connector.traits(), to, text)?;
+    context.finish(update.id, vec![part]).await
+}
+
+async fn obey(
+    context: &Arc<AccountContext>,
+    update: &InboxUpdate,
+    incoming: &Incoming,
+    peer: &PeerRow,
+    person: &PersonId,
+    command: Command,
+) -> Result<(), Fault> {
+    if incoming.kind == PeerKind::Group
+        && speaker(context, incoming).await?.as_ref() != Some(person)
+    {
+        let text = "Only somebody who is paired with me can give commands here.";
+        return say(context, update, incoming, text).await;
+    }
+    let outcome = perform(context, incoming, peer, person, command).await;
+    let text = match outcome {
+        Ok(text) => text,
+        Err(fault) if is_passing(fault.code) => return Err(fault),
+        Err(fault) => format!("{} {}", fault.message, fault.hint()),
+    };
+    say(context, update, incoming, &text).await
+}
+
+async fn perform(
+    context: &Arc<AccountContext>,
+    incoming: &Incoming,
+    peer: &PeerRow,
+    person: &PersonId,
+    command: Command,
+) -> Result<String, Fault> {
+    let (ledger, port) = (&context.ledger, &context.port);
+    let conversation = ledger.conversation(peer.id, &incoming.thread).await?;
+    let keep =
+        async |row: ConversationRow| ledger.put_conversation(peer.id, &incoming.thread, row).await;
+    match command {
+        Command::Help => Ok(HELP.to_owned()),
+        Command::Malformed(text) => Ok(text.to_owned()),
+        Command::New => {
+            keep(ConversationRow { session: None, ..conversation }).await?;
+            Ok("A new conversation begins with your next message.".to_owned())
+        }
+        Command::Stop => match conversation.session {
+            Some(session) if port.stop(person, session).await? => Ok("Stopped.".to_owned()),
+            Some(_) | None => Ok("Nothing was running.".to_owned()),
+        },
+        Command::Status => {
+            let agent = answering_agent(context, incoming, &conversation);
+            port.status(person, conversation.session, &agent).await
+        }
+        Command::Undo => match conversation.session {
+            Some(session) => port.undo(person, session).await,
+            None => Ok("There is nothing to undo.".to_owned()),
+        },
+        Command::Agent(None) => {
+            let names: Vec<_> = port.agents().iter().map(ToString::to_string).collect();
+            let agent = answering_agent(context, incoming, &conversation);
+            Ok(format!("{agent} answers here. Agents: {}.", names.join(", ")))
+        }
+        Command::Agent(Some(name)) => {
+            match port.agents().into_iter().find(|a| a.as_str() == name) {
+                Some(agent) => {
+                    let text = format!("{agent} answers here from your next message on.");
+                    keep(ConversationRow { session: None, agent: Some(agent), ..conversation })
+                        .await?;
+                    Ok(text)
+                }
+                None => Ok(format!("There is no agent {name}.")),
+            }
+        }
+        Command::Model(None) => Ok(match &conversation.model {
+            Some(model) => format!("The model here is {model}."),
+            None => "The agent's own model answers here.".to_owned(),
+        }),
+        Command::Model(Some(model)) => {
+            let text = format!("{model} answers here from your next message on.");
+            let model = (model != "default").then_some(model);
+            keep(ConversationRow { model, ..conversation }).await?;
+            Ok(text)
+        }
+        Command::Approve { number, reason } => {
+            decide_number(context, peer, person, number, DraftVerdict::Approve, reason).await
+        }
+        Command::Reject { number, reason } => {
+            decide_number(context, peer, person, number, DraftVerdict::Reject, reason).await
+        }
+        Command::Pair(code) => pair(context, person, &code).await,
+    }
+}
+
+async fn decide_number(
+    context: &AccountContext,
+    peer: &PeerRow,
+    person: &PersonId,
+    number: u64,
+    verdict: DraftVerdict,
+    reason: Option<String>,
+) -> Result<String, Fault> {
+    match context.ledger.proposal(peer.id, number).await? {
+        Some(draft) => {
+            let decision = Decision { person: person.clone(), draft, verdict, reason };
+            context.port.decide(decision).await
+        }
+        None => Ok(format!("There is no approval {number} here.")),
+    }
+}
+
+/// Whose private chat with this account the author has.
+async fn speaker(context: &AccountContext, incoming: &Incoming) -> Result<Option<PersonId>, Fault> {
+    let key = context.peer_key(&incoming.author.id);
+    let row = context.ledger.peer(&key).await?;
+    if let Some(row) = row.filter(|row| row.state == PeerState::Paired) {
+        return Ok(row.person);
+    }
+    if context.allows(&incoming.author.id) {
+        return context.port.owner().map(Some);
+    }
+    Ok(None)
+}
+
+async fn press_button(
+    context: &Arc<AccountContext>,
+    update: &InboxUpdate,
+    incoming: &Incoming,
+    peer: &PeerRow,
+    person: &PersonId,
+    press: &Press,
+) -> Result<(), Fault> {
+    let is_person = speaker(context, incoming).await?.as_ref() == Some(person);
+    let text = match pressed(&press.data) {
+        _ if !is_person => "Only somebody who is paired with me can decide here.".to_owned(),
+        None => "This button does nothing any more.".to_owned(),
+        Some((verdict, draft)) => {
+            let decision = Decision { person: person.clone(), draft, verdict, reason: None };
+            match context.port.decide(decision).await {
+                Ok(text) => text,
+                Err(fault) if is_passing(fault.code) => return Err(fault),
+                Err(fault) => format!("{} {}", fault.message, fault.hint()),
+            }
+        }
+    };
+    let name = format!("in:{}", update.id);
+    let to = Destination { peer: &peer.key, thread: &incoming.thread, name: &name };
+    let mut parts = vec![press_answer(to, &press.id, &text)?];
+    if is_person {
+        parts.push(plain_part(&context.connector.traits(), to, &text)?);
+    }
+    context.finish(update.id, parts).await
+}
+
+/// The owner lets somebody in from a chat that is paired already.
+async fn pair(context: &AccountContext, person: &PersonId, code: &str) -> Result<String, Fault> {
+    if *person != context.port.owner()? {
+        return Ok("Only the owner of this Onyx can let somebody in.".to_owned());
+    }
+    let now = context.clock.wall();
+    let peers = context.ledger.peers(&context.account.key).await?;
+    let waiting = peers.into_iter().find(|peer| {
+        peer.code.as_ref().is_some_and(|had| had.expires > now && same_code(&had.code, code))
+    });
+    match waiting {
+        Some(peer) => {
+            let name = peer.name.clone();
+            context.approve(peer, person.clone()).await?;
+            Ok(format!("{name} can talk to your agents now."))
+        }
+        None => Ok("No such code waits here.".to_owned()),
+    }
+}

@@ -1,0 +1,83 @@
+//! Changes that wait for a person, shown in the chat and decided there.
+
+use onyx_storage::{NewPart, PeerRow};
+use onyx_types::{AsksFor, DraftId, Fault, Preview};
+
+use super::fold::Proposal;
+use super::words::{Destination, parts_with_buttons};
+use crate::connector::Button;
+use crate::hub::AccountContext;
+use crate::port::DraftVerdict;
+
+/// A preview that would take more than this is shown in the app.
+const LONGEST_PREVIEW: usize = 24_000;
+
+pub(super) async fn proposal_parts(
+    context: &AccountContext,
+    peer: &PeerRow,
+    thread: &str,
+    update: i64,
+    proposal: &Proposal,
+) -> Result<Vec<NewPart>, Fault> {
+    let number = context.ledger.number_proposal(peer.id, proposal.draft).await?;
+    let traits = context.connector.traits();
+    let name = format!("in:{update}:proposal:{}", proposal.draft);
+    let to = Destination { peer: &peer.key, thread, name: &name };
+    let text = text(number, proposal, context.port.link().as_deref());
+    let buttons = match proposal.asks_for {
+        AsksFor::Approval => buttons(proposal.draft),
+        AsksFor::Answer => Vec::new(),
+    };
+    parts_with_buttons(&traits, to, &text, buttons)
+}
+
+fn text(number: u64, proposal: &Proposal, link: Option<&str>) -> String {
+    let preview = match &proposal.preview {
+        Preview::None => String::new(),
+        Preview::Text { text } => fenced("", &onyx_types::visible(text)),
+        Preview::Diff { path, unified } => {
+            format!("`{path}`\n\n{}", fenced("diff", &onyx_types::visible(unified)))
+        }
+    };
+    let preview = if preview.len() <= LONGEST_PREVIEW {
+        preview
+    } else {
+        match link {
+            Some(link) => format!("The whole change is too long for a chat: {link}/inbox"),
+            None => {
+                "The whole change is too long for a chat; look at it in the app's Inbox.".to_owned()
+            }
+        }
+    };
+    let summary = onyx_types::visible_line(&proposal.summary).into_owned();
+    let ask = match proposal.asks_for {
+        AsksFor::Approval => format!("/approve {number} or /reject {number}"),
+        AsksFor::Answer => format!("/approve {number} followed by your answer"),
+    };
+    format!("**Approval {number}:** {summary}\n\n{preview}\n\n{ask}")
+}
+
+fn fenced(language: &str, text: &str) -> String {
+    // A fence longer than any inside.
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{text}\n{fence}")
+}
+
+fn buttons(draft: DraftId) -> Vec<Button> {
+    vec![
+        Button { label: "Approve".to_owned(), data: format!("approve:{draft}") },
+        Button { label: "Reject".to_owned(), data: format!("reject:{draft}") },
+    ]
+}
+
+/// What a button means; `None` for one that is not ours.
+pub(super) fn pressed(data: &str) -> Option<(DraftVerdict, DraftId)> {
+    let (verdict, draft) = data.split_once(':')?;
+    let verdict = match verdict {
+        "approve" => DraftVerdict::Approve,
+        "reject" => DraftVerdict::Reject,
+        _ => return None,
+    };
+    Some((verdict, draft.parse().ok()?))
+}

@@ -1,0 +1,273 @@
+//! What surfaces ask: how accounts are, who waits to be let in, what did not arrive.
+
+use std::sync::PoisonError;
+
+use onyx_storage::{AccountKey, DeadLetter, LetterKind, PartState, PeerKey, PeerRow, PeerState};
+use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Timestamp};
+
+use super::health::{AccountState, AccountStatus};
+use super::{Connectors, RunningAccount};
+use crate::answers_destination;
+use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, Pushed};
+use crate::peers::{Asker, MOST_WAITING, agent_for, same_code};
+use crate::settings::Account;
+
+/// A peer as the owner sees it.
+pub type PeerView = PeerRow;
+
+/// What the network says of an account's token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestReport {
+    pub name: String,
+    pub link: Option<String>,
+}
+
+/// Something that a person has to decide about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetterView {
+    pub kind: LetterKind,
+    pub id: i64,
+    pub peer: String,
+    /// It may have arrived.
+    pub is_unknown: bool,
+    pub text: String,
+    pub why: String,
+    pub at: Timestamp,
+}
+
+const MOST_LETTERS: u32 = 200;
+
+impl Connectors {
+    /// Every account that the config names, also those that cannot work.
+    pub async fn list(&self) -> Result<Vec<AccountStatus>, Fault> {
+        let mut all = Vec::new();
+        for account in self.running() {
+            all.push(account.status().await?);
+        }
+        let unusable = self.accounts_mut(|accounts| accounts.unusable.clone());
+        for (key, why) in unusable {
+            all.push(AccountStatus {
+                queues: self.shared.ground.ledger.figures(&key).await?,
+                key,
+                state: AccountState::Unusable,
+                detail: Some(why),
+                last_heard: None,
+                silent_seconds: None,
+                restarts: 0,
+                name: None,
+                link: None,
+            });
+        }
+        all.sort_by(|one, other| one.key.cmp(&other.key));
+        Ok(all)
+    }
+
+    /// Asks the network about a token, without reading or sending anything.
+    pub async fn test(&self, account: &Account) -> Result<TestReport, Fault> {
+        let ground = &self.shared.ground;
+        let connector = crate::networks::connect(account, ground)
+            .map_err(|why| Fault::new(ErrorCode::InvalidRequest, why))?;
+        match connector.identity().await {
+            Ok(identity) => Ok(TestReport { name: identity.name, link: identity.link }),
+            Err(NetworkError::Unauthorized(why)) => {
+                Err(Fault::new(ErrorCode::InvalidRequest, format!("The token is not good: {why}"))
+                    .with_hint("Copy it once more from where the bot was made."))
+            }
+            Err(error) => Err(Fault::new(ErrorCode::ProviderUnavailable, error.to_string())
+                .with_hint("Check the network and `apiBase`, then test again.")),
+        }
+    }
+
+    /// The same for an account at work.
+    pub async fn test_running(&self, account: &AccountKey) -> Result<TestReport, Fault> {
+        let running = self.required(account)?;
+        self.test(running.settings()).await
+    }
+
+    pub async fn peers(&self, account: &AccountKey) -> Result<Vec<PeerView>, Fault> {
+        Ok(self.shared.ground.ledger.peers(account).await?)
+    }
+
+    /// Who answers a peer in its main chat: chosen there, else bound, else the default agent.
+    pub async fn answering(&self, peer: &PeerView) -> Result<AgentId, Fault> {
+        let ground = &self.shared.ground;
+        let known = ground.port.agents();
+        let chosen = ground.ledger.conversation(peer.id, "").await?.agent;
+        if let Some(agent) = chosen.filter(|agent| known.contains(agent)) {
+            return Ok(agent);
+        }
+        let account = &peer.key.account;
+        let asker = Asker {
+            network: &account.network,
+            account: &account.account,
+            guild: None,
+            peer: &peer.key.peer,
+            thread: "",
+        };
+        let bindings = self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(agent_for(&bindings, asker).unwrap_or_else(|| ground.port.default_agent()))
+    }
+
+    /// Lets a peer in: it talks to the agents of this person.
+    pub async fn approve_peer(
+        &self,
+        account: &AccountKey,
+        peer: &str,
+        person: PersonId,
+    ) -> Result<PeerView, Fault> {
+        let running = self.required(account)?;
+        let row = self.peer(account, peer).await?;
+        running.context.approve(row, person).await
+    }
+
+    /// Lets in whoever has this code, in any account.
+    pub async fn approve_code(&self, code: &str, person: PersonId) -> Result<PeerView, Fault> {
+        let now = self.shared.ground.clock.wall();
+        for running in self.running() {
+            for peer in self.shared.ground.ledger.peers(running.key()).await? {
+                let is_it = peer
+                    .code
+                    .as_ref()
+                    .is_some_and(|had| had.expires > now && same_code(&had.code, code));
+                if is_it {
+                    return running.context.approve(peer, person).await;
+                }
+            }
+        }
+        Err(Fault::new(ErrorCode::NotFound, "Nobody waits with this code.")
+            .with_hint("Codes are good for an hour; the peer gets another by writing again."))
+    }
+
+    pub async fn block_peer(&self, account: &AccountKey, peer: &str) -> Result<PeerView, Fault> {
+        let row = self.peer(account, peer).await?;
+        let change = onyx_storage::PeerChange {
+            key: row.key,
+            kind: row.kind,
+            name: row.name,
+            state: PeerState::Blocked,
+            person: None,
+            code: None,
+            at: self.shared.ground.clock.wall(),
+        };
+        let changed = self.shared.ground.ledger.put_peer(change, MOST_WAITING).await?;
+        changed.ok_or_else(|| Fault::plain(ErrorCode::Internal))
+    }
+
+    /// Forgets a peer and its conversations here; the sessions stay in the app.
+    pub async fn remove_peer(&self, account: &AccountKey, peer: &str) -> Result<(), Fault> {
+        let row = self.peer(account, peer).await?;
+        Ok(self.shared.ground.ledger.remove_peer(&row.key).await?)
+    }
+
+    async fn peer(&self, account: &AccountKey, peer: &str) -> Result<PeerRow, Fault> {
+        let key = PeerKey { account: account.clone(), peer: peer.to_owned() };
+        let row = self.shared.ground.ledger.peer(&key).await?;
+        row.ok_or_else(|| {
+            Fault::new(ErrorCode::NotFound, format!("{account} knows no peer {peer}."))
+        })
+    }
+
+    pub async fn dead_letters(&self, account: &AccountKey) -> Result<Vec<DeadLetterView>, Fault> {
+        let letters = self.shared.ground.ledger.dead_letters(account, MOST_LETTERS).await?;
+        Ok(letters.into_iter().map(view).collect())
+    }
+
+    pub async fn retry_letter(
+        &self,
+        account: &AccountKey,
+        kind: LetterKind,
+        id: i64,
+    ) -> Result<(), Fault> {
+        let was_there = self.shared.ground.ledger.retry_letter(account, kind, id).await?;
+        if let Some(running) = self.find(account) {
+            running.context.incoming.notify_one();
+            running.context.outgoing.notify_one();
+        }
+        there(was_there)
+    }
+
+    pub async fn drop_letter(
+        &self,
+        account: &AccountKey,
+        kind: LetterKind,
+        id: i64,
+    ) -> Result<(), Fault> {
+        there(self.shared.ground.ledger.drop_letter(account, kind, id).await?)
+    }
+
+    /// What a network brings to our door. Returns when it is stored.
+    pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
+        let running = self.required(account)?;
+        let batch =
+            running.context.connector.accept(pushed).await.map_err(|error| match error {
+                NetworkError::Unauthorized(why) => Fault::new(ErrorCode::Unauthenticated, why),
+                other => Fault::new(ErrorCode::InvalidRequest, other.to_string()),
+            })?;
+        super::listen::keep(&running.context, batch).await?;
+        running.heard_by_push();
+        Ok(())
+    }
+
+    /// Sends a text to a peer that is paired with this person. The same key is sent once.
+    pub async fn deliver(
+        &self,
+        person: &PersonId,
+        to: &PeerKey,
+        key: &str,
+        text: &str,
+    ) -> Result<(), Fault> {
+        let running = self.required(&to.account)?;
+        let row = self.peer(&to.account, &to.peer).await?;
+        if row.state != PeerState::Paired || row.person.as_ref() != Some(person) {
+            let message = format!("{} is not paired with {person}.", to.peer);
+            return Err(Fault::new(ErrorCode::Forbidden, message));
+        }
+        let destination = answers_destination(to, key);
+        let parts = crate::answer_texts(&running.context.connector.traits(), destination, text)?;
+        running.context.queue(parts).await
+    }
+
+    fn required(&self, account: &AccountKey) -> Result<std::sync::Arc<RunningAccount>, Fault> {
+        self.find(account).ok_or_else(|| {
+            Fault::new(ErrorCode::NotFound, format!("No account {account} is at work."))
+                .with_hint("`onyx connectors list` shows them.")
+        })
+    }
+}
+
+fn there(was_there: bool) -> Result<(), Fault> {
+    if was_there {
+        return Ok(());
+    }
+    Err(Fault::new(ErrorCode::NotFound, "There is no such dead letter."))
+}
+
+fn view(letter: DeadLetter) -> DeadLetterView {
+    match letter {
+        DeadLetter::In(update) => DeadLetterView {
+            kind: LetterKind::In,
+            id: update.id,
+            peer: update.peer.peer,
+            is_unknown: false,
+            text: serde_json::from_str(&update.body).map(|i: Incoming| i.text).unwrap_or_default(),
+            why: update.why,
+            at: update.received_at,
+        },
+        DeadLetter::Out(part) => DeadLetterView {
+            kind: LetterKind::Out,
+            id: part.id,
+            peer: part.peer.peer,
+            is_unknown: part.state == PartState::Unknown,
+            text: serde_json::from_str(&part.body).map(words).unwrap_or_default(),
+            why: part.why,
+            at: part.created_at,
+        },
+    }
+}
+
+fn words(message: Outgoing) -> String {
+    match message.what {
+        OutgoingKind::Text { text, .. } | OutgoingKind::Edit { text, .. } => text.plain,
+        OutgoingKind::PressAnswer { text, .. } => text,
+    }
+}

@@ -1,0 +1,137 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_storage::{AccountKey, QueueFigures};
+use onyx_types::{Clock, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::connector::NetworkError;
+
+/// How an account is, as people see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountStatus {
+    pub key: AccountKey,
+    pub state: AccountState,
+    /// What is wrong, where something is.
+    pub detail: Option<String>,
+    /// When the network last answered a question for updates.
+    pub last_heard: Option<Timestamp>,
+    /// Since then, in seconds.
+    pub silent_seconds: Option<u64>,
+    /// How often it was started anew because it had gone deaf.
+    pub restarts: u64,
+    pub queues: QueueFigures,
+    /// Who it is there, once the network has said so.
+    pub name: Option<String>,
+    pub link: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountState {
+    Starting,
+    /// The network answers.
+    Listening,
+    /// The last question failed; it is asked again.
+    Failing,
+    /// Nothing was heard for too long.
+    Deaf,
+    /// The config does not let it work.
+    Unusable,
+}
+
+#[derive(Default)]
+pub(super) struct Health {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    heard: Option<(Timestamp, Duration)>,
+    trouble: Option<String>,
+    restarts: u64,
+    started: Duration,
+    identity: Option<(String, Option<String>)>,
+    /// The owner knows.
+    is_told: bool,
+}
+
+/// What the health of a listener comes to.
+pub(super) struct HealthView {
+    pub(super) state: AccountState,
+    pub(super) detail: Option<String>,
+    pub(super) last_heard: Option<Timestamp>,
+    pub(super) silent: Duration,
+    pub(super) restarts: u64,
+    pub(super) identity: Option<(String, Option<String>)>,
+}
+
+impl Health {
+    pub(super) fn begin(&self, clock: &dyn Clock) {
+        self.inner().started = clock.now().mono;
+    }
+
+    /// Returns whether it was well before, for the first of which nobody need be told.
+    pub(super) fn heard(&self, clock: &dyn Clock) -> bool {
+        let now = clock.now();
+        let mut inner = self.inner();
+        inner.heard = Some((now.wall, now.mono));
+        inner.trouble = None;
+        std::mem::take(&mut inner.is_told)
+    }
+
+    pub(super) fn failed(&self, error: &NetworkError) {
+        self.inner().trouble = Some(error.to_string());
+    }
+
+    pub(super) fn restarted(&self, clock: &dyn Clock) {
+        let mut inner = self.inner();
+        inner.restarts += 1;
+        inner.started = clock.now().mono;
+    }
+
+    pub(super) fn is_known_as(&self, name: String, link: Option<String>) {
+        self.inner().identity = Some((name, link));
+    }
+
+    /// `true` once for every time it goes wrong.
+    pub(super) fn should_tell(&self) -> bool {
+        !std::mem::replace(&mut self.inner().is_told, true)
+    }
+
+    /// Since it last heard something or was started anew.
+    pub(super) fn waiting(&self, clock: &dyn Clock) -> Duration {
+        let inner = self.inner();
+        let since = inner.heard.map_or(inner.started, |(_, mono)| mono.max(inner.started));
+        clock.now().mono.saturating_sub(since)
+    }
+
+    pub(super) fn view(&self, clock: &dyn Clock, deaf: Option<Duration>) -> HealthView {
+        let now = clock.now().mono;
+        let inner = self.inner();
+        let since = inner.heard.map_or(inner.started, |(_, mono)| mono);
+        let silent = now.saturating_sub(since);
+        let state = if deaf.is_some_and(|deaf| silent > deaf) && inner.heard.is_some() {
+            AccountState::Deaf
+        } else if inner.trouble.is_some() {
+            AccountState::Failing
+        } else if inner.heard.is_some() || deaf.is_none() {
+            AccountState::Listening
+        } else {
+            AccountState::Starting
+        };
+        HealthView {
+            state,
+            detail: inner.trouble.clone(),
+            last_heard: inner.heard.map(|(wall, _)| wall),
+            silent,
+            restarts: inner.restarts,
+            identity: inner.identity.clone(),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

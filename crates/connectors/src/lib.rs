@@ -1,0 +1,39 @@
+//! Connectors: the agents of this home on the networks where people already are.
+//!
+//! An update is stored before the next is asked for, a run is promised before it is started, and an
+//! answer is in the outbox in the same transaction that ends its update: no message is lost, and
+//! none is answered twice. Start reading at `connector.rs` (what a network is) and `hub`.
+//!
+//! What may not enter: the agent (it is behind `port.rs`), HTTP routes, the config file.
+
+mod answers;
+mod connector;
+mod hub;
+mod networks;
+mod outbox;
+mod peers;
+mod port;
+mod settings;
+mod text;
+
+pub use answers::{AnswerFold, AnswerStep, Command};
+pub(crate) use answers::{answer_texts, answers_destination};
+pub use connector::{
+    Author, Batch, Button, Connector, FileKind, FileRef, Identity, Incoming, Listening,
+    NetworkError, NetworkTraits, Outgoing, OutgoingKind, PaceLimits, Press, Pushed, Quote, Update,
+};
+pub use hub::{
+    AccountState, AccountStatus, Connectors, DeadLetterView, Ground, OwnerNotice, PeerView, Tempo,
+    TestReport,
+};
+pub(crate) use outbox::kind_of as outbox_kind_of;
+pub use peers::{Asker, agent_for};
+pub use port::{
+    AgentPort, Company, Decision, DraftVerdict, Picture, RunEvents, RunFate, StartRun, StartedRun,
+};
+pub use settings::{
+    Account, AccountSettings, Binding, BindingMatch, ConnectorsSettings, GroupRule, LookUp, Mode,
+    NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, Secret, TranscriberPlan,
+    TranscriberSettings, plan,
+};
+pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};

@@ -1,0 +1,92 @@
+//! Questions over HTTP whose failures say whether the network was reached. No error holds a token.
+
+use std::time::Duration;
+
+use onyx_egress::{Address, Bounds, Egress, EgressError, Fetched, PrivateHost};
+
+use crate::connector::NetworkError;
+use crate::settings::Secret;
+
+#[derive(Clone)]
+pub(super) struct Http {
+    egress: Egress,
+    base: Address,
+    token: Secret,
+}
+
+impl Http {
+    /// `base` is the owner's word, so it may be in this machine or its network.
+    pub(super) fn new(egress: &Egress, base: &str, token: &Secret) -> Result<Self, String> {
+        let base: Address = base
+            .parse()
+            .map_err(|_| "`apiBase` is no address: http://… or https://…".to_owned())?;
+        let egress = egress.reaching(vec![PrivateHost::of(&base)]);
+        Ok(Self { egress, base, token: token.clone() })
+    }
+
+    pub(super) async fn post(
+        &self,
+        path: &str,
+        headers: &[(&'static str, String)],
+        body: Vec<u8>,
+        within: Duration,
+    ) -> Result<Fetched, NetworkError> {
+        self.post_as("application/json", path, headers, body, within).await
+    }
+
+    pub(super) async fn post_as(
+        &self,
+        content_type: &str,
+        path: &str,
+        headers: &[(&'static str, String)],
+        body: Vec<u8>,
+        within: Duration,
+    ) -> Result<Fetched, NetworkError> {
+        let address = self.address(path)?;
+        let bounds = Bounds { total: within, ..Bounds::default() };
+        let egress = self.egress.within(bounds);
+        let answer = egress.post(&address, content_type, headers, body);
+        answer.await.map_err(|error| self.failed(&error))
+    }
+
+    pub(super) async fn get(
+        &self,
+        path: &str,
+        within: Duration,
+        bytes: usize,
+    ) -> Result<Fetched, NetworkError> {
+        let address = self.address(path)?;
+        let bounds = Bounds { total: within, redirects: 0, bytes, ..Bounds::default() };
+        let answer = self.egress.within(bounds).get(&address, "*/*").await;
+        answer.map_err(|error| self.failed(&error))
+    }
+
+    fn address(&self, path: &str) -> Result<Address, NetworkError> {
+        let base = self.base.as_str().trim_end_matches('/');
+        let address = format!("{base}{path}").parse();
+        // The error would show the address, and the address may hold the token.
+        address.map_err(|_| NetworkError::Refused("that makes no address".to_owned()))
+    }
+
+    fn failed(&self, error: &EgressError) -> NetworkError {
+        let why = self.masked(&error.to_string());
+        match error {
+            EgressError::Timeout(_) | EgressError::BadAnswer { .. } => NetworkError::NoAnswer(why),
+            EgressError::Address(_)
+            | EgressError::NotPublic { .. }
+            | EgressError::UnknownName(_)
+            | EgressError::TooManyRedirects(_)
+            | EgressError::Unreachable { .. }
+            | EgressError::Client(_) => NetworkError::Unreachable(why),
+        }
+    }
+
+    /// The text without the token.
+    pub(super) fn masked(&self, text: &str) -> String {
+        if self.token.is_empty() {
+            text.to_owned()
+        } else {
+            text.replace(self.token.reveal(), "***")
+        }
+    }
+}

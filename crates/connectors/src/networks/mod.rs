@@ -1,0 +1,24 @@
+//! The networks. Each is one implementation of `Connector` over its own wire; nothing else here
+//! knows what the wire looks like.
+
+mod http;
+mod telegram;
+mod transcriber;
+mod webhook;
+
+use std::sync::Arc;
+
+use crate::connector::Connector;
+use crate::hub::Ground;
+use crate::settings::Account;
+
+pub(crate) use transcriber::Transcriber;
+
+/// The connector of an account, or why there is none.
+pub(crate) fn connect(account: &Account, ground: &Ground) -> Result<Arc<dyn Connector>, String> {
+    match account.key.network.as_str() {
+        "telegram" => Ok(Arc::new(telegram::Telegram::new(account, ground)?)),
+        "webhook" => Ok(Arc::new(webhook::Webhook::new(account, ground)?)),
+        other => Err(format!("there is no network {other}")),
+    }
+}

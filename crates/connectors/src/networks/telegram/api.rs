@@ -1,0 +1,90 @@
+//! What an answer of the Bot API means.
+
+use std::time::Duration;
+
+use onyx_egress::Fetched;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::connector::NetworkError;
+
+#[derive(Deserialize)]
+struct Answer {
+    ok: bool,
+    #[serde(default)]
+    result: Value,
+    #[serde(default)]
+    error_code: u16,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Parameters {
+    retry_after: Option<u64>,
+}
+
+pub(super) fn result(fetched: &Fetched) -> Result<Value, NetworkError> {
+    let Ok(answer) = serde_json::from_slice::<Answer>(&fetched.body) else {
+        // A proxy in between answered, or the answer was cut off: what was asked may be done.
+        return Err(NetworkError::NoAnswer(format!(
+            "Telegram answered {} without an answer of the Bot API",
+            fetched.status
+        )));
+    };
+    if answer.ok { Ok(answer.result) } else { Err(failure(answer)) }
+}
+
+fn failure(answer: Answer) -> NetworkError {
+    let why = format!("Telegram: {} ({})", answer.description, answer.error_code);
+    if let Some(seconds) = answer.parameters.retry_after {
+        return NetworkError::TooFast(Duration::from_secs(seconds));
+    }
+    match answer.error_code {
+        401 | 404 => NetworkError::Unauthorized(why),
+        409 => NetworkError::Contested(why),
+        429 => NetworkError::TooFast(Duration::from_secs(5)),
+        400 => refusal(&answer.description, why),
+        code if code >= 500 => NetworkError::NoAnswer(why),
+        _ => NetworkError::Refused(why),
+    }
+}
+
+/// The Bot API tells its refusals apart by nothing but these words.
+fn refusal(description: &str, why: String) -> NetworkError {
+    let says = |words: &str| description.to_ascii_lowercase().contains(words);
+    if says("can't parse entities") {
+        NetworkError::BadMarks(why)
+    } else if says("message thread not found") {
+        NetworkError::NoThread(why)
+    } else if says("message to edit not found") || says("message can't be edited") {
+        NetworkError::NotEditable(why)
+    } else {
+        NetworkError::Refused(why)
+    }
+}
+
+/// An edit to what the message says already.
+pub(super) fn is_unchanged(error: &NetworkError) -> bool {
+    matches!(error, NetworkError::Refused(why) if why.contains("message is not modified"))
+}
+
+impl NetworkError {
+    pub(super) fn masked(self, mask: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Unreachable(why) => Self::Unreachable(mask(&why)),
+            Self::NoAnswer(why) => Self::NoAnswer(mask(&why)),
+            Self::Failed(why) => Self::Failed(mask(&why)),
+            Self::TooFast(wait) => Self::TooFast(wait),
+            Self::NotEditable(why) => Self::NotEditable(mask(&why)),
+            Self::BadMarks(why) => Self::BadMarks(mask(&why)),
+            Self::NoThread(why) => Self::NoThread(mask(&why)),
+            Self::Refused(why) => Self::Refused(mask(&why)),
+            Self::Unauthorized(why) => Self::Unauthorized(mask(&why)),
+            Self::Contested(why) => Self::Contested(mask(&why)),
+        }
+    }
+}

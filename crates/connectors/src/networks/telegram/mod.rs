@@ -1,0 +1,282 @@
+//! Telegram, by its Bot API: updates by long polling or at our door, messages in its HTML. Fields
+//! and kinds that are not known are ignored, so that a newer Telegram breaks nothing.
+
+mod api;
+mod incoming;
+mod wire;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use onyx_storage::Repeat;
+use serde_json::{Value, json};
+use std::time::Duration;
+use subtle::ConstantTimeEq as _;
+
+use super::http::Http;
+use crate::connector::{
+    Batch, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
+    OutgoingKind, PaceLimits, Pushed,
+};
+use crate::hub::{Ground, Tempo};
+use crate::settings::{Account, Mode, Secret};
+use crate::text::{Rendered, TextFormat, TextLimits};
+use wire::{Bot, FileInfo};
+
+const API: &str = "https://api.telegram.org";
+/// Of a file that a bot may fetch.
+const LARGEST_FILE: usize = 20 * 1024 * 1024;
+const LONGEST_PRESS_ANSWER: usize = 190;
+
+/// A little under what Telegram allows, since it counts by its own clock: one message a second in a
+/// chat, twenty a minute in a group, thirty a second in all.
+const PACE: PaceLimits = PaceLimits {
+    chat_gap: Duration::from_millis(1_100),
+    group_gap: Duration::from_millis(3_200),
+    account_gap: Duration::from_millis(40),
+};
+
+pub(super) struct Telegram {
+    http: Http,
+    token: Secret,
+    tempo: Tempo,
+    /// Where Telegram brings updates, in the mode `webhook`.
+    door: Option<Door>,
+    me: OnceLock<Bot>,
+    is_chosen: AtomicBool,
+}
+
+struct Door {
+    address: String,
+    /// What Telegram shows there.
+    secret: Secret,
+}
+
+impl Door {
+    fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+        let Some(public) = ground.port.link() else {
+            return Err(
+                "`mode: webhook` needs `gateway.publicUrl`, or Telegram cannot reach us".to_owned()
+            );
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let secret = account.secret.clone();
+        if secret.reveal().len() < 16 || !secret.reveal().chars().all(is_plain) {
+            return Err("`secret` must have 16 or more of A-Z, a-z, 0-9, - and _".to_owned());
+        }
+        let (base, name) = (public.trim_end_matches('/'), &account.key.account);
+        Ok(Self { address: format!("{base}/connectors/telegram/{name}"), secret })
+    }
+}
+
+impl Telegram {
+    pub(super) fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+        let token = account.token.clone();
+        let is_token = |token: &str| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            token.split_once(':').is_some_and(|(id, rest)| {
+                !id.is_empty() && id.chars().all(|c| c.is_ascii_digit()) && rest.chars().all(plain)
+            })
+        };
+        if !is_token(token.reveal()) {
+            return Err("this is no token of a Telegram bot: it looks like 123456:ABC…".to_owned());
+        }
+        let base = account.api_base.as_deref().unwrap_or(API);
+        let http = Http::new(&ground.egress, base, &token)?;
+        let door = match account.mode {
+            Mode::Poll => None,
+            Mode::Webhook => Some(Door::new(account, ground)?),
+        };
+        Ok(Self {
+            http,
+            token,
+            tempo: ground.tempo,
+            door,
+            me: OnceLock::new(),
+            is_chosen: AtomicBool::new(false),
+        })
+    }
+
+    async fn call(
+        &self,
+        method: &str,
+        body: Value,
+        within: Duration,
+    ) -> Result<Value, NetworkError> {
+        let path = format!("/bot{}/{method}", self.token.reveal());
+        let sent = self.http.post(&path, &[], body.to_string().into_bytes(), within).await?;
+        api::result(&sent).map_err(|error| error.masked(|text| self.http.masked(text)))
+    }
+
+    async fn me(&self) -> Result<&Bot, NetworkError> {
+        if let Some(me) = self.me.get() {
+            return Ok(me);
+        }
+        let me = self.call("getMe", json!({}), self.tempo.request).await?;
+        let me: Bot = serde_json::from_value(me)
+            .map_err(|error| NetworkError::Failed(format!("getMe: {error}")))?;
+        Ok(self.me.get_or_init(|| me))
+    }
+
+    /// Telegram brings updates or lets them be asked for, never both.
+    async fn choose_mode(&self) -> Result<(), NetworkError> {
+        if self.is_chosen.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let (method, body) = match &self.door {
+            Some(door) => {
+                let body = json!({"url": door.address, "secret_token": door.secret.reveal(),
+                    "allowed_updates": ["message", "callback_query"]});
+                ("setWebhook", body)
+            }
+            None => ("deleteWebhook", json!({"drop_pending_updates": false})),
+        };
+        self.call(method, body, self.tempo.request).await?;
+        self.is_chosen.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Updates come to the door; what is asked for is whether Telegram gets there.
+    async fn look_at_door(&self) -> Result<Batch, NetworkError> {
+        tokio::time::sleep(self.tempo.poll).await;
+        let info = self.call("getWebhookInfo", json!({}), self.tempo.request).await?;
+        let waiting = info["pending_update_count"].as_u64().unwrap_or(0);
+        match info["last_error_message"].as_str() {
+            Some(why) if waiting > 0 => {
+                let why = format!("Telegram cannot bring {waiting} updates: {why}");
+                Err(NetworkError::Failed(why))
+            }
+            Some(_) | None => Ok(Batch::default()),
+        }
+    }
+}
+
+#[async_trait]
+impl Connector for Telegram {
+    fn traits(&self) -> NetworkTraits {
+        NetworkTraits {
+            name: "telegram",
+            text_format: TextFormat::TelegramHtml,
+            limits: TextLimits { length: 4_000, styles: 90 },
+            repeat_sends: Repeat::Unsafe,
+            can_edit: true,
+            listening: Listening::Polls,
+            pace: self.tempo.pace.unwrap_or(PACE),
+        }
+    }
+
+    async fn identity(&self) -> Result<Identity, NetworkError> {
+        let me = self.me().await?;
+        let link = me.username.as_ref().map(|name| format!("https://t.me/{name}"));
+        let name = me.username.as_ref().map_or_else(|| me.first_name.clone(), |n| format!("@{n}"));
+        Ok(Identity { name, link })
+    }
+
+    async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError> {
+        let me = self.me().await?;
+        self.choose_mode().await?;
+        if self.door.is_some() {
+            return self.look_at_door().await;
+        }
+        let offset: i64 = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+        let body = json!({
+            "offset": offset,
+            "timeout": self.tempo.poll.as_secs(),
+            "limit": 100,
+            "allowed_updates": ["message", "callback_query"],
+        });
+        let within = self.tempo.poll + self.tempo.request;
+        let updates = self.call("getUpdates", body, within).await?;
+        Ok(incoming::batch(&updates, me))
+    }
+
+    async fn accept(&self, pushed: &Pushed) -> Result<Batch, NetworkError> {
+        let shown = pushed.header("x-telegram-bot-api-secret-token").unwrap_or_default();
+        let is_telegram = self
+            .door
+            .as_ref()
+            .is_some_and(|door| shown.as_bytes().ct_eq(door.secret.reveal().as_bytes()).into());
+        if !is_telegram {
+            return Err(NetworkError::Unauthorized("this is not from Telegram".to_owned()));
+        }
+        let update: Value = serde_json::from_slice(&pushed.body)
+            .map_err(|error| NetworkError::Refused(error.to_string()))?;
+        let me = self.me().await?;
+        // Updates at the door have no cursor: each is acknowledged by itself.
+        Ok(Batch { cursor: None, ..incoming::batch(&Value::Array(vec![update]), me) })
+    }
+
+    async fn send(&self, message: &Outgoing) -> Result<String, NetworkError> {
+        let request = self.tempo.request;
+        match &message.what {
+            OutgoingKind::Text { text, buttons } => {
+                let mut body = text_body(text);
+                body["chat_id"] = json!(message.peer);
+                if let Ok(thread) = message.thread.parse::<i64>() {
+                    body["message_thread_id"] = json!(thread);
+                }
+                if !buttons.is_empty() {
+                    let row: Vec<Value> = buttons
+                        .iter()
+                        .map(|button| json!({"text": button.label, "callback_data": button.data}))
+                        .collect();
+                    body["reply_markup"] = json!({ "inline_keyboard": [row] });
+                }
+                let sent = self.call("sendMessage", body, request).await?;
+                Ok(sent["message_id"].to_string())
+            }
+            OutgoingKind::Edit { message: edited, text } => {
+                let mut body = text_body(text);
+                body["chat_id"] = json!(message.peer);
+                body["message_id"] = json!(edited.parse::<i64>().unwrap_or_default());
+                match self.call("editMessageText", body, request).await {
+                    Ok(_) => Ok(edited.clone()),
+                    Err(error) if api::is_unchanged(&error) => Ok(edited.clone()),
+                    Err(error) => Err(error),
+                }
+            }
+            OutgoingKind::PressAnswer { press, text } => {
+                let end = text.floor_char_boundary(LONGEST_PRESS_ANSWER);
+                let body = json!({"callback_query_id": press, "text": &text[..end]});
+                match self.call("answerCallbackQuery", body, request).await {
+                    // The button has stopped waiting by itself.
+                    Ok(_) | Err(NetworkError::Refused(_)) => Ok(String::new()),
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    async fn typing(&self, peer: &str, thread: &str) -> Result<(), NetworkError> {
+        let mut body = json!({"chat_id": peer, "action": "typing"});
+        if let Ok(thread) = thread.parse::<i64>() {
+            body["message_thread_id"] = json!(thread);
+        }
+        self.call("sendChatAction", body, self.tempo.request).await.map(drop)
+    }
+
+    async fn download(&self, file: &FileRef) -> Result<Vec<u8>, NetworkError> {
+        let found = self.call("getFile", json!({"file_id": file.id}), self.tempo.request).await?;
+        let found: FileInfo = serde_json::from_value(found)
+            .map_err(|error| NetworkError::Refused(format!("getFile: {error}")))?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+        if !found.file_path.chars().all(is_plain) || found.file_path.contains("..") {
+            return Err(NetworkError::Refused("the file has an unusual path".to_owned()));
+        }
+        let path = format!("/file/bot{}/{}", self.token.reveal(), found.file_path);
+        let fetched = self.http.get(&path, self.tempo.request, LARGEST_FILE).await?;
+        if fetched.status != 200 || fetched.is_cut {
+            return Err(NetworkError::Refused(format!("it answered {}", fetched.status)));
+        }
+        Ok(fetched.body)
+    }
+}
+
+fn text_body(text: &Rendered) -> Value {
+    let mut body = json!({"text": text.marked, "link_preview_options": {"is_disabled": true}});
+    if text.marked != text.plain {
+        body["parse_mode"] = json!("HTML");
+    }
+    body
+}

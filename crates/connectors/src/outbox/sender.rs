@@ -1,0 +1,138 @@
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use onyx_storage::{AccountKey, ConnectorLedger, OutboxPart, PeerKind, SendEnd};
+use onyx_types::{Cancel, Clock};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::attempt::{Terms, outcome};
+use super::pace::Pace;
+use crate::connector::{Connector, NetworkError, Outgoing};
+
+/// Messages of one account that are under way at once.
+const MOST_AT_ONCE: usize = 16;
+/// Peers whose next message is looked at in one go.
+const PAGE: u32 = 256;
+/// The ledger is looked at so often though nobody said that something came.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Sends what waits in the outbox of one account.
+pub(crate) struct Sender {
+    pub(crate) account: AccountKey,
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) ledger: Arc<dyn ConnectorLedger>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) pace: Arc<Pace>,
+    /// After a first failure.
+    pub(crate) backoff: Duration,
+    /// Something was queued or sent.
+    pub(crate) wake: Arc<Notify>,
+    /// Told how each attempt ended.
+    pub(crate) heard: Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync>,
+}
+
+impl Sender {
+    /// Sends until it is told to stop; what is under way then is left to end.
+    pub(crate) async fn run(self: Arc<Self>, stop: Cancel) {
+        let under_way = Arc::new(Mutex::new(HashSet::new()));
+        let mut sends = JoinSet::new();
+        while !stop.is_cancelled() {
+            let woken = self.wake.notified();
+            let wait = match self.send_ready(&under_way, &mut sends).await {
+                Ok(wait) => wait,
+                Err(fault) => {
+                    tracing::warn!(account = %self.account, %fault, "the outbox cannot be read");
+                    LOOK_AGAIN
+                }
+            };
+            tokio::select! {
+                () = woken => {}
+                Some(_) = sends.join_next() => {}
+                () = self.clock.sleep(wait) => {}
+                () = stop.cancelled() => {}
+            }
+        }
+        while sends.join_next().await.is_some() {}
+    }
+
+    /// Starts every send that may go now. Returns how long nothing more can.
+    async fn send_ready(
+        self: &Arc<Self>,
+        under_way: &Arc<Mutex<HashSet<i64>>>,
+        sends: &mut JoinSet<()>,
+    ) -> Result<Duration, onyx_storage::StoreError> {
+        let mut wait = LOOK_AGAIN;
+        for part in self.ledger.next_parts(&self.account, PAGE).await? {
+            if sends.len() >= MOST_AT_ONCE {
+                break;
+            }
+            let (now, wall) = (self.clock.now().mono, self.clock.wall());
+            if part.not_before > wall {
+                let millis = part.not_before.as_millis() - wall.as_millis();
+                wait = wait.min(Duration::from_millis(millis.unsigned_abs().max(1)));
+                continue;
+            }
+            let is_known = lock(under_way).contains(&part.id);
+            if is_known {
+                continue;
+            }
+            if let Err(later) = self.pace.take(&part.peer.peer, now) {
+                wait = wait.min(later.saturating_sub(now).max(Duration::from_millis(1)));
+                continue;
+            }
+            lock(under_way).insert(part.id);
+            let (sender, under_way) = (Arc::clone(self), Arc::clone(under_way));
+            sends.spawn(async move {
+                let id = part.id;
+                sender.send(part).await;
+                lock(&under_way).remove(&id);
+            });
+        }
+        Ok(wait)
+    }
+
+    async fn send(&self, part: OutboxPart) {
+        let message: Result<Outgoing, _> = serde_json::from_str(&part.body);
+        let kind = kind_of(&part.peer.peer);
+        let end = match message {
+            Ok(message) => match self.ledger.begin_send(part.id).await {
+                Ok(true) => self.attempt(&part, &message, kind).await,
+                Ok(false) => return self.pace.done(&part.peer.peer, kind, self.clock.now().mono),
+                Err(fault) => {
+                    tracing::warn!(account = %self.account, %fault, "a send could not be noted");
+                    return self.pace.done(&part.peer.peer, kind, self.clock.now().mono);
+                }
+            },
+            Err(error) => SendEnd::Dead(format!("the message cannot be read: {error}")),
+        };
+        (self.heard)(&part, &end);
+        if let Err(fault) = self.ledger.end_send(part.id, end).await {
+            // It stays `sending` and is settled at the next start.
+            tracing::error!(account = %self.account, %fault, "an answer could not be noted");
+        }
+        self.wake.notify_one();
+    }
+
+    async fn attempt(&self, part: &OutboxPart, message: &Outgoing, kind: PeerKind) -> SendEnd {
+        let answer = self.connector.send(message).await;
+        let now = self.clock.now();
+        if let Err(NetworkError::TooFast(wait)) = &answer {
+            self.pace.hold(&part.peer.peer, now.mono, *wait);
+        }
+        self.pace.done(&part.peer.peer, kind, now.mono);
+        let repeat_sends = self.connector.traits().repeat_sends;
+        let terms = Terms { repeat_sends, backoff: self.backoff };
+        outcome(part, message, answer, now.wall, &terms)
+    }
+}
+
+/// Telegram's groups have negative ids; elsewhere the pace of a chat is that of a person.
+pub(crate) fn kind_of(peer: &str) -> PeerKind {
+    if peer.starts_with('-') { PeerKind::Group } else { PeerKind::Person }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

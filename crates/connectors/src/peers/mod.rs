@@ -1,0 +1,8 @@
+//! Whom an account talks to: which agent answers (`bindings.rs`), and how a stranger becomes
+//! somebody that is known (`pairing.rs`). No message is sent from here.
+
+mod bindings;
+mod pairing;
+
+pub use bindings::{Asker, agent_for};
+pub(crate) use pairing::{CODE_LIFE, MOST_WAITING, fresh_code, same_code};

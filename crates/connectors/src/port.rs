@@ -1,0 +1,111 @@
+//! What connectors ask of the agent. The binary stands behind it; tests have an agent of their own.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onyx_types::{AgentId, DraftId, Envelope, Fault, PersonId, RunId, SessionId};
+
+/// The agent as connectors see it.
+#[async_trait]
+pub trait AgentPort: Send + Sync {
+    /// Starts the run that was promised to a message.
+    async fn start(&self, request: StartRun) -> Result<StartedRun, Fault>;
+
+    /// What became of a run that was promised.
+    async fn fate(&self, person: &PersonId, run: RunId) -> Result<RunFate, Fault>;
+
+    /// `false`: nothing was running.
+    async fn stop(&self, person: &PersonId, session: SessionId) -> Result<bool, Fault>;
+
+    /// Takes back what the session's last run wrote, and says what that was.
+    async fn undo(&self, person: &PersonId, session: SessionId) -> Result<String, Fault>;
+
+    /// Decides on a draft and says what came of it.
+    async fn decide(&self, decision: Decision) -> Result<String, Fault>;
+
+    /// Whether the session is at work, and what it has cost, in a line or two.
+    async fn status(
+        &self,
+        person: &PersonId,
+        session: Option<SessionId>,
+        agent: &AgentId,
+    ) -> Result<String, Fault>;
+
+    fn agents(&self) -> Vec<AgentId>;
+
+    fn default_agent(&self) -> AgentId;
+
+    /// Who approves peers, and whom `allow` of the config pairs with.
+    fn owner(&self) -> Result<PersonId, Fault>;
+
+    /// Where the app can be opened; none where the config names no public address.
+    fn link(&self) -> Option<String>;
+
+    /// Tells the owner in the app.
+    fn tell_owner(&self, text: String);
+}
+
+/// A run for a message of a peer.
+#[derive(Clone, Debug)]
+pub struct StartRun {
+    pub person: PersonId,
+    /// The conversation that it goes on with; none begins one.
+    pub session: Option<SessionId>,
+    pub agent: AgentId,
+    pub model: Option<String>,
+    pub run: RunId,
+    pub title: String,
+    pub text: String,
+    pub pictures: Vec<Picture>,
+    pub company: Company,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    pub media_type: String,
+    pub bytes: Vec<u8>,
+}
+
+/// Who hears the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// The person alone.
+    Private,
+    /// Others too: nothing private of the person goes into the prompt, and what others say is not
+    /// the person's word.
+    Group,
+}
+
+pub struct StartedRun {
+    pub session: SessionId,
+    pub events: Box<dyn RunEvents>,
+}
+
+/// What a run tells, in order.
+#[async_trait]
+pub trait RunEvents: Send {
+    /// `None` after the last.
+    async fn next(&mut self) -> Option<Arc<Envelope>>;
+}
+
+/// What became of a promised run.
+pub enum RunFate {
+    /// It never began.
+    Unknown,
+    /// It works, or its events are still kept.
+    Told { session: SessionId, events: Box<dyn RunEvents> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub person: PersonId,
+    pub draft: DraftId,
+    pub verdict: DraftVerdict,
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DraftVerdict {
+    Approve,
+    Reject,
+}

@@ -1,0 +1,306 @@
+//! The config's sections `connectors` (or OpenClaw's `channels`) and `bindings`.
+
+use std::collections::BTreeMap;
+
+use onyx_types::{AgentId, ErrorCode, Fault};
+use serde::Deserialize;
+
+use onyx_storage::AccountKey;
+
+/// The networks that this program speaks.
+pub const NETWORKS: &[&str] = &["telegram", "webhook"];
+
+/// `connectors`: accounts by network.
+pub type ConnectorsSettings = BTreeMap<String, NetworkSettings>;
+
+/// Accounts by their names.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct NetworkSettings {
+    pub accounts: BTreeMap<String, AccountSettings>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AccountSettings {
+    /// `secret:<name>`, `env:<NAME>` or the token itself.
+    #[serde(alias = "botToken")]
+    pub token: Option<Secret>,
+    /// Where the network's API is, if not where it usually is.
+    pub api_base: Option<String>,
+    pub mode: Option<Mode>,
+    /// Peers that need no pairing; they speak to the owner's agents.
+    #[serde(alias = "allowFrom")]
+    pub allow: Vec<PeerName>,
+    pub groups: Option<GroupRule>,
+    pub enabled: Option<bool>,
+    /// Webhook: what both sides sign with.
+    pub secret: Option<Secret>,
+    /// Webhook: where answers go.
+    pub url: Option<String>,
+}
+
+/// A peer's id, with or without quotes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum PeerName {
+    Number(i64),
+    Text(String),
+}
+
+impl std::fmt::Display for PeerName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    #[default]
+    Poll,
+    Webhook,
+}
+
+/// When a group is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GroupRule {
+    /// When the bot is mentioned or replied to.
+    #[default]
+    Mention,
+    Off,
+}
+
+/// Which agent answers whom. The most specific match wins, the first of those that are equally so.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Binding {
+    pub agent_id: String,
+    #[serde(default, rename = "match")]
+    pub matches: BindingMatch,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BindingMatch {
+    pub channel: Option<String>,
+    pub account_id: Option<String>,
+    pub guild_id: Option<PeerName>,
+    pub peer: Option<PeerMatch>,
+    pub thread: Option<PeerName>,
+}
+
+/// A peer's id, or OpenClaw's `{kind, id}`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum PeerMatch {
+    Id(PeerName),
+    Object { id: PeerName },
+}
+
+impl PeerMatch {
+    pub fn id(&self) -> String {
+        match self {
+            Self::Id(id) | Self::Object { id } => id.to_string(),
+        }
+    }
+}
+
+/// Who listens to recordings: a server that speaks as OpenAI's `/audio/transcriptions` does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TranscriberSettings {
+    /// The whole address, with `/audio/transcriptions`.
+    pub url: String,
+    /// `secret:<name>`, `env:<NAME>` or the key itself.
+    pub api_key: Option<Secret>,
+    pub model: Option<String>,
+}
+
+/// The same with its key looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TranscriberPlan {
+    pub(crate) url: String,
+    pub(crate) api_key: Secret,
+    pub(crate) model: String,
+}
+
+/// An account that the config asks for, with its token looked up.
+#[derive(Clone, PartialEq)]
+pub struct Account {
+    pub key: AccountKey,
+    pub token: Secret,
+    pub api_base: Option<String>,
+    pub mode: Mode,
+    pub allow: Vec<String>,
+    pub groups: GroupRule,
+    pub secret: Secret,
+    pub url: Option<String>,
+}
+
+/// Words that are shown nowhere.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Everything that the config says of connectors.
+#[derive(Clone, Default)]
+pub struct Plan {
+    pub accounts: Vec<Account>,
+    /// Accounts that cannot work as they are, each with the reason.
+    pub unusable: Vec<(AccountKey, String)>,
+    pub bindings: Vec<Binding>,
+    pub transcriber: Option<TranscriberPlan>,
+}
+
+impl Plan {
+    /// With whoever listens to recordings.
+    pub fn with_transcriber(
+        mut self,
+        settings: &TranscriberSettings,
+        look_up: LookUp<'_>,
+    ) -> Result<Self, Fault> {
+        let key = match &settings.api_key {
+            Some(reference) => look_up(reference.reveal())?.unwrap_or_default(),
+            None => String::new(),
+        };
+        self.transcriber = Some(TranscriberPlan {
+            url: settings.url.clone(),
+            api_key: Secret::new(key),
+            model: settings.model.clone().unwrap_or_else(|| "whisper-1".to_owned()),
+        });
+        Ok(self)
+    }
+
+    /// Words that nobody is to be shown.
+    pub fn secrets(&self) -> Vec<String> {
+        let all = self.accounts.iter().flat_map(|account| [&account.token, &account.secret]);
+        let all = all.chain(self.transcriber.iter().map(|transcriber| &transcriber.api_key));
+        all.filter(|secret| !secret.is_empty()).map(|secret| secret.reveal().to_owned()).collect()
+    }
+}
+
+/// Looks up what a reference like `secret:name` stands for.
+pub type LookUp<'a> = &'a dyn Fn(&str) -> Result<Option<String>, Fault>;
+
+/// Checks the sections and looks the tokens up. What is malformed is an error; an account whose
+/// token is missing is only unusable, because the others can still work.
+pub fn plan(
+    settings: &ConnectorsSettings,
+    bindings: &[Binding],
+    knows_agent: &dyn Fn(&AgentId) -> bool,
+    look_up: LookUp<'_>,
+) -> Result<Plan, Fault> {
+    check_bindings(bindings, knows_agent)?;
+    let mut plan = Plan { bindings: bindings.to_vec(), ..Plan::default() };
+    for (network, settings) in settings {
+        if !NETWORKS.contains(&network.as_str()) {
+            let known = NETWORKS.join(", ");
+            return Err(flaw(format!("connectors.{network}: there is no such network: {known}")));
+        }
+        for (account, settings) in &settings.accounts {
+            let at = format!("connectors.{network}.accounts.{account}");
+            if !is_name(account) {
+                return Err(flaw(format!("{at}: an account's name has a-z, 0-9, - and _ only")));
+            }
+            if settings.enabled == Some(false) {
+                continue;
+            }
+            let key = AccountKey { network: network.clone(), account: account.clone() };
+            match resolve(key.clone(), settings, look_up) {
+                Ok(account) => plan.accounts.push(account),
+                Err(why) => plan.unusable.push((key, why)),
+            }
+        }
+    }
+    Ok(plan)
+}
+
+impl Account {
+    /// An account whose values are no references, for a test before anything is kept.
+    pub fn with_plain_values(key: AccountKey, settings: &AccountSettings) -> Result<Self, String> {
+        resolve(key, settings, &|text| Ok(Some(text.to_owned())))
+    }
+}
+
+fn resolve(
+    key: AccountKey,
+    settings: &AccountSettings,
+    look_up: LookUp<'_>,
+) -> Result<Account, String> {
+    let value =
+        |reference: &Option<Secret>, name: &str| match reference.as_ref().map(Secret::reveal) {
+            None | Some("") => Err(format!("it has no `{name}`")),
+            Some(text) => match look_up(text) {
+                Ok(Some(value)) if !value.is_empty() => Ok(Secret::new(value)),
+                Ok(_) => Err(format!("`{name}`: nothing is kept under {text}")),
+                Err(fault) => Err(format!("`{name}`: {}", fault.message)),
+            },
+        };
+    let is_webhook = key.network == "webhook";
+    let mode = settings.mode.unwrap_or_default();
+    let token = if is_webhook { Secret::default() } else { value(&settings.token, "token")? };
+    let secret = if is_webhook || mode == Mode::Webhook {
+        value(&settings.secret, "secret")?
+    } else {
+        Secret::default()
+    };
+    Ok(Account {
+        key,
+        token,
+        api_base: settings.api_base.clone(),
+        mode,
+        allow: settings.allow.iter().map(ToString::to_string).collect(),
+        groups: settings.groups.unwrap_or_default(),
+        secret,
+        url: settings.url.clone(),
+    })
+}
+
+fn check_bindings(
+    bindings: &[Binding],
+    knows_agent: &dyn Fn(&AgentId) -> bool,
+) -> Result<(), Fault> {
+    for (index, binding) in bindings.iter().enumerate() {
+        let at = format!("bindings[{index}]");
+        let agent: AgentId =
+            binding.agent_id.parse().map_err(|error| flaw(format!("{at}.agentId: {error}")))?;
+        if !knows_agent(&agent) {
+            return Err(flaw(format!("{at}.agentId: there is no agent {agent}")));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= 64 && name.chars().all(is_plain)
+}
+
+fn flaw(message: String) -> Fault {
+    Fault::new(ErrorCode::InvalidRequest, message)
+}

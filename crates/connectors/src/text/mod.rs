@@ -1,0 +1,104 @@
+//! What an agent writes, as each network can show it: markdown becomes blocks (`blocks.rs`), blocks
+//! are packed into messages within the network's limit (`pack.rs`), and a format writes them
+//! (`html.rs` for Telegram, `marks.rs` for Discord). Nothing here knows of accounts or peers.
+
+mod blocks;
+mod html;
+mod marks;
+mod pack;
+mod table;
+
+use serde::{Deserialize, Serialize};
+
+pub use blocks::{Block, Span, Style};
+pub use pack::pack;
+
+/// One message as a network gets it, and the same without any marks for a network that will not
+/// have them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rendered {
+    pub marked: String,
+    pub plain: String,
+}
+
+impl Rendered {
+    /// The same words in both.
+    pub fn literal(text: impl Into<String>) -> Self {
+        let plain = text.into();
+        Self { marked: plain.clone(), plain }
+    }
+}
+
+/// How a network writes and measures text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextFormat {
+    /// Telegram's HTML. It counts what is seen, in UTF-16 units.
+    TelegramHtml,
+    /// Discord's markdown. It counts every character that is sent.
+    DiscordMarkdown,
+    /// Markdown as it was written, for receivers that render it themselves.
+    Markdown,
+}
+
+/// What fits into one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextLimits {
+    pub length: usize,
+    /// Pieces with a style; more are ignored by the network.
+    pub styles: usize,
+}
+
+impl TextFormat {
+    /// A text as messages, in order. A text without a word is no message at all.
+    pub fn messages(self, text: &str, limits: TextLimits) -> Vec<Rendered> {
+        if self == Self::Markdown {
+            return pack::pieces(text, limits.length).into_iter().map(Rendered::literal).collect();
+        }
+        let blocks = blocks::parse(text);
+        pack(self, blocks, limits).iter().map(|blocks| self.render(blocks)).collect()
+    }
+
+    fn render(self, blocks: &[Block]) -> Rendered {
+        let plain = blocks::plain(blocks);
+        let marked = match self {
+            Self::TelegramHtml => html::render(blocks),
+            Self::DiscordMarkdown => marks::render(blocks),
+            Self::Markdown => plain.clone(),
+        };
+        Rendered { marked, plain }
+    }
+
+    /// What a character counts inside a piece of this style.
+    fn char_length(self, character: char, is_code: bool) -> usize {
+        match self {
+            Self::TelegramHtml => character.len_utf16(),
+            Self::DiscordMarkdown if is_code => 1,
+            Self::DiscordMarkdown => marks::escaped_length(character),
+            Self::Markdown => 1,
+        }
+    }
+
+    /// What the marks of a style count.
+    fn style_length(self, style: &Style) -> usize {
+        match self {
+            Self::TelegramHtml | Self::Markdown => 0,
+            Self::DiscordMarkdown => marks::style_length(style),
+        }
+    }
+
+    /// What stands around a block.
+    fn block_overhead(self, block: &Block) -> usize {
+        match (self, block) {
+            (Self::DiscordMarkdown, Block::Code { language, text }) => {
+                // Fences inside are broken up by a character each.
+                8 + language.chars().count() + text.matches("```").count()
+            }
+            // Every line of a quote begins with a mark.
+            (Self::DiscordMarkdown, Block::Text { is_quote: true, spans, .. }) => {
+                let lines = spans.iter().map(|span| span.text.matches('\n').count()).sum::<usize>();
+                2 * (lines + 1)
+            }
+            _ => 0,
+        }
+    }
+}

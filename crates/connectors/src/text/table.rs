@@ -1,0 +1,84 @@
+//! A table, as columns where it is narrow and as a list of records where it is wide: phones show
+//! about so many characters in a line.
+
+use super::blocks::{Block, Span, Style};
+
+const WIDEST: usize = 46;
+
+#[derive(Default)]
+pub(super) struct Table {
+    rows: Vec<Vec<Vec<Span>>>,
+}
+
+impl Table {
+    pub(super) fn begin_row(&mut self) {
+        self.rows.push(Vec::new());
+    }
+
+    pub(super) fn add_cell(&mut self, spans: Vec<Span>) {
+        if let Some(row) = self.rows.last_mut() {
+            row.push(spans);
+        }
+    }
+
+    pub(super) fn into_blocks(self) -> Vec<Block> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut widths = vec![0; columns];
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(words(cell).chars().count());
+            }
+        }
+        let whole = widths.iter().sum::<usize>() + 3 * columns.saturating_sub(1);
+        if whole <= WIDEST { vec![self.columns(&widths)] } else { self.records() }
+    }
+
+    fn columns(&self, widths: &[usize]) -> Block {
+        let mut lines = Vec::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            let cells: Vec<String> = widths
+                .iter()
+                .enumerate()
+                .map(|(column, width)| {
+                    let text = row.get(column).map(|cell| words(cell)).unwrap_or_default();
+                    let padding = width.saturating_sub(text.chars().count());
+                    format!("{text}{}", " ".repeat(padding))
+                })
+                .collect();
+            lines.push(cells.join(" │ ").trim_end().to_owned());
+            if index == 0 {
+                let rules: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+                lines.push(rules.join("─┼─"));
+            }
+        }
+        Block::Code { language: String::new(), text: lines.join("\n") }
+    }
+
+    /// One block a row: the first cell as its name, the others below it under their headings.
+    fn records(self) -> Vec<Block> {
+        let mut rows = self.rows.into_iter();
+        let heads: Vec<String> = rows.next().unwrap_or_default().iter().map(|c| words(c)).collect();
+        let mut blocks = Vec::new();
+        for row in rows {
+            let mut spans = Vec::new();
+            for (column, cell) in row.into_iter().enumerate() {
+                let head = heads.get(column).map_or("", String::as_str);
+                if column == 0 {
+                    let style = Style { bold: true, ..Style::default() };
+                    spans.push(Span { text: words(&cell), style });
+                } else if !words(&cell).is_empty() {
+                    let lead =
+                        if head.is_empty() { "\n• ".into() } else { format!("\n• {head}: ") };
+                    spans.push(Span { text: lead, style: Style::default() });
+                    spans.extend(cell);
+                }
+            }
+            blocks.push(Block::Text { spans, is_quote: false, is_tight: false });
+        }
+        blocks
+    }
+}
+
+fn words(cell: &[Span]) -> String {
+    cell.iter().map(|span| span.text.as_str()).collect::<String>().replace('\n', " ")
+}

@@ -1,0 +1,10 @@
+//! Connectors over real sockets and a real ledger, against networks of our own that misbehave and
+//! an agent that remembers what it was asked.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+mod agent;
+mod process;
+mod telegram;
+mod text;
+mod webhook;

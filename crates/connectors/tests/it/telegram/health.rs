@@ -1,0 +1,81 @@
+use onyx_connectors::{AccountState, Plan};
+use onyx_test_support::networks::FakeTelegram;
+use onyx_test_support::wait_for;
+use serde_json::json;
+
+use crate::agent::TestAgent;
+use crate::process::{Process, SOON, telegram_plan};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let mut tempo = crate::process::TEMPO;
+    // Longer than an account may be deaf: nothing but the watch can notice.
+    tempo.request = std::time::Duration::from_secs(60);
+    tempo.deaf = std::time::Duration::from_millis(800);
+    let plan = telegram_plan(&fake, json!({"allow": [1]}), json!([]));
+    let process = Process::start_at(home.path(), &agent, plan, tempo).await;
+    fake.say(1, "first");
+    process.settled(&fake).await;
+    assert_eq!(process.status().await.state, AccountState::Listening);
+    fake.set_deaf(true);
+    let deaf = wait_for("the deafness to be noticed", SOON, async || {
+        let status = process.status().await;
+        (status.state == AccountState::Deaf && status.restarts > 0).then_some(status)
+    })
+    .await;
+    assert!(deaf.last_heard.is_some());
+    assert_eq!(agent.told().iter().filter(|text| text.contains("heard nothing")).count(), 1);
+    fake.set_deaf(false);
+    fake.say(1, "second");
+    wait_for("the answer", SOON, async || {
+        fake.texts(1).contains(&"You said: second".to_owned()).then_some(())
+    })
+    .await;
+    let status = process.status().await;
+    assert_eq!((status.state, status.detail), (AccountState::Listening, None));
+    assert!(agent.told().iter().any(|text| text.contains("works again")), "{:?}", agent.told());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_the_config_takes_away_reads_no_more_and_goes_on_when_it_is_back() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let plan = telegram_plan(&fake, json!({"allow": [1]}), json!([]));
+    let process = Process::start(home.path(), &agent, plan.clone()).await;
+    fake.say(1, "first");
+    process.settled(&fake).await;
+    process.connectors.follow(Plan::default()).await;
+    let polls = fake.polls();
+    fake.say(1, "second");
+    assert_eq!(process.connectors.list().await.unwrap(), []);
+    process.connectors.follow(plan).await;
+    process.settled(&fake).await;
+    assert_eq!(agent.asked(), ["first", "second"]);
+    assert!(fake.polls() > polls);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_network_is_told_over_another_that_works() {
+    let (home, dead, well) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, FakeTelegram::start().await);
+    let agent = TestAgent::echo();
+    let mut tempo = crate::process::TEMPO;
+    tempo.deaf = std::time::Duration::from_millis(2_500);
+    let mut plan = telegram_plan(&dead, json!({"allow": [1]}), json!([]));
+    let mut second = telegram_plan(&well, json!({"allow": [1]}), json!([])).accounts.remove(0);
+    second.key.account = "second".to_owned();
+    second.token = onyx_connectors::Secret::new("4242:test_token_of_a_bot");
+    plan.accounts[0].token = onyx_connectors::Secret::new("4243:another_token");
+    plan.accounts.push(second);
+    let process = Process::start_at(home.path(), &agent, plan, tempo).await;
+    well.say(1, "hello");
+    wait_for("the notice", SOON, async || {
+        let texts = well.texts(1);
+        texts.iter().any(|text| text.contains("telegram/main has heard nothing")).then_some(())
+    })
+    .await;
+    let notices = process.connectors.notices();
+    assert!(notices.iter().any(|notice| notice.text.contains("telegram/main")), "{notices:?}");
+}

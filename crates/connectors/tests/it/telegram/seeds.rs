@@ -1,0 +1,105 @@
+//! Conversations that follow from a seed: the network misbehaves and the process is taken away in
+//! any moment. Every message is answered exactly once or told as unknown, in order, within limits.
+
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use onyx_test_support::Dice;
+use onyx_test_support::networks::{FakeTelegram, Trouble};
+use serde_json::json;
+
+use crate::agent::{Reply, TestAgent};
+use crate::process::{GAP, Process, account, telegram_plan};
+
+const PEERS: [i64; 3] = [11, 12, 13];
+
+fn seeds() -> std::ops::Range<u64> {
+    let many = std::env::var("ONYX_ALL_SEEDS").is_ok();
+    let first = std::env::var("ONYX_SEED").ok().and_then(|seed| seed.parse().ok());
+    match first {
+        Some(seed) => seed..seed + 1,
+        None if many => 0..1_000,
+        None => 0..50,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_message_is_answered_once_or_told_whatever_the_network_and_the_machine_do() {
+    stream::iter(seeds()).for_each_concurrent(6, conversation).await;
+}
+
+fn trouble(seed: u64) -> Trouble {
+    Trouble {
+        seed,
+        lost_before: 17,
+        lost_after: 19,
+        late: 31,
+        half_closed: 23,
+        too_fast: 15,
+        failed: 29,
+        redelivers: 4,
+        reorders: 4,
+        lateness: Duration::from_millis(700),
+        retry_after: 0,
+        only_writes: false,
+    }
+}
+
+async fn conversation(seed: u64) {
+    let (home, fake) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await);
+    let agent = TestAgent::new(|request| Reply {
+        pieces: vec!["answer to ".to_owned(), request.text.clone(), " END".to_owned()],
+        between: Duration::from_millis(request.text.len() as u64 % 5 * 4),
+        proposes: None,
+    });
+    let plan = telegram_plan(&fake, json!({"allow": PEERS}), json!([]));
+    fake.set_gap(GAP - Duration::from_millis(3));
+    fake.set_trouble(trouble(seed));
+    let mut dice = Dice::new(seed + 1);
+    let mut process = Process::start(home.path(), &agent, plan.clone()).await;
+    let mut said = Vec::new();
+    for round in 0..4 {
+        for peer in PEERS {
+            let text = format!("s{seed}p{peer}r{round}");
+            fake.say(peer, &text);
+            said.push((peer, text));
+        }
+        tokio::time::sleep(Duration::from_millis(dice.below(120) as u64)).await;
+        if dice.below(3) == 0 {
+            process.crash().await;
+            process = Process::start(home.path(), &agent, plan.clone()).await;
+        }
+    }
+    // Then the network is well again, and everything has to come to an end.
+    fake.set_trouble(Trouble::default());
+    process.settled(&fake).await;
+    check(seed, &process, &fake, &agent, &said).await;
+}
+
+async fn check(
+    seed: u64,
+    process: &Process,
+    fake: &FakeTelegram,
+    agent: &TestAgent,
+    said: &[(i64, String)],
+) {
+    let letters = process.connectors.dead_letters(&account()).await.unwrap();
+    let asked = agent.asked();
+    for (peer, text) in said {
+        let times = asked.iter().filter(|words| *words == text).count();
+        assert_eq!(times, 1, "seed {seed}: {text} was asked {times} times");
+        let whole = format!("answer to {text} END");
+        let answers = fake.texts(*peer).into_iter().filter(|answer| *answer == whole).count();
+        let told = letters.iter().filter(|letter| letter.text == whole).count();
+        assert!(answers <= 1, "seed {seed}: {text} was answered {answers} times");
+        assert!(answers + told >= 1, "seed {seed}: {text} was lost");
+    }
+    for peer in PEERS {
+        let order: Vec<String> =
+            fake.texts(peer).into_iter().filter(|text| text.ends_with("END")).collect();
+        let mut sorted = order.clone();
+        sorted.sort();
+        assert_eq!(order, sorted, "seed {seed}: out of order");
+    }
+    assert_eq!(fake.violations(), Vec::<String>::new(), "seed {seed}");
+}

@@ -1,0 +1,185 @@
+use std::sync::{Arc, Mutex};
+
+use onyx_connectors::{Secret, TranscriberSettings};
+use onyx_test_support::networks::{FakeHttp, FakeTelegram, HttpReply, HttpRequest};
+use onyx_test_support::wait_until;
+use serde_json::json;
+
+use crate::agent::TestAgent;
+use crate::process::{Process, SOON, telegram_plan};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_answered_once_and_the_next_goes_on_with_the_same_conversation() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
+    let process = Process::start(home.path(), &agent, plan).await;
+    fake.say(7, "hello");
+    fake.say(7, "and again");
+    process.settled(&fake).await;
+    assert_eq!(fake.texts(7), ["You said: hello", "You said: and again"]);
+    let asked = agent.asked.lock().unwrap().clone();
+    assert_eq!(asked[0].session, None);
+    assert!(asked[1].session.is_some());
+    assert_eq!(asked[1].person.as_str(), "owner");
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_act_and_are_not_said_to_the_agent() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let plan = telegram_plan(&fake, json!({"allow": ["7"]}), json!([]));
+    let process = Process::start(home.path(), &agent, plan).await;
+    fake.say(7, "one");
+    process.settled(&fake).await;
+    fake.say(7, "/new");
+    process.settled(&fake).await;
+    fake.say(7, "two");
+    process.settled(&fake).await;
+    fake.say(7, "/agent research");
+    process.settled(&fake).await;
+    fake.say(7, "three");
+    fake.say(7, "/status");
+    fake.say(7, "/undo");
+    process.settled(&fake).await;
+    let asked = agent.asked.lock().unwrap().clone();
+    let agents: Vec<_> =
+        asked.iter().map(|r| (r.text.as_str(), r.agent.to_string(), r.session.is_some())).collect();
+    assert_eq!(
+        agents,
+        [
+            ("one", "main".to_owned(), false),
+            ("two", "main".to_owned(), false),
+            ("three", "research".to_owned(), false)
+        ]
+    );
+    let texts = fake.texts(7);
+    assert!(texts.contains(&"Restored a.md.".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"research is here.".to_owned()), "{texts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bindings_choose_who_answers_and_an_edit_counts_for_the_next_message() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let allow = json!({"allow": [7, 8]});
+    let to_research = json!([{"agentId": "research", "match": {"channel": "telegram", "peer": 8}}]);
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, allow.clone(), to_research)).await;
+    fake.say(7, "from seven");
+    fake.say(8, "from eight");
+    process.settled(&fake).await;
+    let polls = fake.polls();
+    process.connectors.follow(telegram_plan(&fake, allow, json!([]))).await;
+    fake.say(8, "/new");
+    process.settled(&fake).await;
+    fake.say(8, "from eight again");
+    process.settled(&fake).await;
+    let asked = agent.asked.lock().unwrap().clone();
+    let who = |text: &str| asked.iter().find(|r| r.text == text).unwrap().agent.to_string();
+    assert_eq!(
+        [who("from seven"), who("from eight"), who("from eight again")],
+        ["main", "research", "main"]
+    );
+    assert!(fake.polls() > polls);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quotes_files_and_voice_reach_the_agent_within_limits() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let process =
+        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [7]}), json!([])))
+            .await;
+    let chat = json!({"id": 7, "type": "private", "first_name": "Anna"});
+    let from = json!({"id": 7, "first_name": "Anna"});
+    fake.put_file("photo1", vec![1, 2, 3]);
+    fake.put_file("notes", b"line one".to_vec());
+    fake.put_file("voice1", vec![9]);
+    fake.message(json!({"from": from, "chat": chat, "text": "what is this?",
+        "reply_to_message": {"message_id": 1, "chat": chat, "from": {"id": 4242, "first_name": "Onyx"}, "text": "an old answer"}}));
+    process.settled(&fake).await;
+    fake.message(json!({"from": from, "chat": chat, "caption": "look",
+        "photo": [{"file_id": "small"}, {"file_id": "photo1", "file_size": 3}],
+        "document": {"file_id": "notes", "file_name": "n.txt", "mime_type": "text/plain", "file_size": 8}}));
+    process.settled(&fake).await;
+    fake.message(
+        json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}),
+    );
+    process.settled(&fake).await;
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&heard);
+    let whisper = FakeHttp::start(Arc::new(move |request: HttpRequest| {
+        kept.lock().unwrap().push(request);
+        Box::pin(async { HttpReply::json(200, &json!({"text": " buy milk\n"})) })
+    }))
+    .await;
+    let settings = TranscriberSettings {
+        url: format!("{}/v1/audio/transcriptions", whisper.url()),
+        api_key: Some(Secret::new("whisper-key")),
+        model: None,
+    };
+    let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
+    let plan = plan.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap();
+    process.connectors.follow(plan).await;
+    fake.message(
+        json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}),
+    );
+    fake.message(json!({"from": from, "chat": chat,
+        "document": {"file_id": "big", "file_name": "big.txt", "mime_type": "text/plain", "file_size": 99_000_000}}));
+    process.settled(&fake).await;
+    let asked = agent.asked.lock().unwrap().clone();
+    assert_eq!(asked[0].text, "> Onyx: an old answer\n\nwhat is this?");
+    assert_eq!(asked[1].text, "look\n\nFile n.txt:\n```\nline one\n```");
+    assert_eq!(asked[1].pictures[0].bytes, [1, 2, 3]);
+    assert!(asked[2].text.contains("no transcriber is set up"), "{}", asked[2].text);
+    assert_eq!(asked[3].text, "buy milk");
+    let request = heard.lock().unwrap()[0].clone();
+    assert_eq!(request.header("authorization"), Some("Bearer whisper-key"));
+    assert!(request.body.windows(9).any(|window| window == b"whisper-1"));
+    assert!(asked[4].text.contains("too many"), "{}", asked[4].text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let plan = telegram_plan(&fake, json!({"token": "77:secret_canary_token"}), json!([]));
+    let account = plan.accounts[0].clone();
+    let process = Process::start(home.path(), &agent, plan).await;
+    let fault = process.connectors.test(&account).await.unwrap_err();
+    assert!(fault.message.contains("token is not good"), "{fault:?}");
+    wait_until("the account to fail", SOON, || {
+        let list = tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(process.connectors.list())
+        });
+        list.unwrap()[0].detail.is_some()
+    })
+    .await;
+    let shown = format!("{:?} {:?} {:?}", process.status().await, fault, account.token);
+    assert!(!shown.contains("canary"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_accounts_with_one_token_do_not_read_the_same_updates() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let mut plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
+    let mut twin = plan.accounts[0].clone();
+    twin.key.account = "twin".to_owned();
+    plan.accounts.push(twin);
+    let process = Process::start(home.path(), &agent, plan).await;
+    fake.say(7, "hello");
+    process.settled(&fake).await;
+    assert_eq!(fake.texts(7), ["You said: hello"]);
+    let twin = process
+        .connectors
+        .list()
+        .await
+        .unwrap()
+        .into_iter()
+        .find(|a| a.key.account == "twin")
+        .unwrap();
+    assert_eq!(twin.detail.as_deref(), Some("the account telegram/main has the same token"));
+}

@@ -1,0 +1,136 @@
+//! What agents write, as networks show it.
+
+use onyx_connectors::{TextFormat, TextLimits};
+use onyx_test_support::networks::telegram_text;
+use proptest::prelude::*;
+
+const TELEGRAM: TextLimits = TextLimits { length: 4_000, styles: 90 };
+const DISCORD: TextLimits = TextLimits { length: 2_000, styles: 90 };
+
+fn telegram(text: &str) -> Vec<String> {
+    TextFormat::TelegramHtml.messages(text, TELEGRAM).into_iter().map(|m| m.marked).collect()
+}
+
+#[test]
+fn markdown_becomes_telegrams_html_and_text_stays_text() {
+    let shown = telegram(
+        "# Title\n\nSome **bold**, *italic*, ~~gone~~ and `code <b>` with [a link](https://a.b/?x=1&y=2).\n\n\
+         - one\n  - nested & deep\n- two\n\n1. first\n2. second\n\n> quoted\n> words\n\n\
+         ```rust\nfn a() -> Vec<u8> {}\n```\n\n<script>alert(1)</script>\n\n- [x] done\n",
+    );
+    assert_eq!(
+        shown,
+        [
+            "<b>Title</b>\n\nSome <b>bold</b>, <i>italic</i>, <s>gone</s> and <code>code &lt;b&gt;</code> with \
+          <a href=\"https://a.b/?x=1&amp;y=2\">a link</a>.\n\n• one\n    • nested &amp; deep\n• two\n\n1. first\n2. second\n\n\
+          <blockquote>quoted\nwords</blockquote>\n\n<pre><code class=\"language-rust\">fn a() -&gt; Vec&lt;u8&gt; {}</code></pre>\n\n\
+          &lt;script&gt;alert(1)&lt;/script&gt;\n\n• ☑ done"
+        ]
+    );
+    assert!(telegram_text(&shown[0]).is_ok());
+}
+
+#[test]
+fn narrow_tables_are_columns_and_wide_ones_records() {
+    let narrow = telegram("| a | b |\n|---|---|\n| 1 | two |\n");
+    assert_eq!(narrow, ["<pre>a │ b\n──┼────\n1 │ two</pre>"]);
+    let long = "w".repeat(60);
+    let wide =
+        telegram(&format!("| Name | What |\n|---|---|\n| First | {long} |\n| Second | b |\n"));
+    assert_eq!(wide, [format!("<b>First</b>\n• What: {long}\n\n<b>Second</b>\n• What: b")]);
+}
+
+#[test]
+fn a_long_fence_is_closed_and_opened_again() {
+    let code = (0..400).map(|line| format!("line number {line}")).collect::<Vec<_>>().join("\n");
+    let shown = telegram(&format!("before\n\n```python\n{code}\n```\n\nafter"));
+    assert!(shown.len() > 1);
+    for message in &shown[1..shown.len() - 1] {
+        assert!(
+            message.starts_with("<pre><code class=\"language-python\">line number"),
+            "{message}"
+        );
+        assert!(message.ends_with("</code></pre>"), "{message}");
+    }
+    let seen: String = shown.iter().map(|m| telegram_text(m).unwrap() + "\n").collect();
+    for line in 0..400 {
+        assert!(seen.contains(&format!("line number {line}\n")), "{line}");
+    }
+}
+
+/// A hundred kilobytes of everything that is hard to split.
+fn everything() -> String {
+    let piece = "## Überschrift 👩‍👩‍👧‍👦\n\nA paragraph with **bold**, `code` and שלום עולם, مرحبا, <b>not html</b> & more.\n\n\
+                 | k | v |\n|---|---|\n| a | 1 |\n| b | 🇫🇷 |\n\n1. one\n   - deep\n     - deeper\n2. two\n\n```js\nlet a = \"<b>\" && `x`;\n```\n\n> quote *here*\n\n";
+    piece.repeat(100 * 1024 / piece.len() + 1)
+}
+
+#[test]
+fn a_hundred_kilobytes_arrive_whole_and_every_message_is_valid() {
+    let text = everything();
+    let messages = TextFormat::TelegramHtml.messages(&text, TELEGRAM);
+    let mut paragraphs = 0;
+    for message in &messages {
+        let seen = telegram_text(&message.marked).unwrap();
+        assert!(seen.encode_utf16().count() <= 4_096);
+        assert!(!seen.trim().is_empty());
+        paragraphs += seen.matches("A paragraph with bold, code and שלום עולם").count();
+    }
+    assert_eq!(paragraphs, text.matches("A paragraph with").count());
+    let discord = TextFormat::DiscordMarkdown.messages(&text, DISCORD);
+    for message in &discord {
+        assert!(message.marked.chars().count() <= 2_000, "{}", message.marked.chars().count());
+        assert_eq!(message.marked.matches("```").count() % 2, 0, "{}", message.marked);
+    }
+}
+
+#[test]
+fn a_family_and_a_flag_are_not_torn_apart() {
+    let text = "👩‍👩‍👧‍👦".repeat(700) + &"🇫🇷".repeat(1_500);
+    for message in TextFormat::TelegramHtml.messages(&text, TELEGRAM) {
+        let seen = telegram_text(&message.marked).unwrap();
+        assert!(!seen.starts_with('\u{200d}') && !seen.ends_with('\u{200d}'));
+        let flags = seen.chars().filter(|c| ('\u{1f1e6}'..='\u{1f1ff}').contains(c)).count();
+        assert_eq!(flags % 2, 0);
+    }
+}
+
+fn words(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever a model writes, every message is one that Telegram's parser takes, within its
+    /// limits, and no plain word is lost on the way.
+    #[test]
+    fn whatever_is_written_is_valid_and_within_limits(
+        pieces in prop::collection::vec(prop_oneof![
+            "[a-z <>&*_`#|\\[\\]()!~>-]{0,40}", Just("\n\n".to_owned()), Just("\n- ".to_owned()),
+            Just("```\n".to_owned()), Just("**".to_owned()), Just("| a | b |\n|---|---|\n".to_owned()),
+            Just("🇫🇷👩‍👧".to_owned()), "\\PC{0,30}",
+        ], 0..60),
+        length in 40_usize..400,
+    ) {
+        let text = pieces.concat();
+        let limits = TextLimits { length, styles: 20 };
+        for message in TextFormat::TelegramHtml.messages(&text, limits) {
+            let seen = telegram_text(&message.marked).map_err(TestCaseError::fail)?;
+            prop_assert!(seen.encode_utf16().count() <= length, "{} > {length}: {seen:?}", seen.encode_utf16().count());
+        }
+        for message in TextFormat::DiscordMarkdown.messages(&text, limits) {
+            prop_assert!(message.marked.chars().count() <= length, "{} > {length}: {:?}", message.marked.chars().count(), message.marked);
+        }
+    }
+
+    #[test]
+    fn no_word_is_lost_by_splitting(paragraphs in prop::collection::vec("[a-z]{1,60}( [a-z]{1,60}){0,40}", 1..20), length in 50_usize..300) {
+        let text = paragraphs.join("\n\n");
+        for text_format in [TextFormat::TelegramHtml, TextFormat::DiscordMarkdown, TextFormat::Markdown] {
+            let messages = text_format.messages(&text, TextLimits { length, styles: 20 });
+            let seen: String = messages.iter().map(|message| message.plain.clone() + " ").collect();
+            prop_assert_eq!(words(&seen), words(&text));
+        }
+    }
+}

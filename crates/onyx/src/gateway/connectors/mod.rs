@@ -1,0 +1,107 @@
+//! Connectors in this process: made from the config, and their way to the agent (`port.rs`).
+
+mod port;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onyx_agent::PeerWriter;
+use onyx_api::Dependency;
+use onyx_connectors::{AccountState, AccountStatus, Connectors, Ground, Plan, Tempo};
+use onyx_egress::{Bounds, Egress, SystemResolver};
+use onyx_identity::Secrets;
+use onyx_storage::{AccountKey, PeerKey, Store};
+use onyx_types::{Clock, ErrorCode, Fault, PersonId};
+
+use crate::config::{Config, ConfigError, Environment};
+
+pub(super) use port::AgentDoor;
+
+/// Connectors that do nothing until they follow a plan.
+pub(super) fn open(store: &Store, clock: &Arc<dyn Clock>, door: AgentDoor) -> Connectors {
+    Connectors::new(Ground {
+        ledger: Arc::clone(&store.connectors),
+        port: Arc::new(door),
+        clock: Arc::clone(clock),
+        egress: Egress::new(Arc::new(SystemResolver), Vec::new(), Bounds::default()),
+        tempo: Tempo::default(),
+    })
+}
+
+/// What a config says of connectors, with tokens looked up.
+pub(super) fn plan(
+    config: &Config,
+    knows_agent: &dyn Fn(&onyx_types::AgentId) -> bool,
+    secrets: &Secrets,
+) -> Result<Plan, ConfigError> {
+    let look_up = |reference: &str| look_up(reference, &config.environment, secrets);
+    let wrong = |fault: Fault| ConfigError::in_section("connectors", &fault);
+    let plan = onyx_connectors::plan(&config.connectors, &config.bindings, knows_agent, &look_up);
+    let plan = plan.map_err(wrong)?;
+    match &config.transcriber {
+        Some(settings) => plan.with_transcriber(settings, &look_up).map_err(wrong),
+        None => Ok(plan),
+    }
+}
+
+fn look_up(
+    reference: &str,
+    environment: &Environment,
+    secrets: &Secrets,
+) -> Result<Option<String>, Fault> {
+    if let Some(name) = reference.strip_prefix("secret:") {
+        return Ok(secrets.get(name)?.map(|secret| secret.reveal().to_owned()));
+    }
+    if let Some(name) = reference.strip_prefix("env:") {
+        return Ok(environment.get(name));
+    }
+    Ok(Some(reference.to_owned()))
+}
+
+/// How each account is. Messages that did not arrive are a degradation that a person can end.
+pub(super) async fn dependencies(connectors: &Connectors) -> Vec<Dependency> {
+    let Ok(accounts) = connectors.list().await else { return Vec::new() };
+    accounts.into_iter().map(dependency).collect()
+}
+
+fn dependency(status: AccountStatus) -> Dependency {
+    let name = format!("connector:{}", status.key);
+    let detail = status.detail.unwrap_or_default();
+    match status.state {
+        AccountState::Unusable => Dependency::degraded(name, detail),
+        AccountState::Failing => Dependency::degraded(name, detail),
+        AccountState::Deaf => {
+            let seconds = status.silent_seconds.unwrap_or_default();
+            Dependency::degraded(name, format!("nothing was heard for {seconds} s. {detail}"))
+        }
+        AccountState::Starting | AccountState::Listening if status.queues.dead > 0 => {
+            let dead = status.queues.dead;
+            Dependency::degraded(name, format!("{dead} messages wait for your decision"))
+        }
+        AccountState::Starting | AccountState::Listening => Dependency::ok(name),
+    }
+}
+
+/// Jobs write to peers through the connectors' outbox.
+pub(super) struct JobPeers(pub(super) Connectors);
+
+#[async_trait]
+impl PeerWriter for JobPeers {
+    async fn write(
+        &self,
+        person: &PersonId,
+        address: &str,
+        key: &str,
+        text: &str,
+    ) -> Result<(), Fault> {
+        let mut pieces = address.splitn(3, '/').map(str::to_owned);
+        let (Some(network), Some(account), Some(peer)) =
+            (pieces.next(), pieces.next(), pieces.next())
+        else {
+            let message = format!("{address:?} names no peer.");
+            return Err(Fault::new(ErrorCode::InvalidRequest, message));
+        };
+        let to = PeerKey { account: AccountKey { network, account }, peer };
+        self.0.deliver(person, &to, key, text).await
+    }
+}

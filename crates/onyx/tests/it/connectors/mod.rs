@@ -1,0 +1,55 @@
+//! Connectors through the real server, a Telegram of our own and a scripted model.
+
+mod administration;
+mod killed;
+mod talk;
+
+use onyx_test_support::networks::{FakeTelegram, TELEGRAM_TOKEN};
+use onyx_test_support::{OnyxProcess, ScriptedModel, wait_for};
+use serde_json::{Value, json};
+use std::path::Path;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::{Ran, SOON, builder, command};
+
+/// A server that talks to this Telegram and knows person 7.
+async fn connected(model: &ScriptedModel, telegram: &FakeTelegram) -> OnyxProcess {
+    connected_as(model, telegram, "act").await
+}
+
+async fn connected_as(model: &ScriptedModel, telegram: &FakeTelegram, tier: &str) -> OnyxProcess {
+    let account = json!({"token": TELEGRAM_TOKEN, "apiBase": telegram.url(), "allow": [7]});
+    let agent = json!({"id": "main", "default": true, "model": "mine/some-model", "tier": tier});
+    let config = json!({
+        "connectors": {"telegram": {"accounts": {"main": account}}},
+        "agents": {"list": [agent]},
+    });
+    builder(model).merge(config).start().await
+}
+
+/// What a command prints that is given something to read.
+async fn run_with_input(home: &Path, arguments: &[&str], input: &str) -> String {
+    let mut command = command(home, arguments);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).await.unwrap();
+    drop(stdin);
+    let ran: Ran = child.wait_with_output().await.unwrap().into();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran.out
+}
+
+async fn account(onyx: &OnyxProcess) -> Value {
+    let all = onyx.get("/api/admin/connectors").await.expect(200).json();
+    all["accounts"].as_array().unwrap().iter().find(|a| a["account"] == "main").unwrap().clone()
+}
+
+/// Waits until every update is read and nothing waits to be answered or sent.
+async fn settled(onyx: &OnyxProcess, telegram: &FakeTelegram) {
+    wait_for("everything to be answered", SOON * 3, async || {
+        let account = account(onyx).await;
+        let is_idle = account["incoming"] == 0 && account["outgoing"] == 0;
+        (telegram.is_read() && is_idle).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,116 @@
+use onyx_test_support::networks::FakeTelegram;
+use onyx_test_support::{Script, ScriptedCall, ScriptedModel, wait_for};
+use serde_json::json;
+
+use super::{connected, connected_as, settled};
+use crate::SOON;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_telegram_message_becomes_a_session_and_its_answer_a_message() {
+    let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
+    model.set_default("It is **noon**.");
+    let onyx = connected(&model, &telegram).await;
+    telegram.say(7, "What time is it?");
+    settled(&onyx, &telegram).await;
+    assert_eq!(telegram.messages(7)[0].html, "It is <b>noon</b>.");
+    let sessions = onyx.get("/v1/sessions?origin=connector").await.expect(200).json();
+    let session = sessions["sessions"][0]["id"].as_str().unwrap().to_owned();
+    let history = onyx.client().history(&session).await;
+    assert_eq!(history[0]["content"], "What time is it?");
+    assert_eq!(history[1]["content"], "It is **noon**.");
+
+    // A stranger costs no call of the model.
+    let before = model.request_count();
+    telegram.say(99, "let me in");
+    settled(&onyx, &telegram).await;
+    assert_eq!(model.request_count(), before);
+    assert!(telegram.texts(99)[0].contains("pairing code"), "{:?}", telegram.texts(99));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_approved_with_a_button_and_the_run_goes_on() {
+    let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
+    let arguments = json!({"path": "note.md", "content": "from a chat\n"});
+    let call = ScriptedCall {
+        id: "call-1".to_owned(),
+        name: "write_file".to_owned(),
+        pieces: vec![arguments.to_string()],
+    };
+    model.push(Script::tool_calls([call]));
+    model.set_default("Written.");
+    // The agent may only suggest, so that a person has to agree.
+    let onyx = connected_as(&model, &telegram, "suggest").await;
+    telegram.say(7, "Write a note.");
+    let proposal = wait_for("the proposal", SOON, async || {
+        telegram.messages(7).into_iter().find(|message| !message.buttons.is_empty())
+    })
+    .await;
+    assert!(proposal.text.contains("+from a chat"), "{}", proposal.text);
+    telegram.press(7, 7, &proposal.buttons[0]);
+    settled(&onyx, &telegram).await;
+    let note = std::fs::read_to_string(onyx.home().join("people/owner/vault/note.md")).unwrap();
+    assert_eq!(note, "from a chat\n");
+    telegram.press(7, 7, &proposal.buttons[0]);
+    settled(&onyx, &telegram).await;
+    assert!(telegram.presses()[1].contains("already"), "{:?}", telegram.presses());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_private_is_in_the_prompt_of_a_group() {
+    let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
+    model.set_default("Hello all.");
+    let onyx = connected(&model, &telegram).await;
+    std::fs::write(onyx.home().join("people/owner/USER.md"), "My bank is CANARYBANK.").unwrap();
+    let memory = onyx.home().join("people/owner/memory/main");
+    std::fs::create_dir_all(&memory).unwrap();
+    std::fs::write(memory.join("MEMORY.md"), "The safe is CANARYSAFE.").unwrap();
+    telegram.say(7, "in private");
+    settled(&onyx, &telegram).await;
+    let private = model.last_request().body.to_string();
+    assert!(private.contains("CANARYBANK") && private.contains("CANARYSAFE"));
+    telegram.say_in_group(-5, 8, "@onyx_test_bot hello");
+    settled(&onyx, &telegram).await;
+    let peers = onyx.get("/api/admin/connectors/telegram/main/peers").await.expect(200).json();
+    let group =
+        peers["peers"].as_array().unwrap().iter().find(|p| p["id"] == "-5").unwrap().clone();
+    assert_eq!((&group["kind"], &group["state"]), (&json!("group"), &json!("waiting")));
+    let _ = onyx
+        .post("/api/admin/connectors/telegram/main/peers/-5/approve", &json!({}))
+        .await
+        .expect(200);
+    telegram.say_in_group(-5, 8, "@onyx_test_bot hello again");
+    settled(&onyx, &telegram).await;
+    let request = model.last_request().body;
+    let prompt = request.to_string();
+    assert!(prompt.contains("Person 8: hello again"), "{prompt}");
+    assert!(!prompt.contains("CANARYBANK") && !prompt.contains("CANARYSAFE"), "{prompt}");
+    let tools = request["tools"].as_array().cloned().unwrap_or_default();
+    let names: Vec<_> = tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect();
+    let is_harmless = |name: &&str| ["web_search", "web_fetch", "render_mermaid"].contains(name);
+    assert!(names.iter().all(is_harmless), "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_of_a_job_is_sent_to_a_peer() {
+    let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
+    model.set_default("All plants are fine.");
+    let onyx = connected(&model, &telegram).await;
+    telegram.say(7, "hello");
+    settled(&onyx, &telegram).await;
+    let job = json!({"id": "plants", "cron": "0 0 1 1 *", "prompt": "How are the plants?",
+        "deliver": {"connector": "telegram/main/7"}});
+    let _ = onyx.post("/api/jobs", &job).await.expect(201);
+    let _ = onyx.post("/api/jobs/plants/run", &json!({})).await.expect(200);
+    wait_for("the delivery", SOON, async || (telegram.texts(7).len() == 2).then_some(())).await;
+    assert_eq!(telegram.texts(7)[1], "All plants are fine.");
+
+    let nobody = json!({"id": "other", "cron": "0 0 1 1 *", "prompt": "Hm?",
+        "deliver": {"connector": "telegram/main/12345"}});
+    let _ = onyx.post("/api/jobs", &nobody).await.expect(201);
+    let _ = onyx.post("/api/jobs/other/run", &json!({})).await.expect(200);
+    wait_for("the failure to be noted", SOON, async || {
+        let runs = onyx.get("/api/jobs/other/runs").await.expect(200).json();
+        (runs["runs"][0]["delivery"] == "failed").then_some(())
+    })
+    .await;
+}

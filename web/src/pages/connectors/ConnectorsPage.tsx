@@ -1,0 +1,101 @@
+import { useState } from 'react';
+import { Plus } from 'lucide-react';
+import type { ConnectorAccount } from '@onyx/sdk';
+import { onyx } from '../../store/client';
+import { toast } from '../../store/state';
+import { attempt } from '../../ui/act';
+import { Card, Line, Section } from '../../ui/form';
+import { Confirm } from '../../ui/Modal';
+import { Empty, Page, Shown } from '../../ui/page';
+import { ago } from '../../ui/time';
+import { useLoaded } from '../../ui/useLoaded';
+import { AddAccount } from './AddAccount';
+import { DeadLetters } from './DeadLetters';
+import { Peers } from './Peers';
+import { stateOf } from './words';
+
+/** Where agents talk beside the app: accounts, the people there, and what did not arrive. */
+export function ConnectorsPage() {
+  const loaded = useLoaded('connectors', () => onyx.connectors.list());
+  const [adding, setAdding] = useState(false);
+  return (
+    <Page
+      title="Connectors"
+      bar={
+        <button type="button" className="btn" onClick={() => setAdding(true)}>
+          <Plus size={15} aria-hidden /> Connect Telegram
+        </button>
+      }
+    >
+      {adding && <AddAccount close={() => setAdding(false)} done={loaded.reload} />}
+      <Shown of={loaded}>
+        {({ accounts, notices }) =>
+          accounts.length === 0 ? (
+            <div className="card">
+              <Empty>No account is connected. Your agents can answer on Telegram too: it takes four steps.</Empty>
+            </div>
+          ) : (
+            <>
+              {accounts.map((account) => (
+                <Account key={`${account.network}/${account.account}`} account={account} reload={loaded.reload} />
+              ))}
+              {notices.length > 0 && (
+                <Section title="Lately" detail="What Onyx noticed since it was started.">
+                  <Card>
+                    {notices.map((notice) => (
+                      <Line key={`${notice.at} ${notice.text}`} label={notice.text} detail={ago(notice.at)} />
+                    ))}
+                  </Card>
+                </Section>
+              )}
+            </>
+          )
+        }
+      </Shown>
+    </Page>
+  );
+}
+
+function Account({ account, reload }: { account: ConnectorAccount; reload: () => void }) {
+  const [removing, setRemoving] = useState(false);
+  const name = `${account.network}/${account.account}`;
+  const remove = async (yes: boolean) => {
+    setRemoving(false);
+    if (!yes) return;
+    const gone = await attempt('Not disconnected', () =>
+      onyx.connectors.remove(account.network, account.account).then(() => true),
+    );
+    if (!gone) return;
+    toast(`${name} is disconnected`);
+    reload();
+  };
+  return (
+    <Section title={account.name ? `${account.name} (${name})` : name} detail={stateOf(account)}>
+      <Card>
+        <Line
+          label={account.detail ?? 'The network answers.'}
+          detail={`${account.incoming} to answer · ${account.outgoing} to send · ${account.deadLetters} undelivered`}
+        >
+          {account.link && (
+            <a className="btn" href={account.link} target="_blank" rel="noreferrer noopener">
+              Open the chat
+            </a>
+          )}
+          <button type="button" className="btn btn-danger" onClick={() => setRemoving(true)}>
+            Disconnect
+          </button>
+        </Line>
+        <Peers account={account} />
+      </Card>
+      {account.deadLetters > 0 && <DeadLetters account={account} changed={reload} />}
+      {removing && (
+        <Confirm
+          question={`Disconnect ${name}?`}
+          detail="Nothing is read or sent there any more. Conversations stay in the app."
+          action="Disconnect"
+          onAnswer={(yes) => void remove(yes)}
+        />
+      )}
+    </Section>
+  );
+}

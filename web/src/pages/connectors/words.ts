@@ -1,0 +1,16 @@
+import type { ConnectorAccount } from '@onyx/sdk';
+
+const STATES: Record<ConnectorAccount['state'], string> = {
+  starting: 'Connecting',
+  listening: 'Connected',
+  failing: 'Not reachable; Onyx keeps trying',
+  deaf: 'Silent; Onyx is connecting again',
+  unusable: 'Not set up',
+};
+
+/** How an account is, in a few words. */
+export function stateOf(account: ConnectorAccount): string {
+  const state = STATES[account.state];
+  const silent = account.silentSeconds;
+  return typeof silent === 'number' ? `${state}. Last heard ${silent} s ago.` : `${state}.`;
+}
