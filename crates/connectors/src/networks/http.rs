@@ -71,7 +71,9 @@ impl Http {
     fn failed(&self, error: &EgressError) -> NetworkError {
         let why = self.masked(&error.to_string());
         match error {
-            EgressError::Timeout(_) | EgressError::BadAnswer { .. } => NetworkError::NoAnswer(why),
+            EgressError::Timeout(_) | EgressError::BadAnswer { .. } | EgressError::TooLarge(_) => {
+                NetworkError::NoAnswer(why)
+            }
             EgressError::Address(_)
             | EgressError::NotPublic { .. }
             | EgressError::UnknownName(_)
