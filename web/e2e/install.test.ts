@@ -78,6 +78,7 @@ test('a click on what an installed app tells brings its tab to the front, the on
   await page.context().grantPermissions(['notifications'], { origin: at.url });
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   await page.getByRole('switch', { name: 'Notify' }).click();
+  await page.getByRole('switch', { name: 'Notify', checked: true }).waitFor();
   const hide = (tab: Page) =>
     tab.evaluate(() => void Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
   const [worker] = page.context().serviceWorkers();

@@ -35,10 +35,18 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('a dialog with a field takes what is typed', async () => {
     const at = await play([]);
     const page = await open(at, '/channels', { viewport });
+    // Also while what else the dialog shows is not there yet.
+    let release = () => {};
+    const held = new Promise<void>((resolve) => void (release = resolve));
+    await page.route('**/api/spaces', async (route) => (await held, await route.continue()));
     await page.getByRole('button', { name: 'New channel' }).first().click();
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('launch');
-    expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('launch');
+    const name = page.getByRole('dialog').getByLabel('Name');
+    expect(await name.inputValue()).toBe('launch');
+    release();
+    await page.getByRole('dialog').getByLabel('Space').waitFor();
+    expect(await name.inputValue()).toBe('launch');
   });
 
   test('the only draft that waits is decided by A and R from anywhere, and the focus stays on the page', async () => {

@@ -27,7 +27,8 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   const path = event.notification.data ?? '/';
   event.waitUntil(
-    self.clients.matchAll({ type: 'window' }).then((tabs) => {
+    // Also tabs that were loaded without this worker, as a forced reload does.
+    self.clients.matchAll({ type: 'window', includeUncontrolled: true }).then((tabs) => {
       // The one that shows it already, else the one that was looked at last.
       const tab = tabs.find(({ url }) => new URL(url).pathname === path) ?? tabs[0];
       if (!tab) return self.clients.openWindow(path);

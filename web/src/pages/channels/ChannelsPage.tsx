@@ -94,7 +94,10 @@ function NewChannel({ close }: { close: () => void }) {
   const id = useId();
   const spaces = useLoaded('spaces', () => onyx.spaces.list());
   const make = async (field: (name: string) => string) => {
-    const space = field('space') || (await onyx.spaces.create({ name: field('new-space') })).id;
+    const named = field('new-space');
+    // Sent before the spaces were there: the first of them, as the list would have it.
+    const chosen = field('space') || (named ? undefined : (await onyx.spaces.list())[0]?.id);
+    const space = chosen ?? (await onyx.spaces.create({ name: named || 'Home' })).id;
     const channel = await onyx.channels.create({ space, name: field('name'), purpose: field('purpose') });
     keepChannel(channel);
     await navigate({ to: '/channels/$channel', params: { channel: channel.id } });
@@ -103,22 +106,23 @@ function NewChannel({ close }: { close: () => void }) {
     <Modal label="New channel" onClose={close} className="max-w-105">
       <div className="p-5">
         <h2 className="mb-3 font-semibold">New channel</h2>
-        <Shown of={spaces} rows={3} height="h-9">
-          {(list) => (
-            <Form action="Create" onSubmit={make} onCancel={close}>
-              <Field label="Name" name="name" autoFocus required maxLength={120} placeholder="launch" />
-              <div className="meta">
-                <label htmlFor={`${id}-purpose`}>Purpose</label>
-                <textarea
-                  id={`${id}-purpose`}
-                  name="purpose"
-                  maxLength={4000}
-                  rows={3}
-                  className="field mt-1 h-auto py-2 text-text"
-                  placeholder="What this channel is for. Agents read it with every message."
-                />
-              </div>
-              {list.length > 0 ? (
+        {/* What is typed goes into the name at once; only the choice of a space waits for them. */}
+        <Form action="Create" onSubmit={make} onCancel={close}>
+          <Field label="Name" name="name" autoFocus required maxLength={120} placeholder="launch" />
+          <div className="meta">
+            <label htmlFor={`${id}-purpose`}>Purpose</label>
+            <textarea
+              id={`${id}-purpose`}
+              name="purpose"
+              maxLength={4000}
+              rows={3}
+              className="field mt-1 h-auto py-2 text-text"
+              placeholder="What this channel is for. Agents read it with every message."
+            />
+          </div>
+          <Shown of={spaces} rows={1} height="h-9">
+            {(list) =>
+              list.length > 0 ? (
                 <div className="meta">
                   <label htmlFor={`${id}-space`}>Space</label>
                   <select id={`${id}-space`} name="space" className="field mt-1 text-text">
@@ -138,10 +142,10 @@ function NewChannel({ close }: { close: () => void }) {
                   placeholder="Home"
                   hint="No space yet. One is created with the channel."
                 />
-              )}
-            </Form>
-          )}
-        </Shown>
+              )
+            }
+          </Shown>
+        </Form>
       </div>
     </Modal>
   );
