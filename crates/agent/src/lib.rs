@@ -43,8 +43,8 @@ pub use feed::{EventReader, Feed};
 pub use jobs::{
     Busy, Check, CheckedJobsSettings, CleanupSettings, Deliver, HeartbeatSettings, Job,
     JobChangeWaiting, JobEdit, JobFlaw, JobNotice, JobSpec, JobState, Jobs, JobsSettings,
-    KeepingSettings, Misfire, Overlap, PeerWriter, Period, Rule, Schedule, SessionUse,
-    SyncSettings, SystemWork, Timing, Work, describe, due, fires_at, front_of, moment,
+    KeepingSettings, MailWriter, Misfire, Overlap, PeerWriter, Period, Rule, Schedule, SessionUse,
+    SyncSettings, SystemWork, Timing, Unsent, Work, describe, due, fires_at, front_of, moment,
 };
 pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;

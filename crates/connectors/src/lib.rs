@@ -9,6 +9,7 @@
 mod answers;
 mod connector;
 mod hub;
+mod mail;
 mod networks;
 mod outbox;
 mod peers;
@@ -24,8 +25,9 @@ pub use connector::{
 };
 pub use hub::{
     AccountState, AccountStatus, Connectors, DeadLetterView, Ground, OwnerNotice, PeerView, Tempo,
-    TestReport,
+    TestReport, WeakConnectors,
 };
+pub use mail::{Letter, MailError, MailSecurity, MailSettings, Mailer};
 pub(crate) use outbox::kind_of as outbox_kind_of;
 pub use peers::{Asker, agent_for};
 pub use port::{

@@ -7,6 +7,8 @@ use serde::Deserialize;
 
 use onyx_storage::AccountKey;
 
+use crate::mail::{MailSettings, Mailer};
+
 /// The networks that this program speaks.
 pub const NETWORKS: &[&str] = &["telegram", "webhook"];
 
@@ -175,6 +177,7 @@ pub struct Plan {
     pub unusable: Vec<(AccountKey, String)>,
     pub bindings: Vec<Binding>,
     pub transcriber: Option<TranscriberPlan>,
+    pub mail: Option<Mailer>,
 }
 
 impl Plan {
@@ -196,10 +199,17 @@ impl Plan {
         Ok(self)
     }
 
+    /// With the mail server that letters go by.
+    pub fn with_mail(mut self, settings: &MailSettings, look_up: LookUp<'_>) -> Result<Self, Fault> {
+        self.mail = Some(Mailer::new(settings, look_up)?);
+        Ok(self)
+    }
+
     /// Words that nobody is to be shown.
     pub fn secrets(&self) -> Vec<String> {
         let all = self.accounts.iter().flat_map(|account| [&account.token, &account.secret]);
         let all = all.chain(self.transcriber.iter().map(|transcriber| &transcriber.api_key));
+        let all = all.chain(self.mail.iter().map(Mailer::secret));
         all.filter(|secret| !secret.is_empty()).map(|secret| secret.reveal().to_owned()).collect()
     }
 }

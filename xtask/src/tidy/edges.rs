@@ -32,6 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("onyx-mcp", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-sandbox", "onyx-tools"]),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
+    ("onyx-connectors", &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress"]),
     (
         "onyx-api",
         &[
@@ -48,7 +49,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-connectors",
         ],
     ),
-    ("onyx-connectors", &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress"]),
     (
         "onyx",
         &[

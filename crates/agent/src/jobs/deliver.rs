@@ -1,4 +1,4 @@
-//! Tells people what came of their jobs: in browsers, and by webhooks. What is to be told is in the
+//! Tells people what came of their jobs: in browsers, on other networks, by webhooks and by mail. What is to be told is in the
 //! ledger before anybody is, so that a crash forgets nobody.
 
 use std::sync::{Arc, PoisonError};
@@ -13,12 +13,12 @@ use super::spec::Deliver;
 /// Of the text in a notification.
 const LONGEST_TOLD: usize = 240;
 
-/// Delivers what has yet to be, and notes how that went. Webhooks may take their time, so each goes
+/// Delivers what has yet to be, and notes how that went. Other servers may take their time, so each goes
 /// its own way; nobody else waits for it.
 pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault> {
     for slot in shared.setup.jobs.undelivered_slots().await? {
         let ways = ways(shared, &slot.person, &slot.job).await?;
-        if !ways.iter().any(|way| matches!(way, Deliver::Webhook(_))) {
+        if !ways.iter().any(Deliver::may_take_long) {
             deliver(shared, &slot, &ways).await?;
         } else if shared.begins_delivery(&slot.key()) {
             let shared = Arc::clone(shared);
@@ -42,6 +42,7 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
             Deliver::Session => {}
             Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(told(slot))),
             Deliver::Webhook(url) => failed = post(shared, slot, url).await.err().or(failed),
+            Deliver::Mail(to) => failed = mail(shared, slot, to).await.err().or(failed),
             Deliver::Peer(address) => {
                 failed = write_to_peer(shared, slot, address).await.err().or(failed);
             }
@@ -96,15 +97,42 @@ async fn post(shared: &JobsCore, slot: &JobSlot, url: &str) -> Result<(), String
     Err(last)
 }
 
+async fn mail(shared: &JobsCore, slot: &JobSlot, to: &str) -> Result<(), String> {
+    let Some(mail) = shared.mail() else {
+        return Err("the config names no mail server (`mail`)".to_owned());
+    };
+    let key = format!("{}/{}/{}/{to}", slot.person, slot.job, slot.scheduled_at);
+    let text = whole(slot);
+    let subject = match slot.state {
+        SlotState::Done => slot.job.name().to_owned(),
+        _ => told(slot),
+    };
+    // Many servers put a sender that they do not know off for some minutes.
+    let mut last = String::new();
+    for wait in [0, 2, 60, 600] {
+        shared.setup.clock.sleep(std::time::Duration::from_secs(wait)).await;
+        match mail.send(to, &key, &subject, &text).await {
+            Ok(()) => return Ok(()),
+            Err(unsent) if unsent.may_go_later => last = unsent.why,
+            Err(unsent) => return Err(unsent.why),
+        }
+    }
+    Err(last)
+}
+
 /// What is handed over here is in the connector's outbox, which sees to the rest.
 async fn write_to_peer(shared: &JobsCore, slot: &JobSlot, address: &str) -> Result<(), String> {
     let Some(peers) = shared.peers() else {
         return Err("no connector is at work here".to_owned());
     };
     let key = format!("job:{}:{}:{}", slot.person, slot.job, slot.scheduled_at.as_millis());
-    let text = if slot.state == SlotState::Done { slot.detail.clone() } else { told(slot) };
-    let sent = peers.write(&slot.person, address, &key, &text).await;
+    let sent = peers.write(&slot.person, address, &key, &whole(slot)).await;
     sent.map_err(|fault| fault.message)
+}
+
+/// All that there is to read, for ways that take long texts.
+fn whole(slot: &JobSlot) -> String {
+    if slot.state == SlotState::Done { slot.detail.clone() } else { told(slot) }
 }
 
 fn told(slot: &JobSlot) -> String {

@@ -24,7 +24,7 @@ impl JobPort for Jobs {
     ) -> Result<ProposedJob, Fault> {
         let id: JobId = id.parse()?;
         let prompt = prompt_of(&fields).map_err(flawed)?;
-        let (spec, next) = self.preview(person, &fields).map_err(flawed)?;
+        let (spec, next) = self.preview(person, &fields).await.map_err(flawed)?;
         let zone = &spec.timing.schedule.zone;
         Ok(ProposedJob {
             text: file::compose(&fields, prompt),

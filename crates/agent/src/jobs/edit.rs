@@ -47,7 +47,7 @@ impl Jobs {
         }
         let person = approver.person();
         let prompt = prompt_of(&edit.fields).map_err(flawed)?.to_owned();
-        self.shared.written_spec(person, &edit.fields, &prompt).map_err(flawed)?;
+        self.shared.written_spec(person, &edit.fields, &prompt).await.map_err(flawed)?;
         let text = file::compose(&edit.fields, &prompt);
         self.shared.write(person, id, &text, Expect::Absent).await.map_err(|fault| {
             if fault.code == ErrorCode::VersionConflict {
@@ -87,7 +87,7 @@ impl Jobs {
                 fields.insert(name, value);
             }
         }
-        self.shared.written_spec(person, &fields, &prompt).map_err(flawed)?;
+        self.shared.written_spec(person, &fields, &prompt).await.map_err(flawed)?;
         let text = file::compose(&fields, &prompt);
         self.shared.write(person, id, &text, Expect::Is(job.hash)).await?;
         self.accept_text(person, id, &text).await

@@ -36,6 +36,7 @@ pub(super) struct Reading<'a> {
     pub(super) longest_prompt: usize,
     pub(super) knows_agent: &'a dyn Fn(&AgentId) -> bool,
     pub(super) check_address: &'a dyn Fn(&str) -> Result<(), String>,
+    pub(super) check_mail: &'a dyn Fn(&str) -> Result<(), String>,
 }
 
 /// What the fields say. `prompt` is the text below the front matter.
@@ -243,6 +244,7 @@ fn deliver(
     Ok(all)
 }
 
+const MAIL_EXAMPLE: &str = "`deliver: {email: \"me@example.org\"}`";
 const PEER_EXAMPLE: &str = "`deliver: {connector: \"telegram/main/123\"}`";
 
 /// Network, account and the network's own id of the peer.
@@ -264,8 +266,8 @@ fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw>
         }
         _ => ("", None),
     };
-    let examples =
-        "`session`, `notification`, `webhook: https://…` or `connector: telegram/main/123`";
+    let examples = "`session`, `notification`, `webhook: https://…`, `email: me@example.org` or \
+                    `connector: telegram/main/123`";
     match (kind, to) {
         ("session", None) => Ok(Deliver::Session),
         ("notification", None) => Ok(Deliver::Notification),
@@ -283,8 +285,14 @@ fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw>
         ("peer" | "connector" | "telegram" | "discord", _) => {
             Err(flaw("deliver", "it must say who is written to").with_example(PEER_EXAMPLE))
         }
+        ("email" | "e-mail" | "mail", Some(Value::String(to))) => {
+            (reading.check_mail)(to).map_err(|why| {
+                flaw("deliver", format!("email: {why}")).with_example(MAIL_EXAMPLE)
+            })?;
+            Ok(Deliver::Mail(to.clone()))
+        }
         ("email" | "e-mail" | "mail", _) => {
-            Err(flaw("deliver", "this server cannot send e-mail yet").with_example(examples))
+            Err(flaw("deliver", "an e-mail needs its address").with_example(MAIL_EXAMPLE))
         }
         (other, _) => {
             Err(flaw("deliver", format!("{other:?} is no way to deliver")).with_example(examples))

@@ -113,12 +113,12 @@ impl Jobs {
     }
 
     /// What a job with these fields would be: its spec, and the next times.
-    pub fn preview(
+    pub async fn preview(
         &self,
         person: &PersonId,
         fields: &Map<String, Value>,
     ) -> Result<(JobSpec, Vec<Timestamp>), JobFlaw> {
-        let spec = self.shared.written_spec(person, fields, prompt_of(fields)?)?;
+        let spec = self.shared.written_spec(person, fields, prompt_of(fields)?).await?;
         let now = self.shared.setup.clock.wall();
         let next = next_times(&spec.timing, now, now);
         Ok((spec, next))
@@ -194,13 +194,29 @@ impl JobsCore {
     }
 
     /// What fields say that a person writes now.
-    pub(super) fn written_spec(
+    pub(super) async fn written_spec(
         &self,
         person: &PersonId,
         given: &Map<String, Value>,
         prompt: &str,
     ) -> Result<JobSpec, JobFlaw> {
-        self.spec_of(person, given, prompt, PastMoment::Refused)
+        let spec = self.spec_of(person, given, prompt, PastMoment::Refused)?;
+        for way in &spec.deliver {
+            if let Deliver::Peer(address) = way {
+                self.check_peer(person, address).await?;
+            }
+        }
+        Ok(spec)
+    }
+
+    /// A peer that nobody knows is told now, not when the first answer cannot be delivered.
+    async fn check_peer(&self, person: &PersonId, address: &str) -> Result<(), JobFlaw> {
+        let unknown = |why: String| {
+            let example = "`onyx connectors list` and its page show the peers that there are";
+            JobFlaw::new("deliver", why).with_example(example)
+        };
+        let peers = self.peers().ok_or_else(|| unknown("no connector is at work here".into()))?;
+        peers.check(person, address).await.map_err(|fault| unknown(fault.message))
     }
 
     fn spec_of(
@@ -211,6 +227,7 @@ impl JobsCore {
         past: PastMoment,
     ) -> Result<JobSpec, JobFlaw> {
         let roster = self.setup.roster.get();
+        let mail = self.mail();
         let reading = Reading {
             zone: &self.setup.clock.zone_of(person),
             now: self.setup.clock.wall(),
@@ -218,6 +235,10 @@ impl JobsCore {
             longest_prompt: roster.limits().max_action_bytes,
             knows_agent: &|agent: &AgentId| roster.get(agent).is_some(),
             check_address: &JobOutside::check_address,
+            check_mail: &|to: &str| match &mail {
+                Some(mail) => mail.check(to),
+                None => Err("the config names no mail server (`mail`)".to_owned()),
+            },
         };
         fields::read(given, prompt, &reading)
     }

@@ -99,6 +99,7 @@ struct JobsCore {
     /// People who are known to have jobs.
     with_jobs: Mutex<BTreeSet<PersonId>>,
     peers: RwLock<Option<Arc<dyn PeerWriter>>>,
+    mail: RwLock<Option<Arc<dyn MailWriter>>>,
 }
 
 /// The way to people on other networks.
@@ -112,6 +113,27 @@ pub trait PeerWriter: Send + Sync {
         key: &str,
         text: &str,
     ) -> Result<(), Fault>;
+
+    /// Whether the person may have something written to this peer; else why not.
+    async fn check(&self, person: &PersonId, address: &str) -> Result<(), Fault>;
+}
+
+/// The way to people by mail.
+#[async_trait]
+pub trait MailWriter: Send + Sync {
+    /// Whether this address may be written to; else why not.
+    fn check(&self, to: &str) -> Result<(), String>;
+
+    /// The key is the same at each try, so that a repeat can be told.
+    async fn send(&self, to: &str, key: &str, subject: &str, text: &str) -> Result<(), Unsent>;
+}
+
+/// A letter that the mail server did not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsent {
+    pub why: String,
+    /// It may take it later.
+    pub may_go_later: bool,
 }
 
 impl Jobs {
@@ -127,6 +149,7 @@ impl Jobs {
             delivering: Mutex::default(),
             with_jobs: Mutex::default(),
             peers: RwLock::default(),
+            mail: RwLock::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -134,6 +157,11 @@ impl Jobs {
     /// The way to people on other networks.
     pub fn set_peers(&self, peers: Arc<dyn PeerWriter>) {
         *self.shared.peers.write().unwrap_or_else(PoisonError::into_inner) = Some(peers);
+    }
+
+    /// The way to people by mail, where the config names a mail server.
+    pub fn set_mail(&self, mail: Option<Arc<dyn MailWriter>>) {
+        *self.shared.mail.write().unwrap_or_else(PoisonError::into_inner) = mail;
     }
 
     /// The way to commands and addresses.
@@ -180,6 +208,10 @@ impl JobsCore {
 
     fn peers(&self) -> Option<Arc<dyn PeerWriter>> {
         self.peers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn mail(&self) -> Option<Arc<dyn MailWriter>> {
+        self.mail.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn outside(&self) -> JobOutside {

@@ -111,8 +111,17 @@ pub enum Deliver {
     /// The person's browsers show it.
     Notification,
     Webhook(String),
+    /// An e-mail address.
+    Mail(String),
     /// Somebody that a connector knows: `telegram/main/123`.
     Peer(String),
+}
+
+impl Deliver {
+    /// Whether somebody else's server is waited for.
+    pub(super) fn may_take_long(&self) -> bool {
+        matches!(self, Self::Webhook(_) | Self::Mail(_))
+    }
 }
 
 /// What is wrong with a job, and what would do instead.

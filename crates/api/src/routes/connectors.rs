@@ -9,13 +9,14 @@ mod peers;
 use onyx_storage::AccountKey;
 
 use crate::routing::PathValue;
-use crate::{Access, Route, Routes};
+use crate::{Access, Problem, Route, Routes};
 use accounts::{AccountDetails, AccountList, PutAccount, TestAccount, TestedAccount};
 use letters::LetterList;
 use peers::{ApprovePeer, BindPeer, PairCode, PeerJson, PeerList};
 
 const NETWORK: PathValue = PathValue::Pattern("^[a-z]{1,32}$");
 const ACCOUNT: PathValue = PathValue::Pattern("^[a-z0-9_-]{1,64}$");
+const LETTER: PathValue = PathValue::Pattern("^(in|out)-[0-9]{1,18}$");
 
 pub(super) fn routes() -> Routes {
     use Access::{Owner, Public};
@@ -75,6 +76,7 @@ fn account_routes() -> Routes {
             letters::retry,
         )
         .summary("Tries it again")
+        .path_value("id", LETTER)
         .path_value("network", NETWORK)
         .path_value("account", ACCOUNT)
         .answers_nothing(),
@@ -84,6 +86,7 @@ fn account_routes() -> Routes {
             letters::remove,
         )
         .summary("Lets it go")
+        .path_value("id", LETTER)
         .path_value("network", NETWORK)
         .path_value("account", ACCOUNT)
         .answers_nothing(),
@@ -137,6 +140,16 @@ fn peer_routes() -> Routes {
     Routes::tagged("connectors", rows)
 }
 
-fn key(network: String, account: String) -> AccountKey {
-    AccountKey { network, account }
+fn key(network: String, account: String) -> Result<AccountKey, Problem> {
+    let is_name = |text: &str, longest: usize, others: &str| {
+        let fits = |c: char| c.is_ascii_lowercase() || others.contains(c);
+        (1..=longest).contains(&text.len()) && text.chars().all(fits)
+    };
+    if !is_name(&network, 32, "") {
+        return Err(Problem::field("network", "a network's name has a-z only"));
+    }
+    if !is_name(&account, 64, "0123456789_-") {
+        return Err(Problem::field("account", "an account's name has a-z, 0-9, - and _ only"));
+    }
+    Ok(AccountKey { network, account })
 }

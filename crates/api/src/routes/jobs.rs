@@ -124,7 +124,7 @@ async fn preview(
     if let Err(error) = serde_json::from_value::<JobChangeBody>(Value::Object(fields.clone())) {
         return Err(Fault::new(ErrorCode::InvalidRequest, error.to_string()).into());
     }
-    let previewed = state.agent.jobs.preview(&caller.person, &fields);
+    let previewed = state.agent.jobs.preview(&caller.person, &fields).await;
     Ok(Json(view::preview(previewed)))
 }
 

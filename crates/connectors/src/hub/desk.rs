@@ -217,14 +217,21 @@ impl Connectors {
         text: &str,
     ) -> Result<(), Fault> {
         let running = self.required(&to.account)?;
-        let row = self.peer(&to.account, &to.peer).await?;
-        if row.state != PeerState::Paired || row.person.as_ref() != Some(person) {
-            let message = format!("{} is not paired with {person}.", to.peer);
-            return Err(Fault::new(ErrorCode::Forbidden, message));
-        }
+        self.check_paired(person, to).await?;
         let destination = answers_destination(to, key);
         let parts = crate::answer_texts(&running.context.connector.traits(), destination, text)?;
         running.context.queue(parts).await
+    }
+
+    /// Whether a peer is paired with this person, so that it may hear what is theirs.
+    pub async fn check_paired(&self, person: &PersonId, to: &PeerKey) -> Result<(), Fault> {
+        self.required(&to.account)?;
+        let row = self.peer(&to.account, &to.peer).await?;
+        if row.state == PeerState::Paired && row.person.as_ref() == Some(person) {
+            return Ok(());
+        }
+        let message = format!("{} is not paired with {person}.", to.peer);
+        Err(Fault::new(ErrorCode::Forbidden, message))
     }
 
     fn required(&self, account: &AccountKey) -> Result<std::sync::Arc<RunningAccount>, Fault> {

@@ -11,7 +11,7 @@ mod listen;
 mod telling;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use onyx_egress::Egress;
@@ -90,7 +90,24 @@ struct Accounts {
     unusable: BTreeMap<AccountKey, String>,
 }
 
+/// Connectors, held by whom they hold themselves: the agent behind their port.
+#[derive(Clone)]
+pub struct WeakConnectors {
+    shared: Weak<Shared>,
+}
+
+impl WeakConnectors {
+    /// `None`: the server is ending.
+    pub fn get(&self) -> Option<Connectors> {
+        self.shared.upgrade().map(|shared| Connectors { shared })
+    }
+}
+
 impl Connectors {
+    pub fn downgrade(&self) -> WeakConnectors {
+        WeakConnectors { shared: Arc::downgrade(&self.shared) }
+    }
+
     pub fn new(ground: Ground) -> Self {
         let shared = Shared {
             ground,

@@ -22,7 +22,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::errors::ParseError;
 use onyx_agent::{AgentsSettings, JobsSettings};
 use onyx_api::GatewaySettings;
-use onyx_connectors::{Binding, ConnectorsSettings, TranscriberSettings};
+use onyx_connectors::{Binding, ConnectorsSettings, MailSettings, TranscriberSettings};
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_mcp::McpSettings;
@@ -58,6 +58,7 @@ const SECTIONS: &[&str] = &[
     "memory",
     "people",
     "jobs",
+    "mail",
     "storage",
     "mcp",
 ];
@@ -85,6 +86,8 @@ pub(crate) struct Config {
     pub(crate) bindings: Vec<Binding>,
     /// Who listens to recordings: `connectors.transcriber`.
     pub(crate) transcriber: Option<TranscriberSettings>,
+    /// The server that letters go by.
+    pub(crate) mail: Option<MailSettings>,
     /// What tools work with.
     pub(crate) tools: ToolsSettings,
     /// Programs that offer tools to agents.
@@ -271,6 +274,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         memory: section("memory", take("memory"), &mut notes)?,
         connectors: connectors(networks, take("channels"), &mut notes)?,
         transcriber,
+        mail: section("mail", take("mail"), &mut notes)?,
         bindings: section("bindings", take("bindings"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,
         mcp: section("mcp", take("mcp"), &mut notes)?,
@@ -511,7 +515,7 @@ two',
     fn connectors_are_read_also_as_openclaw_writes_them() {
         let config = parse_plain(
             "{ channels: { telegram: { botToken: 'env:T', allowFrom: [5, 'x'] } }, \
-             connectors: { webhook: { accounts: { home: { secret: 's', ulr: 'x' } } } }, \
+             connectors: { webhook: { accounts: { home: { secret: 's', urll: 'x' } } } }, \
              bindings: [ { agentId: 'main', match: { channel: 'telegram', guildId: '7' } } ] }",
         );
         let config = config.unwrap();
@@ -523,7 +527,7 @@ two',
         assert_eq!(config.bindings[0].agent_id, "main");
         assert_eq!(
             config.warnings,
-            ["unknown key `connectors.webhook.accounts.home.ulr`; did you mean `url`?"]
+            ["unknown key `connectors.webhook.accounts.home.urll`; did you mean `url`?"]
         );
     }
 

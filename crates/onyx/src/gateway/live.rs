@@ -138,6 +138,7 @@ impl Live {
         self.masker.add(plan.secrets());
         *self.link.write().unwrap_or_else(PoisonError::into_inner) =
             config.gateway.public_url.clone();
+        self.agent.jobs.set_mail(super::connectors::job_mail(&plan));
         *self.planned.write().unwrap_or_else(PoisonError::into_inner) = plan;
         self.follow_plan().await;
         self.changes.tell(Change::Config);

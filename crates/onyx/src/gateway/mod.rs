@@ -159,7 +159,8 @@ impl Gateway {
                 link: Arc::clone(&link),
             },
         );
-        agent.jobs.set_peers(Arc::new(connectors::JobPeers(connectors.clone())));
+        agent.jobs.set_mail(connectors::job_mail(&parts.connectors));
+        agent.jobs.set_peers(Arc::new(connectors::JobPeers(connectors.downgrade())));
         let live = Live {
             connectors,
             link,

@@ -43,6 +43,16 @@ async fn a_broken_edit_changes_nothing_and_says_so_and_a_good_one_counts_at_once
             "{ agents: { list: [ { id: 'main', tools: { deny: ['no_such_tool'] } } ] } }",
             "no_such_tool",
         ),
+        // Letters cross a network in the open for nobody.
+        (
+            "{ mail: { host: 'mail.example.org', security: 'none', from: 'a@b.example' } }",
+            "mail.security",
+        ),
+        ("{ mail: { host: '127.0.0.1', security: 'none', from: 'nobody' } }", "mail.from"),
+        (
+            "{ mail: { host: 'm.example', from: 'a@b.example', recipients: ['*.example'] } }",
+            "mail.recipients",
+        ),
     ] {
         std::fs::write(onyx.config_path(), nonsense).unwrap();
         let shown = wait_for_config(&onyx, "degraded").await;

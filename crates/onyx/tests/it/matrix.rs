@@ -20,9 +20,9 @@ use crate::{SOON, builder};
 const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/health"),
     ("GET", "/ready"),
-    ("GET", "/openapi.json"),
     // Signed as the account says.
     ("POST", "/connectors/{network}/{account}"),
+    ("GET", "/openapi.json"),
     ("GET", "/docs"),
     ("GET", "/auth/link"),
     ("POST", "/api/auth/login"),

@@ -111,7 +111,7 @@ pub(crate) async fn show(
     State(state): State<ApiState>,
     Path((network, account)): Path<(String, String)>,
 ) -> Result<Json<AccountDetails>, Problem> {
-    details(&state, &key(network, account)).await
+    details(&state, &key(network, account)?).await
 }
 
 async fn details(state: &ApiState, key: &AccountKey) -> Result<Json<AccountDetails>, Problem> {
@@ -130,7 +130,7 @@ pub(crate) async fn put(
     headers: HeaderMap,
     JsonBody(PutAccount { mut settings, token }): JsonBody<PutAccount>,
 ) -> Result<Json<AccountDetails>, Problem> {
-    let key = key(network, account);
+    let key = key(network, account)?;
     let name = secret_name(&key);
     let mut before = None;
     if let Some(token) = &token {
@@ -160,7 +160,7 @@ pub(crate) async fn remove(
     Path((network, account)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let key = key(network, account);
+    let key = key(network, account)?;
     let change = ConfigChange::RemoveConnector {
         network: key.network.clone(),
         account: key.account.clone(),
@@ -177,7 +177,7 @@ pub(crate) async fn test(
     State(state): State<ApiState>,
     Path((network, account)): Path<(String, String)>,
 ) -> Result<Json<TestedAccount>, Problem> {
-    let key = key(network, account);
+    let key = key(network, account)?;
     let tested = state.connectors.test_running(&key).await?;
     Ok(Json(TestedAccount { name: tested.name, link: tested.link }))
 }
@@ -189,7 +189,7 @@ pub(crate) async fn test_new(
     if !NETWORKS.contains(&body.network.as_str()) {
         return Err(Problem::field("network", format!("one of {}", NETWORKS.join(", "))));
     }
-    let key = key(body.network, "test".to_owned());
+    let key = key(body.network, "test".to_owned())?;
     let settings = AccountSettings {
         token: Some(Secret::new(body.token)),
         api_base: body.api_base,

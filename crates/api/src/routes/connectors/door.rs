@@ -26,6 +26,6 @@ pub(crate) async fn receive(
         })
         .collect();
     let pushed = Pushed { headers, body: body.to_vec() };
-    state.connectors.accept(&key(network, account), &pushed).await?;
+    state.connectors.accept(&key(network, account)?, &pushed).await?;
     Ok(StatusCode::NO_CONTENT)
 }

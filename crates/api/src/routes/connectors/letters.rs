@@ -60,7 +60,7 @@ pub(crate) async fn list(
     State(state): State<ApiState>,
     Path((network, account)): Path<(String, String)>,
 ) -> Result<Json<LetterList>, Problem> {
-    let letters = state.connectors.dead_letters(&key(network, account)).await?;
+    let letters = state.connectors.dead_letters(&key(network, account)?).await?;
     Ok(Json(LetterList { dead_letters: letters.into_iter().map(LetterJson::from).collect() }))
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn retry(
     Path((network, account, id)): Path<(String, String, String)>,
 ) -> Result<StatusCode, Problem> {
     let (kind, id) = parse(&id)?;
-    state.connectors.retry_letter(&key(network, account), kind, id).await?;
+    state.connectors.retry_letter(&key(network, account)?, kind, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -78,6 +78,6 @@ pub(crate) async fn remove(
     Path((network, account, id)): Path<(String, String, String)>,
 ) -> Result<StatusCode, Problem> {
     let (kind, id) = parse(&id)?;
-    state.connectors.drop_letter(&key(network, account), kind, id).await?;
+    state.connectors.drop_letter(&key(network, account)?, kind, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

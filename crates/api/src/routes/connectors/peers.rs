@@ -1,7 +1,7 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_connectors::PeerView;
-use onyx_storage::{Expect, PeerKind, PeerState};
+use onyx_storage::{AccountKey, Expect, PeerKind, PeerState};
 use onyx_types::{AgentId, ErrorCode, PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub(crate) struct PairCode {
 #[serde(default)]
 pub(crate) struct ApprovePeer {
     /// Whose agents it talks to; the owner's where it is left out.
-    member: Option<String>,
+    member: Option<PersonId>,
 }
 
 async fn json(state: &ApiState, peer: PeerView, caller: &PersonId) -> Result<PeerJson, Problem> {
@@ -68,7 +68,7 @@ pub(crate) async fn list(
     caller: AuthContext,
     Path((network, account)): Path<(String, String)>,
 ) -> Result<Json<PeerList>, Problem> {
-    let peers = state.connectors.peers(&key(network, account)).await?;
+    let peers = state.connectors.peers(&key(network, account)?).await?;
     let mut shown = Vec::new();
     for peer in peers {
         shown.push(json(&state, peer, &caller.person).await?);
@@ -93,15 +93,13 @@ pub(crate) async fn approve(
 ) -> Result<Json<PeerJson>, Problem> {
     let person = match member {
         None => caller.person.clone(),
-        Some(name) => known(&state, &name)?,
+        Some(member) => known(&state, member)?,
     };
-    let peer = state.connectors.approve_peer(&key(network, account), &id, person).await?;
+    let peer = state.connectors.approve_peer(&key(network, account)?, &id, person).await?;
     json(&state, peer, &caller.person).await.map(Json)
 }
 
-fn known(state: &ApiState, name: &str) -> Result<PersonId, Problem> {
-    let person: PersonId =
-        name.parse::<PersonId>().map_err(|error| Problem::field("member", format!("{error}")))?;
+fn known(state: &ApiState, person: PersonId) -> Result<PersonId, Problem> {
     if state.auth.identity().people().iter().any(|known| known.id == person) {
         return Ok(person);
     }
@@ -113,18 +111,14 @@ pub(crate) async fn block(
     caller: AuthContext,
     Path((network, account, id)): Path<(String, String, String)>,
 ) -> Result<Json<PeerJson>, Problem> {
-    let peer = state.connectors.block_peer(&key(network, account), &id).await?;
+    let peer = state.connectors.block_peer(&key(network, account)?, &id).await?;
     json(&state, peer, &caller.person).await.map(Json)
-}
-
-fn agent_id(name: &str) -> Result<AgentId, Problem> {
-    name.parse::<AgentId>().map_err(|error| Problem::field("agent", format!("{error}")))
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct BindPeer {
     /// Who answers from now on; `null` leaves it to the other bindings.
-    agent: Option<String>,
+    agent: Option<AgentId>,
 }
 
 pub(crate) async fn bind(
@@ -132,10 +126,7 @@ pub(crate) async fn bind(
     Path((network, account, id)): Path<(String, String, String)>,
     JsonBody(BindPeer { agent }): JsonBody<BindPeer>,
 ) -> Result<StatusCode, Problem> {
-    let agent = match agent {
-        Some(name) => Some(agent_id(&name)?),
-        None => None,
-    };
+    let AccountKey { network, account } = key(network, account)?;
     let change = ConfigChange::BindPeer { network, account, peer: id, agent };
     state.configuration.change(change, Expect::Anything).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -145,6 +136,6 @@ pub(crate) async fn remove(
     State(state): State<ApiState>,
     Path((network, account, id)): Path<(String, String, String)>,
 ) -> Result<StatusCode, Problem> {
-    state.connectors.remove_peer(&key(network, account), &id).await?;
+    state.connectors.remove_peer(&key(network, account)?, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -45,7 +45,7 @@ pub(crate) struct JobChangeBody {
     model: Option<String>,
     /// `fresh` or `kept`.
     session: Option<String>,
-    /// `session`, `notification`, `{webhook}` or several of them.
+    /// `session`, `notification`, `{webhook}`, `{email}`, `{connector}` or several of them.
     deliver: Option<Value>,
     /// A command (text or list), or `{url, status, contains}`: asked first.
     when: Option<Value>,
@@ -151,6 +151,7 @@ fn plan_view(spec: &JobSpec, next: Vec<Timestamp>, week: Vec<Timestamp>) -> Plan
         Deliver::Session => "session".to_owned(),
         Deliver::Notification => "notification".to_owned(),
         Deliver::Webhook(url) => format!("webhook {url}"),
+        Deliver::Mail(to) => format!("email {to}"),
         Deliver::Peer(address) => format!("connector {address}"),
     });
     PlanView {

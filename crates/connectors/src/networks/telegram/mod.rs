@@ -45,6 +45,7 @@ pub(super) struct Telegram {
     door: Option<Door>,
     me: OnceLock<Bot>,
     is_chosen: AtomicBool,
+    has_heard: AtomicBool,
 }
 
 struct Door {
@@ -95,6 +96,7 @@ impl Telegram {
             door,
             me: OnceLock::new(),
             is_chosen: AtomicBool::new(false),
+            has_heard: AtomicBool::new(false),
         })
     }
 
@@ -180,14 +182,18 @@ impl Connector for Telegram {
             return self.look_at_door().await;
         }
         let offset: i64 = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+        // The first answer comes at once, so that an account is soon known to work.
+        let has_heard = self.has_heard.load(Ordering::Acquire);
+        let patience = if has_heard { self.tempo.poll } else { Duration::ZERO };
         let body = json!({
             "offset": offset,
-            "timeout": self.tempo.poll.as_secs(),
+            "timeout": patience.as_secs(),
             "limit": 100,
             "allowed_updates": ["message", "callback_query"],
         });
         let within = self.tempo.poll + self.tempo.request;
         let updates = self.call("getUpdates", body, within).await?;
+        self.has_heard.store(true, Ordering::Release);
         Ok(incoming::batch(&updates, me))
     }
 

@@ -5,9 +5,12 @@ mod port;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_agent::PeerWriter;
+use onyx_agent::{MailWriter, PeerWriter, Unsent};
 use onyx_api::Dependency;
-use onyx_connectors::{AccountState, AccountStatus, Connectors, Ground, Plan, Tempo};
+use onyx_connectors::{
+    AccountState, AccountStatus, Connectors, Ground, Letter, MailError, Mailer, Plan, Tempo,
+    WeakConnectors,
+};
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_identity::Secrets;
 use onyx_storage::{AccountKey, PeerKey, Store};
@@ -38,6 +41,12 @@ pub(super) fn plan(
     let wrong = |fault: Fault| ConfigError::in_section("connectors", &fault);
     let plan = onyx_connectors::plan(&config.connectors, &config.bindings, knows_agent, &look_up);
     let plan = plan.map_err(wrong)?;
+    let plan = match &config.mail {
+        Some(settings) => plan
+            .with_mail(settings, &look_up)
+            .map_err(|fault| ConfigError::in_section("mail", &fault))?,
+        None => plan,
+    };
     match &config.transcriber {
         Some(settings) => plan.with_transcriber(settings, &look_up).map_err(wrong),
         None => Ok(plan),
@@ -83,7 +92,13 @@ fn dependency(status: AccountStatus) -> Dependency {
 }
 
 /// Jobs write to peers through the connectors' outbox.
-pub(super) struct JobPeers(pub(super) Connectors);
+pub(super) struct JobPeers(pub(super) WeakConnectors);
+
+impl JobPeers {
+    fn connectors(&self) -> Result<Connectors, Fault> {
+        self.0.get().ok_or_else(|| Fault::new(ErrorCode::Internal, "The connectors are ending."))
+    }
+}
 
 #[async_trait]
 impl PeerWriter for JobPeers {
@@ -94,14 +109,42 @@ impl PeerWriter for JobPeers {
         key: &str,
         text: &str,
     ) -> Result<(), Fault> {
-        let mut pieces = address.splitn(3, '/').map(str::to_owned);
-        let (Some(network), Some(account), Some(peer)) =
-            (pieces.next(), pieces.next(), pieces.next())
-        else {
-            let message = format!("{address:?} names no peer.");
-            return Err(Fault::new(ErrorCode::InvalidRequest, message));
-        };
-        let to = PeerKey { account: AccountKey { network, account }, peer };
-        self.0.deliver(person, &to, key, text).await
+        self.connectors()?.deliver(person, &peer_key(address)?, key, text).await
+    }
+
+    async fn check(&self, person: &PersonId, address: &str) -> Result<(), Fault> {
+        self.connectors()?.check_paired(person, &peer_key(address)?).await
+    }
+}
+
+fn peer_key(address: &str) -> Result<PeerKey, Fault> {
+    let mut pieces = address.splitn(3, '/').map(str::to_owned);
+    let (Some(network), Some(account), Some(peer)) = (pieces.next(), pieces.next(), pieces.next())
+    else {
+        let message = format!("{address:?} names no peer.");
+        return Err(Fault::new(ErrorCode::InvalidRequest, message));
+    };
+    Ok(PeerKey { account: AccountKey { network, account }, peer })
+}
+
+/// The way by mail, for jobs.
+pub(super) fn job_mail(plan: &Plan) -> Option<Arc<dyn MailWriter>> {
+    plan.mail.clone().map(|mailer| Arc::new(JobMail(mailer)) as Arc<dyn MailWriter>)
+}
+
+struct JobMail(Mailer);
+
+#[async_trait]
+impl MailWriter for JobMail {
+    fn check(&self, to: &str) -> Result<(), String> {
+        self.0.check_recipient(to)
+    }
+
+    async fn send(&self, to: &str, key: &str, subject: &str, text: &str) -> Result<(), Unsent> {
+        let sent = self.0.send(Letter { to, key, subject, text }).await;
+        sent.map_err(|error| Unsent {
+            may_go_later: matches!(error, MailError::NotNow(_)),
+            why: error.to_string(),
+        })
     }
 }

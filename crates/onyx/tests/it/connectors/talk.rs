@@ -60,6 +60,7 @@ async fn nothing_private_is_in_the_prompt_of_a_group() {
     let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
     model.set_default("Hello all.");
     let onyx = connected(&model, &telegram).await;
+    std::fs::create_dir_all(onyx.home().join("people/owner")).unwrap();
     std::fs::write(onyx.home().join("people/owner/USER.md"), "My bank is CANARYBANK.").unwrap();
     let memory = onyx.home().join("people/owner/memory/main");
     std::fs::create_dir_all(&memory).unwrap();

@@ -1,5 +1,6 @@
 use std::sync::{Arc, Mutex};
 
+use onyx_test_support::networks::{FakeMail, MailTrouble};
 use onyx_test_support::{Answer, ScriptedCall, ScriptedModel};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -104,6 +105,98 @@ async fn an_address_in_a_private_network_is_not_reached() {
     assert_eq!(run["delivery"], "failed");
     assert!(run["text"].as_str().unwrap().contains("not on the public internet"), "{run}");
     assert_eq!(hook.heard.lock().unwrap().len(), 0);
+}
+
+fn mail_server(mail: &FakeMail, recipients: &[&str]) -> Value {
+    json!({"mail": {
+        "host": "127.0.0.1", "port": mail.port(), "security": "none", "user": "onyx",
+        "password": "open sesame", "from": "Onyx <onyx@home.example>", "recipients": recipients,
+    }})
+}
+
+#[tokio::test]
+async fn a_letter_goes_out_once_it_is_taken_and_a_repeat_can_be_told() {
+    let answer = "Grüße: all quiet.\n.\nA line after a lone dot.";
+    let model = ScriptedModel::with_answers([answer, answer, "NO_REPLY", answer]).await;
+    let mail = FakeMail::start().await;
+    let onyx = builder(&model).merge(mail_server(&mail, &["*@family.example"])).start().await;
+    let to = json!({"email": "Me@family.example"});
+    make(&onyx, json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": to})).await;
+    mail.make_trouble([MailTrouble::Greylist]);
+    let run = run_now(&onyx, "watch").await;
+    assert_eq!((&run["outcome"], &run["delivery"]), (&json!("done"), &json!("delivered")), "{run}");
+    let letters = mail.letters();
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    let letter = &letters[0];
+    assert_eq!((letter.from.as_str(), letter.to.as_str()), ("onyx@home.example", "Me@family.example"));
+    assert_eq!(letter.header("subject").as_deref(), Some("watch"));
+    assert_eq!(letter.header("auto-submitted").as_deref(), Some("auto-generated"));
+    assert!(letter.data.contains("A line after a lone dot."), "{}", letter.data);
+    assert!(!mail.logins().is_empty(), "nobody signed in");
+
+    // The server took it, but nobody heard: it is sent again under the same id.
+    mail.make_trouble([MailTrouble::TakeAndVanish]);
+    let run = run_now(&onyx, "watch").await;
+    assert_eq!(run["delivery"], "delivered", "{run}");
+    let letters = mail.letters();
+    assert_eq!(letters.len(), 3, "{letters:?}");
+    let id = |number: usize| letters[number].header("message-id").unwrap();
+    assert_eq!(id(1), id(2));
+    assert_ne!(id(0), id(1));
+
+    // Nothing to say is told to nobody.
+    let run = run_now(&onyx, "watch").await;
+    assert_eq!((&run["outcome"], &run["delivery"]), (&json!("nothing"), &Value::Null));
+
+    mail.make_trouble([MailTrouble::Refuse]);
+    let run = run_now(&onyx, "watch").await;
+    assert_eq!(run["delivery"], "failed");
+    assert!(run["text"].as_str().unwrap().contains("No such person here"), "{run}");
+    assert_eq!(mail.letters().len(), 3);
+    assert!(!onyx.log().contains("open sesame"), "the password is in the log");
+}
+
+#[tokio::test]
+async fn a_job_writes_only_to_those_whom_the_config_lists() {
+    let model = ScriptedModel::start().await;
+    let mail = FakeMail::start().await;
+    let onyx = builder(&model).merge(mail_server(&mail, &["friend@other.example"])).start().await;
+    let job = |to: &str| {
+        json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"email": to}})
+    };
+    for (to, why) in [
+        ("stranger@other.example", "may not be written to"),
+        ("friend@other.example.evil.example", "may not be written to"),
+        ("not an address", "is no e-mail address"),
+        ("a@b.example\r\nBcc: c@d.example", "is no e-mail address"),
+    ] {
+        let refused = onyx.post("/api/jobs", &job(to)).await.expect(400).json();
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains(why) && message.contains("me@example.org"), "{message}");
+    }
+    let _ = onyx.post("/api/jobs", &job("friend@other.example")).await.expect(201);
+}
+
+#[tokio::test]
+async fn without_a_mail_server_a_job_cannot_ask_for_letters() {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model).start().await;
+    let job = json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"email": "me@example.org"}});
+    let refused = onyx.post("/api/jobs", &job).await.expect(400).json();
+    assert!(refused["message"].as_str().unwrap().contains("names no mail server"), "{refused}");
+}
+
+#[tokio::test]
+async fn an_unknown_peer_is_told_when_the_job_is_written() {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model).start().await;
+    let job = json!({
+        "id": "watch", "every": "1h", "prompt": "Look.",
+        "deliver": {"connector": "telegram/main/123"},
+    });
+    let refused = onyx.post("/api/jobs", &job).await.expect(400).json();
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("telegram/main") && message.contains("onyx connectors"), "{message}");
 }
 
 #[tokio::test]

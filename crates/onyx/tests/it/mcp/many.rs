@@ -1,9 +1,18 @@
+use onyx_test_support::{OnyxProcess, ScriptedModel};
 use serde_json::{Value, json};
 
 use super::{accept_all, add, called, obedient, offered, output, server};
 use crate::builder;
 
-async fn prompt_bytes(count: usize) -> (usize, Vec<String>, onyx_test_support::OnyxProcess) {
+struct Asked {
+    bytes: usize,
+    names: Vec<String>,
+    onyx: OnyxProcess,
+    /// It answers as long as it is kept.
+    _model: ScriptedModel,
+}
+
+async fn ask_with(count: usize) -> Asked {
     let model = obedient().await;
     let onyx = builder(&model).start().await;
     add(&onyx, "many", server("many", &[&count.to_string()])).await;
@@ -11,23 +20,24 @@ async fn prompt_bytes(count: usize) -> (usize, Vec<String>, onyx_test_support::O
     assert_eq!(accepted["tools"].as_array().unwrap().len(), count);
     onyx.chat_stream(&json!({"message": "hello"})).await;
     let names = offered(&model);
-    (model.last_request().body.to_string().len(), names, onyx)
+    Asked { bytes: model.last_request().body.to_string().len(), names, onyx, _model: model }
 }
 
 #[tokio::test]
 async fn beyond_a_share_of_the_window_tools_are_found_and_called_through_two() {
-    let (few, names, _) = prompt_bytes(2).await;
+    let Asked { bytes: few, names, .. } = ask_with(2).await;
     assert!(names.iter().any(|name| name.contains("do_thing_1")), "{names:?}");
     assert!(!names.contains(&"find_tool".to_owned()), "{names:?}");
-    let (hundred, names, _) = prompt_bytes(100).await;
+    let Asked { bytes: hundred, names, .. } = ask_with(100).await;
     assert!(names.contains(&"find_tool".to_owned()) && names.contains(&"call_tool".to_owned()));
     assert!(!names.iter().any(|name| name.contains("do_thing")), "{names:?}");
-    let (thousand, again, onyx) = prompt_bytes(1_000).await;
-    assert_eq!(names, again);
+    let asked = ask_with(1_000).await;
+    let (thousand, onyx) = (asked.bytes, &asked.onyx);
+    assert_eq!(names, asked.names);
     assert!(thousand.abs_diff(hundred) < 64, "{hundred} bytes with 100, {thousand} with 1,000");
     assert!(thousand < few + 2_000, "{few} bytes with 2, {thousand} with 1,000");
 
-    let (found, _) = called(&onyx, "find_tool", json!({"need": "do thing number 777"})).await;
+    let (found, _) = called(onyx, "find_tool", json!({"need": "do thing number 777"})).await;
     assert!(output(&found).starts_with("mcp:many/do_thing_777:"), "{found}");
     let call = json!({"name": "mcp:many/do_thing_777", "arguments": {"text": "go"}});
     let message = crate::drafts::message(&[("call_tool", call.clone())]);
@@ -37,16 +47,16 @@ async fn beyond_a_share_of_the_window_tools_are_found_and_called_through_two() {
         confirm["tool"], "mcp:many/do_thing_777",
         "the gate sees the tool itself: {confirm}"
     );
-    super::set_tool(&onyx, "many", "do_thing_777", json!({"effect": "read"})).await;
-    let (result, _) = called(&onyx, "call_tool", call).await;
+    super::set_tool(onyx, "many", "do_thing_777", json!({"effect": "read"})).await;
+    let (result, _) = called(onyx, "call_tool", call).await;
     assert_eq!(output(&result), "do_thing_777: go");
     // Our own tools are not called around their offer, and what is not there is told shortly.
     let own = json!({"name": "read_file", "arguments": {"path": "a.md"}});
-    let (refused, _) = called(&onyx, "call_tool", own).await;
+    let (refused, _) = called(onyx, "call_tool", own).await;
     assert!(output(&refused).contains("find_tool names them"), "{refused}");
-    let (absent, _) = called(&onyx, "no_such_tool", json!({})).await;
+    let (absent, _) = called(onyx, "no_such_tool", json!({})).await;
     assert!(output(&absent).len() < 2_000, "{}", output(&absent).len());
     let bad = json!({"name": "mcp:many/do_thing_777", "arguments": {"text": Value::from(5)}});
-    let (told, _) = called(&onyx, "call_tool", bad).await;
+    let (told, _) = called(onyx, "call_tool", bad).await;
     assert!(output(&told).contains("text"), "arguments are checked: {told}");
 }

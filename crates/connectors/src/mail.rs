@@ -1,0 +1,248 @@
+//! Letters: what came of a job, sent by the mail server that the config names. Mail only goes out
+//! from here; nobody talks to an agent by it.
+
+use std::time::Duration;
+
+use lettre::message::header::ContentType;
+use lettre::message::{Mailbox, Message};
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::{Address, AsyncSmtpTransport, AsyncTransport as _, Tokio1Executor};
+use onyx_types::{ErrorCode, Fault, Hash, visible, visible_line};
+use serde::Deserialize;
+
+use crate::settings::{LookUp, Secret};
+
+/// A server that takes longer is asked again later.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Subjects beyond this are cut: mail programs show less.
+const LONGEST_SUBJECT: usize = 120;
+
+/// `mail` of the config.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MailSettings {
+    pub host: String,
+    /// Where it says nothing: 465 with `tls`, 587 with `starttls`, 25 with `none`.
+    pub port: Option<u16>,
+    #[serde(default)]
+    pub security: MailSecurity,
+    pub user: Option<String>,
+    /// `secret:<name>`, `env:<NAME>` or the password itself.
+    pub password: Option<Secret>,
+    /// The sender, as `me@example.org` or `Onyx <me@example.org>`.
+    pub from: String,
+    /// Who may be written to: addresses, or `*@example.org` for a whole domain. Without it only the
+    /// sender, so that nobody's job writes to strangers in the owner's name.
+    #[serde(default)]
+    pub recipients: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MailSecurity {
+    /// Encrypted from the first byte.
+    #[default]
+    Tls,
+    /// Encrypted after a greeting in the open; refused where the server does not offer it.
+    StartTls,
+    /// For a server on this machine.
+    None,
+}
+
+/// A letter that a job has sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Letter<'a> {
+    pub to: &'a str,
+    /// The same at each try, so that a mail program can tell a repeat.
+    pub key: &'a str,
+    pub subject: &'a str,
+    pub text: &'a str,
+}
+
+/// Why a letter did not go.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MailError {
+    /// Later it may.
+    #[error("{0}")]
+    NotNow(String),
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// The way to a mail server. Cheap to clone.
+#[derive(Clone)]
+pub struct Mailer {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    password: Secret,
+    from: Mailbox,
+    recipients: Vec<String>,
+}
+
+impl Mailer {
+    pub fn new(settings: &MailSettings, look_up: LookUp<'_>) -> Result<Self, Fault> {
+        let from: Mailbox = settings.from.parse().map_err(|_| {
+            wrong("mail.from", "it is no address")
+                .with_hint("Write it like `Onyx <me@example.org>`.")
+        })?;
+        for recipient in &settings.recipients {
+            check_pattern(recipient)?;
+        }
+        let password = match &settings.password {
+            None => Secret::default(),
+            Some(reference) => Secret::new(look_up(reference.reveal())?.ok_or_else(|| {
+                wrong("mail.password", "there is no secret of that name")
+                    .with_hint("Put it in with `onyx secrets set`.")
+            })?),
+        };
+        let transport = transport(settings, &password)?;
+        Ok(Self { transport, password, from, recipients: settings.recipients.clone() })
+    }
+
+    /// Whether a letter to this address may be sent at all; else why not.
+    pub fn check_recipient(&self, to: &str) -> Result<(), String> {
+        if to.parse::<Address>().is_err() {
+            return Err(format!("{to:?} is no e-mail address"));
+        }
+        let to = to.to_lowercase();
+        let is_listed = self.recipients.iter().any(|known| matches(&known.to_lowercase(), &to));
+        if is_listed || self.from.email.to_string().to_lowercase() == to {
+            return Ok(());
+        }
+        Err(format!("{to} may not be written to; `mail.recipients` of the config lists who may"))
+    }
+
+    pub async fn send(&self, letter: Letter<'_>) -> Result<(), MailError> {
+        self.check_recipient(letter.to).map_err(MailError::Refused)?;
+        let message = self.message(letter).map_err(MailError::Refused)?;
+        let sent = tokio::time::timeout(PATIENCE, self.transport.send(message)).await;
+        match sent {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) if error.is_permanent() => {
+                Err(MailError::Refused(format!("the mail server refused it: {}", said(&error))))
+            }
+            Ok(Err(error)) => Err(MailError::NotNow(format!(
+                "the mail server could not take it: {}",
+                said(&error)
+            ))),
+            Err(_) => {
+                let seconds = PATIENCE.as_secs();
+                Err(MailError::NotNow(format!("the mail server took longer than {seconds} s")))
+            }
+        }
+    }
+
+    /// Words that nobody is to be shown.
+    pub(crate) fn secret(&self) -> &Secret {
+        &self.password
+    }
+
+    fn message(&self, letter: Letter<'_>) -> Result<Message, String> {
+        let to: Address = letter.to.parse().map_err(|_| "that is no e-mail address".to_owned())?;
+        let id = Hash::of(letter.key.as_bytes());
+        let message = Message::builder()
+            .from(self.from.clone())
+            .to(Mailbox::new(None, to))
+            .subject(subject(letter.subject))
+            .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
+            .header(AutoSubmitted)
+            .header(ContentType::TEXT_PLAIN)
+            .body(letter.text.to_owned());
+        message.map_err(|error| error.to_string())
+    }
+}
+
+/// Says to other machines that no person wrote this, so that none answers it by itself (RFC 3834).
+#[derive(Clone)]
+struct AutoSubmitted;
+
+impl lettre::message::header::Header for AutoSubmitted {
+    fn name() -> lettre::message::header::HeaderName {
+        lettre::message::header::HeaderName::new_from_ascii_str("Auto-Submitted")
+    }
+
+    fn parse(_: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Self)
+    }
+
+    fn display(&self) -> lettre::message::header::HeaderValue {
+        let value = "auto-generated".to_owned();
+        lettre::message::header::HeaderValue::new(Self::name(), value)
+    }
+}
+
+fn transport(
+    settings: &MailSettings,
+    password: &Secret,
+) -> Result<AsyncSmtpTransport<Tokio1Executor>, Fault> {
+    let host = settings.host.as_str();
+    let parameters = || {
+        TlsParameters::new(host.to_owned())
+            .map_err(|error| wrong("mail.host", &format!("no encrypted connection: {error}")))
+    };
+    let (tls, port) = match settings.security {
+        MailSecurity::Tls => (Tls::Wrapper(parameters()?), 465),
+        MailSecurity::StartTls => (Tls::Required(parameters()?), 587),
+        MailSecurity::None if is_here(host) => (Tls::None, 25),
+        MailSecurity::None => {
+            let why = "letters and the password would cross the network for everybody to read";
+            return Err(wrong("mail.security", why).with_hint("Say `tls` or `starttls`."));
+        }
+    };
+    let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
+        .tls(tls)
+        .port(settings.port.unwrap_or(port))
+        .timeout(Some(PATIENCE));
+    if let Some(user) = &settings.user {
+        let credentials = Credentials::new(user.clone(), password.reveal().to_owned());
+        builder = builder.credentials(credentials);
+    }
+    Ok(builder.build())
+}
+
+fn is_here(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse();
+    host == "localhost" || address.is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+}
+
+fn check_pattern(pattern: &str) -> Result<(), Fault> {
+    let as_address = pattern.strip_prefix('*').map(|rest| format!("somebody{rest}"));
+    let as_address = as_address.unwrap_or_else(|| pattern.to_owned());
+    if as_address.parse::<Address>().is_ok() && as_address.contains('@') {
+        return Ok(());
+    }
+    let why = format!("{pattern:?} is neither an address nor a domain such as `*@example.org`");
+    Err(wrong("mail.recipients", &why))
+}
+
+fn matches(pattern: &str, to: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(domain) => to.ends_with(domain),
+        None => pattern == to,
+    }
+}
+
+/// In one line, as a header must be.
+fn subject(text: &str) -> String {
+    let line = visible_line(text.lines().next().unwrap_or_default()).into_owned();
+    let end = line.floor_char_boundary(LONGEST_SUBJECT);
+    if end < line.len() { format!("{}…", &line[..end]) } else { line }
+}
+
+/// With what lies under it: the error itself often says only "network error".
+fn said(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut under = error.source();
+    while let Some(error) = under {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        under = error.source();
+    }
+    visible(&words).into_owned()
+}
+
+fn wrong(field: &str, why: &str) -> Fault {
+    Fault::new(ErrorCode::InvalidRequest, format!("{field}: {why}"))
+}
