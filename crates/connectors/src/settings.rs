@@ -200,7 +200,11 @@ impl Plan {
     }
 
     /// With the mail server that letters go by.
-    pub fn with_mail(mut self, settings: &MailSettings, look_up: LookUp<'_>) -> Result<Self, Fault> {
+    pub fn with_mail(
+        mut self,
+        settings: &MailSettings,
+        look_up: LookUp<'_>,
+    ) -> Result<Self, Fault> {
         self.mail = Some(Mailer::new(settings, look_up)?);
         Ok(self)
     }

@@ -54,7 +54,10 @@ const MEANING: &[(&str, &str)] = &[
     ("POST /api/jobs", "times, zones, commands and agents are named that must make sense together"),
     ("PATCH /api/jobs/{id}", "the same"),
     ("POST /api/admin/connectors/test", "a network is named that must be spoken here"),
-    ("PUT /api/admin/connectors/{network}/{account}", "the same; settings are a part of the config"),
+    (
+        "PUT /api/admin/connectors/{network}/{account}",
+        "the same; settings are a part of the config",
+    ),
     (
         "PUT /api/admin/connectors/{network}/{account}/peers/{id}/agent",
         "an agent is named that must exist",

@@ -107,11 +107,17 @@ async fn what_comes_of_a_job_is_sent_to_a_peer() {
 
     let nobody = json!({"id": "other", "cron": "0 0 1 1 *", "prompt": "Hm?",
         "deliver": {"connector": "telegram/main/12345"}});
-    let _ = onyx.post("/api/jobs", &nobody).await.expect(201);
-    let _ = onyx.post("/api/jobs/other/run", &json!({})).await.expect(200);
+    let refused = onyx.post("/api/jobs", &nobody).await.expect(400).json();
+    assert!(refused["detail"].as_str().unwrap().contains("knows no peer 12345"), "{refused}");
+
+    // Whoever is blocked afterwards hears no more, and that is noted.
+    let block = "/api/admin/connectors/telegram/main/peers/7/block";
+    let _ = onyx.post(block, &json!({})).await.expect(200);
+    let _ = onyx.post("/api/jobs/plants/run", &json!({})).await.expect(200);
     wait_for("the failure to be noted", SOON, async || {
-        let runs = onyx.get("/api/jobs/other/runs").await.expect(200).json();
+        let runs = onyx.get("/api/jobs/plants/runs").await.expect(200).json();
         (runs["runs"][0]["delivery"] == "failed").then_some(())
     })
     .await;
+    assert_eq!(telegram.texts(7).len(), 2);
 }

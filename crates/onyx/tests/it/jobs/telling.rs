@@ -128,7 +128,10 @@ async fn a_letter_goes_out_once_it_is_taken_and_a_repeat_can_be_told() {
     let letters = mail.letters();
     assert_eq!(letters.len(), 1, "{letters:?}");
     let letter = &letters[0];
-    assert_eq!((letter.from.as_str(), letter.to.as_str()), ("onyx@home.example", "Me@family.example"));
+    assert_eq!(
+        (letter.from.as_str(), letter.to.as_str()),
+        ("onyx@home.example", "Me@family.example")
+    );
     assert_eq!(letter.header("subject").as_deref(), Some("watch"));
     assert_eq!(letter.header("auto-submitted").as_deref(), Some("auto-generated"));
     assert!(letter.data.contains("A line after a lone dot."), "{}", letter.data);
@@ -161,9 +164,7 @@ async fn a_job_writes_only_to_those_whom_the_config_lists() {
     let model = ScriptedModel::start().await;
     let mail = FakeMail::start().await;
     let onyx = builder(&model).merge(mail_server(&mail, &["friend@other.example"])).start().await;
-    let job = |to: &str| {
-        json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"email": to}})
-    };
+    let job = |to: &str| json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"email": to}});
     for (to, why) in [
         ("stranger@other.example", "may not be written to"),
         ("friend@other.example.evil.example", "may not be written to"),
@@ -171,8 +172,8 @@ async fn a_job_writes_only_to_those_whom_the_config_lists() {
         ("a@b.example\r\nBcc: c@d.example", "is no e-mail address"),
     ] {
         let refused = onyx.post("/api/jobs", &job(to)).await.expect(400).json();
-        let message = refused["message"].as_str().unwrap();
-        assert!(message.contains(why) && message.contains("me@example.org"), "{message}");
+        assert!(refused["detail"].as_str().unwrap().contains(why), "{refused}");
+        assert!(refused["hint"].as_str().unwrap().contains("me@example.org"), "{refused}");
     }
     let _ = onyx.post("/api/jobs", &job("friend@other.example")).await.expect(201);
 }
@@ -183,7 +184,7 @@ async fn without_a_mail_server_a_job_cannot_ask_for_letters() {
     let onyx = builder(&model).start().await;
     let job = json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"email": "me@example.org"}});
     let refused = onyx.post("/api/jobs", &job).await.expect(400).json();
-    assert!(refused["message"].as_str().unwrap().contains("names no mail server"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("names no mail server"), "{refused}");
 }
 
 #[tokio::test]
@@ -195,8 +196,8 @@ async fn an_unknown_peer_is_told_when_the_job_is_written() {
         "deliver": {"connector": "telegram/main/123"},
     });
     let refused = onyx.post("/api/jobs", &job).await.expect(400).json();
-    let message = refused["message"].as_str().unwrap();
-    assert!(message.contains("telegram/main") && message.contains("onyx connectors"), "{message}");
+    assert!(refused["detail"].as_str().unwrap().contains("telegram/main"), "{refused}");
+    assert!(refused["hint"].as_str().unwrap().contains("onyx connectors"), "{refused}");
 }
 
 #[tokio::test]
