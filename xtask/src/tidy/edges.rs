@@ -64,6 +64,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",
+            "onyx-mcp",
             "onyx-agent",
             "onyx-api",
             "onyx-connectors",

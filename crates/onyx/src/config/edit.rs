@@ -62,7 +62,14 @@ impl ConfigText {
     }
 
     /// Says whether there was one.
+    /// With the bindings that name it: whom it answered, the other bindings and the default answer.
     pub(crate) fn remove_agent(&self, id: &str) -> bool {
+        let mut bindings = self.bindings();
+        let before = bindings.len();
+        bindings.retain(|binding| binding["agentId"] != id);
+        if bindings.len() < before {
+            set(&self.config, "bindings", Some(&Value::Array(bindings)));
+        }
         let found = self.find_agent(id);
         let was_there = found.is_some();
         if let Some(agent) = found {
@@ -145,17 +152,20 @@ impl ConfigText {
     /// The binding of exactly this peer is another one, or is gone. The other bindings stay.
     pub(crate) fn bind_peer(&self, network: &str, account: &str, peer: &str, agent: Option<&str>) {
         let place = json!({"channel": network, "accountId": account, "peer": peer});
-        let present = self.config.get("bindings").and_then(|bindings| bindings.value());
-        let present = present.and_then(|bindings| bindings.to_serde_value());
-        let mut bindings = match present {
-            Some(Value::Array(bindings)) => bindings,
-            Some(_) | None => Vec::new(),
-        };
+        let mut bindings = self.bindings();
         bindings.retain(|binding| binding["match"] != place);
         if let Some(agent) = agent {
             bindings.push(json!({"agentId": agent, "match": place}));
         }
         set(&self.config, "bindings", Some(&Value::Array(bindings)));
+    }
+
+    fn bindings(&self) -> Vec<Value> {
+        let present = self.config.get("bindings").and_then(|bindings| bindings.value());
+        match present.and_then(|bindings| bindings.to_serde_value()) {
+            Some(Value::Array(bindings)) => bindings,
+            Some(_) | None => Vec::new(),
+        }
     }
 
     fn accounts(&self, network: &str) -> Option<CstObject> {

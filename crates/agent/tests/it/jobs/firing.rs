@@ -200,9 +200,9 @@ async fn what_cannot_be_is_told_with_what_could() {
             "telegram/main/123",
         ),
         (
-            json!({"every": "1h", "deliver": "email"}),
-            "deliver: this server cannot send e-mail yet",
-            "`session`",
+            json!({"every": "1h", "deliver": {"email": "me@example.org"}}),
+            "deliver: email: the config names no mail server",
+            "me@example.org",
         ),
         (
             json!({"every": "1h", "deliver": "pigeon"}),

@@ -51,6 +51,15 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
     let peers = onyx.get("/api/admin/connectors/telegram/main/peers").await.expect(200).json();
     assert_eq!(peers["peers"][0]["agent"], "main");
 
+    // An agent goes with its bindings; the default answers then.
+    let other = json!({"id": "other", "name": "Other", "model": "mine/some-model"});
+    let _ = onyx.post("/v1/agents", &other).await.expect(201);
+    let _ = bind(json!("other")).await.expect(204);
+    let gone = onyx.client().request(Method::DELETE, "/v1/agents/other");
+    let _ = onyx_test_support::Reply::of(gone).await.expect(204);
+    let peers = onyx.get("/api/admin/connectors/telegram/main/peers").await.expect(200).json();
+    assert_eq!(peers["peers"][0]["agent"], "main");
+
     run_with_input(&onyx.home(), &["connectors", "remove", "telegram"], "").await;
     let list = onyx.get("/api/admin/connectors").await.expect(200).json();
     assert_eq!(list["accounts"], json!([]));
