@@ -38,18 +38,18 @@ pub struct AnswerFold {
 impl AnswerFold {
     pub fn read(&mut self, envelope: &Envelope) -> Vec<AnswerStep> {
         let parts: Vec<Part<'_>> = self.fold.parts(envelope).collect();
-        parts.into_iter().filter_map(|part| self.add(part)).collect()
+        parts.iter().filter_map(|part| self.add(part)).collect()
     }
 
     /// The events are over. Where the run's own end is missing, it was interrupted.
     pub fn finish(&mut self) {
         let parts: Vec<Part<'static>> = self.fold.finish().collect();
-        for part in parts {
+        for part in &parts {
             self.add(part);
         }
     }
 
-    fn add(&mut self, part: Part<'_>) -> Option<AnswerStep> {
+    fn add(&mut self, part: &Part<'_>) -> Option<AnswerStep> {
         match part {
             Part::Text { words, .. } => {
                 self.text.push_str(&words.in_run());
@@ -57,7 +57,7 @@ impl AnswerFold {
                 Some(AnswerStep::Grew)
             }
             Part::ToolCall { summary, .. } => {
-                self.activity = Some(summary.to_owned());
+                self.activity = Some((*summary).to_owned());
                 Some(AnswerStep::Grew)
             }
             Part::ToolResult { .. } => {
@@ -66,23 +66,23 @@ impl AnswerFold {
             }
             Part::Proposal { draft_id, summary, preview, asks_for, expires_at, .. } => {
                 Some(AnswerStep::Proposal(Proposal {
-                    draft: draft_id,
-                    summary: summary.to_owned(),
-                    preview: preview.clone(),
-                    asks_for,
-                    expires_at,
+                    draft: *draft_id,
+                    summary: (*summary).to_owned(),
+                    preview: (*preview).clone(),
+                    asks_for: *asks_for,
+                    expires_at: *expires_at,
                 }))
             }
             Part::Error { message, hint, .. } => {
                 self.trouble = Some(if hint.is_empty() {
-                    message.to_owned()
+                    (*message).to_owned()
                 } else {
                     format!("{message} {hint}")
                 });
                 None
             }
             Part::Done { status, .. } => {
-                self.status = Some(status);
+                self.status = Some(*status);
                 self.activity = None;
                 Some(AnswerStep::Ended)
             }

@@ -28,7 +28,7 @@ pub(super) async fn proposal_parts(
         AsksFor::Approval => buttons(proposal.draft),
         AsksFor::Answer => Vec::new(),
     };
-    parts_with_buttons(&traits, to, &text, buttons)
+    parts_with_buttons(&traits, to, &text, &buttons)
 }
 
 fn text(number: u64, proposal: &Proposal, link: Option<&str>) -> String {

@@ -56,13 +56,13 @@ pub(crate) fn parts_with_buttons(
     traits: &NetworkTraits,
     to: Destination<'_>,
     text: &str,
-    buttons: Vec<Button>,
+    buttons: &[Button],
 ) -> Result<Vec<NewPart>, Fault> {
     let messages = traits.text_format.messages(text, traits.limits);
     let last = messages.len().saturating_sub(1);
     let mut parts = Vec::new();
     for (index, text) in messages.into_iter().enumerate() {
-        let buttons = if index == last { buttons.clone() } else { Vec::new() };
+        let buttons = if index == last { buttons.to_vec() } else { Vec::new() };
         let what = OutgoingKind::Text { text, buttons };
         parts.push(part(to, index, what, traits.repeat_sends)?);
     }

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use onyx_storage::{AccountKey, OutboxPart, SendEnd};
+use onyx_storage::{AccountKey, SendEnd};
 use onyx_types::{Cancel, Mint};
 use tokio::task::JoinSet;
 
@@ -11,7 +11,7 @@ use super::health::{AccountStatus, Health};
 use super::listen::listen;
 use super::{Ground, Shared, Tempo};
 use crate::connector::{Connector, Listening};
-use crate::outbox::{Pace, Sender};
+use crate::outbox::{HearSend, Pace, Sender};
 use crate::settings::Account;
 
 /// What was answered and sent is forgotten after this.
@@ -144,7 +144,7 @@ async fn work(context: Arc<AccountContext>, health: Arc<Health>, tempo: Tempo, s
 }
 
 /// Tells the owner of messages that did not arrive or may not have.
-fn heard(context: &Arc<AccountContext>) -> Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync> {
+fn heard(context: &Arc<AccountContext>) -> HearSend {
     let (context, key) = (Arc::clone(context), context.key().clone());
     Arc::new(move |_, end| match end {
         SendEnd::Sent(_) | SendEnd::Again { .. } => {}

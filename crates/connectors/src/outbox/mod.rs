@@ -7,4 +7,4 @@ mod pace;
 mod sender;
 
 pub(crate) use pace::Pace;
-pub(crate) use sender::{Sender, kind_of};
+pub(crate) use sender::{HearSend, Sender, kind_of};

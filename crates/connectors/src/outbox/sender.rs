@@ -18,6 +18,9 @@ const PAGE: u32 = 256;
 /// The ledger is looked at so often though nobody said that something came.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
+/// Told how an attempt to send ended.
+pub(crate) type HearSend = Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync>;
+
 /// Sends what waits in the outbox of one account.
 pub(crate) struct Sender {
     pub(crate) account: AccountKey,
@@ -30,7 +33,7 @@ pub(crate) struct Sender {
     /// Something was queued or sent.
     pub(crate) wake: Arc<Notify>,
     /// Told how each attempt ended.
-    pub(crate) heard: Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync>,
+    pub(crate) heard: HearSend,
 }
 
 impl Sender {

@@ -50,7 +50,8 @@ pub(crate) struct Process {
 /// One account `main` that talks to the fake, with these settings beside.
 pub(crate) fn telegram_plan(fake: &FakeTelegram, more: Value, bindings: Value) -> Plan {
     let mut account = json!({"token": TELEGRAM_TOKEN, "apiBase": fake.url()});
-    account.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let more: serde_json::Map<String, Value> = serde_json::from_value(more).unwrap();
+    account.as_object_mut().unwrap().extend(more);
     let settings: ConnectorsSettings =
         serde_json::from_value(json!({"telegram": {"accounts": {"main": account}}})).unwrap();
     let bindings: Vec<Binding> = serde_json::from_value(bindings).unwrap();

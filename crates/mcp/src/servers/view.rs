@@ -88,7 +88,7 @@ impl Shared {
             }
             tools.push(view);
         }
-        tools.extend(host.unusable().into_iter().map(|(name, why)| unusable(name, why)));
+        tools.extend(host.unusable().into_iter().map(|(name, why)| unusable(&name, why)));
         let (status, version) = host.status();
         ServerView {
             name: host.name().to_owned(),
@@ -126,9 +126,9 @@ fn tool_view(
     }
 }
 
-fn unusable(name: String, why: String) -> OfferedTool {
+fn unusable(name: &str, why: String) -> OfferedTool {
     OfferedTool {
-        name: onyx_types::visible_line(&name).to_string(),
+        name: onyx_types::visible_line(name).to_string(),
         description: String::new(),
         schema: Value::Null,
         hints: Value::Null,

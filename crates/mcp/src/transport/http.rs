@@ -55,7 +55,7 @@ impl HttpTransport {
         }
         let status = answer.status();
         if answer.header("content-type").starts_with("text/event-stream") && status == 200 {
-            return self.from_events(&mut answer, era, id).await;
+            return self.read_events(&mut answer, era, id).await;
         }
         let body = answer.rest().await.map_err(|error| unreachable(&error))?;
         let message: Option<Value> = serde_json::from_slice(&body).ok();
@@ -109,7 +109,7 @@ impl HttpTransport {
     }
 
     /// Reads events until the answer comes. The stream is left then: nobody waits for its end.
-    async fn from_events(
+    async fn read_events(
         &self,
         answer: &mut Answering,
         era: &Era,

@@ -147,12 +147,12 @@ impl Shared {
                         return error.to_string();
                     }
                 }
-                Some(Incoming::Notification { method }) => {
-                    if method == "notifications/tools/list_changed" {
-                        self.tools_changed.store(true, Ordering::Relaxed);
-                    }
+                Some(Incoming::Notification { method })
+                    if method == "notifications/tools/list_changed" =>
+                {
+                    self.tools_changed.store(true, Ordering::Relaxed);
                 }
-                None => {}
+                Some(Incoming::Notification { .. }) | None => {}
             }
             unasked += 1;
             if unasked > MOST_UNASKED {

@@ -212,7 +212,7 @@ fn stem(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn spec_named(name: String, description: String) -> ToolSpec {
+    fn spec_named(name: &str, description: String) -> ToolSpec {
         let name: ToolName = format!("mcp:{name}").parse().unwrap();
         ToolSpec {
             name,
@@ -246,7 +246,7 @@ mod tests {
                 for (v, (verb, does, asked)) in verbs.iter().enumerate() {
                     let name = format!("{server}/{verb}_{noun}");
                     let description = format!("{does} {noun} in {server} and return it as JSON.");
-                    tools.push(spec_named(name.clone(), description));
+                    tools.push(spec_named(&name, description));
                     if (s * 7 + n * 3 + v) % 10 == 0 {
                         needs.push((format!("{asked} {noun}s on {server}"), name));
                     }

@@ -35,10 +35,10 @@ pub(super) fn result(fetched: &Fetched) -> Result<Value, NetworkError> {
             fetched.status
         )));
     };
-    if answer.ok { Ok(answer.result) } else { Err(failure(answer)) }
+    if answer.ok { Ok(answer.result) } else { Err(failure(&answer)) }
 }
 
-fn failure(answer: Answer) -> NetworkError {
+fn failure(answer: &Answer) -> NetworkError {
     let why = format!("Telegram: {} ({})", answer.description, answer.error_code);
     if let Some(seconds) = answer.parameters.retry_after {
         return NetworkError::TooFast(Duration::from_secs(seconds));

@@ -34,15 +34,15 @@ pub(super) fn batch(updates: &Value, me: &Bot) -> Batch {
 
 fn incoming(update: TelegramUpdate, me: &Bot) -> Option<Incoming> {
     match (update.message, update.callback_query) {
-        (Some(message), _) => said(message, me),
+        (Some(message), _) => said(&message, me),
         (None, Some(query)) => pressed(query),
         (None, None) => None,
     }
 }
 
-fn said(message: Message, me: &Bot) -> Option<Incoming> {
+fn said(message: &Message, me: &Bot) -> Option<Incoming> {
     let from = message.from.as_ref()?;
-    let kind = peer_kind(&message)?;
+    let kind = peer_kind(message)?;
     let text = message.text.clone().or_else(|| message.caption.clone()).unwrap_or_default();
     let entities =
         if message.text.is_some() { &message.entities } else { &message.caption_entities };
@@ -57,15 +57,15 @@ fn said(message: Message, me: &Bot) -> Option<Incoming> {
     Some(Incoming {
         peer: message.chat.id.to_string(),
         kind,
-        peer_name: peer_name(&message),
-        thread: thread(&message),
+        peer_name: peer_name(message),
+        thread: thread(message),
         guild: None,
         message: message.message_id.to_string(),
         author: Author { id: from.id.to_string(), name: from.name() },
         text: without_mention(&text, name),
         is_addressed,
         quoted: message.reply_to_message.as_deref().and_then(quote),
-        files: files(&message),
+        files: files(message),
         press: None,
     })
 }

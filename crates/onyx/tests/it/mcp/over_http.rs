@@ -62,7 +62,7 @@ impl Running {
 
 async fn answer(State(server): State<Server>, headers: HeaderMap, body: String) -> Response {
     let message: Value = serde_json::from_str(&body).unwrap();
-    server.seen.lock().unwrap().push((headers.clone(), message.clone()));
+    server.seen.lock().unwrap().push((headers, message.clone()));
     if server.kind == Kind::Redirecting {
         let to = [("location", "http://169.254.169.254/latest/meta-data")];
         return (StatusCode::TEMPORARY_REDIRECT, to).into_response();

@@ -30,10 +30,14 @@ impl Repositories {
     /// The files of the newest commit at an https address, without links. Nothing of it is run: hooks
     /// are off, and no setting of a repository counts before it is cloned.
     pub async fn files(&self, address: &str) -> Result<Vec<(String, Vec<u8>)>, Fault> {
-        let address = self.remotes.web_address(address).map_err(fault)?;
-        let network = address.network().map_err(fault)?;
+        let address = self.remotes.web_address(address).map_err(|error| fault(&error))?;
+        let network = address.network().map_err(|error| fault(&error))?;
         let argv = |folder: &Path| clone_command(&address, &folder.join(FOLDER));
-        let cloned = self.runtime.run_alone(argv, network, CLONE_TIME).await.map_err(fault)?;
+        let cloned = self
+            .runtime
+            .run_alone(argv, network, CLONE_TIME)
+            .await
+            .map_err(|error| fault(&error))?;
         match cloned.ending {
             Ending::Exited(0) => Ok(read_all(&cloned).await?),
             Ending::Exited(_) | Ending::Killed | Ending::Cancelled | Ending::TimedOut => {
@@ -100,6 +104,6 @@ async fn read_all(cloned: &Alone) -> Result<Vec<(String, Vec<u8>)>, Fault> {
     Ok(files)
 }
 
-fn fault(error: ToolError) -> Fault {
+fn fault(error: &ToolError) -> Fault {
     Fault::new(error.code(), error.to_string())
 }
