@@ -55,6 +55,7 @@ async fn case(fate: Fate) -> Vec<FileChange> {
 async fn a_conversation_killed_at_changes_of_files_answers_each_message_once_or_tells() {
     let places = case(Fate::Lives).await.len();
     assert!(places >= FEWEST, "{places}");
+    #[allow(clippy::disallowed_methods, reason = "the proof at full length is asked for so")]
     let every = if std::env::var_os("ONYX_ALL_SEEDS").is_some() { 1 } else { EVERY };
     let cases = stream::iter((1..=places).step_by(every))
         .map(|place| async move { usize::from(case(Fate::DiesAt(place)).await.len() == place) });
