@@ -9,7 +9,7 @@ mod walk;
 use std::path::{Component, Path};
 
 pub(crate) use database::DatabaseCopy;
-pub(crate) use reading::{Extent, Failed, Read, kept_mode, read_file, seen};
+pub(crate) use reading::{Extent, Failed, kept_mode, read_file, seen};
 pub(crate) use walk::{Found, walk};
 
 pub(crate) const DATABASE: &str = "onyx.db";
