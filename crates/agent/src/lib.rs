@@ -41,8 +41,8 @@ pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, RunChanges, Undo};
 pub use drive::ActionName;
 pub use feed::{EventReader, Feed};
 pub use jobs::{
-    Busy, Check, CheckedJobsSettings, CleanupSettings, Deliver, HeartbeatSettings, Job,
-    JobChangeWaiting, JobEdit, JobFlaw, JobNotice, JobSpec, JobState, Jobs, JobsSettings,
+    BackupDone, BackupPlan, BackupSettings, Busy, Check, CheckedJobsSettings, CleanupSettings,
+    Deliver, HeartbeatSettings, HomeBackups, Job, JobChangeWaiting, JobEdit, JobFlaw, JobNotice, JobSpec, JobState, Jobs, JobsSettings,
     KeepingSettings, Misfire, Overlap, PeerWriter, Period, Rule, Schedule, SessionUse,
     SyncSettings, SystemWork, Timing, Work, describe, due, fires_at, front_of, moment,
 };
