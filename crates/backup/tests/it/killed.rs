@@ -8,7 +8,7 @@ use onyx_backup::{
     BackupRequest, Encryption, Repair, RestoreRequest, Source, WhenDamaged, back_up, list,
     restore_home, verify,
 };
-use onyx_test_support::{Fate, FileChange, Tracer};
+use onyx_test_support::{Fate, FileChange, SmallDisk, Tracer};
 use onyx_types::{Cancel, SystemClock};
 
 use crate::world::{World, restored, rows};
@@ -107,6 +107,45 @@ fn a_backup_killed_at_any_write_leaves_earlier_snapshots_whole_and_the_next_one_
         let seen = backup_case(Fate::DiesAt(place));
         assert!(seen.len() <= place, "{seen:?}");
     }
+}
+
+#[test]
+fn a_full_disk_is_told_keeps_earlier_snapshots_whole_and_the_next_backup_goes_on() {
+    let world = World::new();
+    std::fs::create_dir(world.backups()).unwrap();
+    let disk = SmallDisk::mount(&world.backups(), 8 * 1024 * 1024);
+    // The disk keeps its ballast beside the folder of backups.
+    let to = world.backups().join("onyx");
+    let back_up = || {
+        back_up(&BackupRequest {
+            home: &world.home(),
+            to: &to,
+            passphrase: None,
+            encryption: Encryption::AsItIs,
+            keep: None,
+            clock: &world.clock,
+            stop: &Cancel::new(),
+        })
+    };
+    back_up().unwrap();
+    world.later();
+    let noise = (0..200_000_u32).flat_map(|n| n.wrapping_mul(77_777_771).to_le_bytes());
+    world.write("people/owner/vault/new.bin", noise.collect::<Vec<u8>>());
+    for pages in [0, 1, 40] {
+        disk.fill_but(pages);
+        let fault = onyx_types::Fault::from(back_up().unwrap_err());
+        assert_eq!(fault.code, onyx_types::ErrorCode::StorageFull, "{pages}: {fault:?}");
+        disk.empty();
+        let report = verify(&to, None, Repair::No).unwrap();
+        assert!(report.is_sound() && report.snapshots == 1, "{pages}: {report:?}");
+    }
+    back_up().unwrap();
+    let source = Source { folder: &to, snapshot: None, passphrase: None };
+    let home = world.other("again");
+    let request =
+        RestoreRequest { source, home: &home, when_damaged: WhenDamaged::Stop, stop: &Cancel::new() };
+    restore_home(&request).unwrap();
+    assert_eq!(restored(&home), world.kept());
 }
 
 /// A restore that dies leaves no home, or a whole one.

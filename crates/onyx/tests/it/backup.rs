@@ -69,7 +69,8 @@ async fn the_config_has_the_home_backed_up_and_a_failure_is_told() {
     assert!(failed["text"].as_str().unwrap().contains("secret:backups is not set"), "{failed}");
 
     let secret = json!({"value": "correct horse battery"});
-    send(&onyx, reqwest::Method::PUT, "/api/admin/secrets/backups", &secret).await.expect(200);
+    let kept = send(&onyx, reqwest::Method::PUT, "/api/admin/secrets/backups", &secret).await;
+    assert_eq!(kept.status, 204);
     for _ in 0..3 {
         let run = run_now(&onyx, "system:backup").await;
         assert_eq!(run["outcome"], "nothing", "{run}");
