@@ -42,9 +42,10 @@ pub use drive::ActionName;
 pub use feed::{EventReader, Feed};
 pub use jobs::{
     BackupDone, BackupPlan, BackupSettings, Busy, Check, CheckedJobsSettings, CleanupSettings,
-    Deliver, HeartbeatSettings, HomeBackups, Job, JobChangeWaiting, JobEdit, JobFlaw, JobNotice, JobSpec, JobState, Jobs, JobsSettings,
-    KeepingSettings, Misfire, Overlap, PeerWriter, Period, Rule, Schedule, SessionUse,
-    SyncSettings, SystemWork, Timing, Work, describe, due, fires_at, front_of, moment,
+    Deliver, HeartbeatSettings, HomeBackups, Job, JobChangeWaiting, JobEdit, JobFlaw, JobNotice,
+    JobSpec, JobState, Jobs, JobsSettings, KeepingSettings, Misfire, Overlap, PeerWriter, Period,
+    Rule, Schedule, SessionUse, SyncSettings, SystemWork, Timing, Work, describe, due, fires_at,
+    front_of, moment,
 };
 pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;

@@ -35,8 +35,8 @@ pub fn last_backup(home: &Path) -> Result<Option<LastBackup>, BackupError> {
 
 pub(crate) fn note(home: &Path, last: &LastBackup) -> Result<(), BackupError> {
     let (path, fresh) = (home.join(FILE), home.join("last-backup.json.new"));
-    let bytes = serde_json::to_vec_pretty(last)
-        .map_err(|error| BackupError::at(&path)(error.into()))?;
+    let bytes =
+        serde_json::to_vec_pretty(last).map_err(|error| BackupError::at(&path)(error.into()))?;
     write_durably(&fresh, &bytes).map_err(BackupError::at(&fresh))?;
     fs::rename(&fresh, &path).map_err(BackupError::at(&path))
 }

@@ -206,7 +206,8 @@ impl Taking<'_> {
         let (mode, now) = (kept_mode(&metadata), seen(&metadata));
         let known = self.before.unchanged(&path, now);
         // Of a damaged folder of backups some chunks may be gone: then it is read anew.
-        if let Some(known) = known.filter(|file| file.chunks.iter().all(|name| self.packs.has(name)))
+        if let Some(known) =
+            known.filter(|file| file.chunks.iter().all(|name| self.packs.has(name)))
         {
             let file = FileEntry { mode, ..known.clone() };
             self.note_file(path, file);

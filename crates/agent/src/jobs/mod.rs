@@ -45,11 +45,12 @@ pub use file::front_of;
 pub use listing::{Job, JobChangeWaiting, JobState};
 pub use schedule::{Period, Rule, Schedule};
 pub use settings::{
-    BackupSettings, CheckedJobsSettings, CleanupSettings, HeartbeatSettings, JobsSettings, KeepingSettings,
-    SyncSettings,
+    BackupSettings, CheckedJobsSettings, CleanupSettings, HeartbeatSettings, JobsSettings,
+    KeepingSettings, SyncSettings,
 };
 pub use spec::{
-    BackupPlan, Check, Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, SystemWork, Timing, Work,
+    BackupPlan, Check, Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, SystemWork, Timing,
+    Work,
 };
 pub use words::{describe, moment};
 

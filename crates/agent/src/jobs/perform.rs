@@ -67,9 +67,7 @@ impl Outcome {
 pub(super) fn asks_model(system: &SystemWork) -> bool {
     match system {
         SystemWork::Heartbeat { .. } | SystemWork::MemoryKeeping => true,
-        SystemWork::MemorySync | SystemWork::SessionCleanup { .. } | SystemWork::Backup(_) => {
-            false
-        }
+        SystemWork::MemorySync | SystemWork::SessionCleanup { .. } | SystemWork::Backup(_) => false,
     }
 }
 

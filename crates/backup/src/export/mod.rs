@@ -77,11 +77,7 @@ fn write_all(
     Ok(report)
 }
 
-fn take(
-    found: Found,
-    aside: &FolderAside,
-    report: &mut ExportReport,
-) -> Result<(), BackupError> {
+fn take(found: Found, aside: &FolderAside, report: &mut ExportReport) -> Result<(), BackupError> {
     let placed = |path: &Path| -> Result<(Folder, PathBuf), BackupError> {
         let path = Path::new("home").join(path);
         let parent = aside.folder().make_parent_of(&path);
@@ -127,11 +123,7 @@ fn copy(
 }
 
 /// The page of a conversation, from the copy of its log.
-fn page(
-    log: &Path,
-    aside: &FolderAside,
-    report: &mut ExportReport,
-) -> Result<(), BackupError> {
+fn page(log: &Path, aside: &FolderAside, report: &mut ExportReport) -> Result<(), BackupError> {
     let copied = aside.path().join("home").join(log);
     let text = std::fs::read(&copied).map_err(BackupError::at(&copied))?;
     // What is kept beside the log is copied just before it; a conversation without it has none.

@@ -14,12 +14,26 @@ use crate::folder::Folder;
 /// One thing that was met. Paths begin at the folder that is walked.
 pub(crate) enum Found {
     /// Before what is in it.
-    Folder { path: PathBuf, handle: Folder },
-    File { path: PathBuf, file: File },
-    Link { path: PathBuf, target: PathBuf },
+    Folder {
+        path: PathBuf,
+        handle: Folder,
+    },
+    File {
+        path: PathBuf,
+        file: File,
+    },
+    Link {
+        path: PathBuf,
+        target: PathBuf,
+    },
     /// A socket, a fifo, a device.
-    Special { path: PathBuf },
-    Unreadable { path: PathBuf, why: io::Error },
+    Special {
+        path: PathBuf,
+    },
+    Unreadable {
+        path: PathBuf,
+        why: io::Error,
+    },
 }
 
 pub(crate) fn walk(
@@ -52,7 +66,8 @@ fn walk_in(
             Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {}
             Err(error) => visit(Found::Unreadable { path, why: error.into() })?,
             Ok(Found::Folder { path, handle }) => {
-                let inside = handle.folder(OsStr::new(".")).map_err(BackupError::at_errno(&path))?;
+                let inside =
+                    handle.folder(OsStr::new(".")).map_err(BackupError::at_errno(&path))?;
                 visit(Found::Folder { path: path.clone(), handle })?;
                 walk_in(&inside, &path, is_left_out, visit)?;
             }

@@ -223,7 +223,8 @@ fn read_format(folder: &Path) -> Result<Format, BackupError> {
         Err(error) if error.kind() == ErrorKind::InvalidData => return Err(damaged_format(&path)),
         Err(error) => return Err(BackupError::at(&path)(error)),
     };
-    let (content, check) = text.trim_end().rsplit_once('\n').ok_or_else(|| damaged_format(&path))?;
+    let (content, check) =
+        text.trim_end().rsplit_once('\n').ok_or_else(|| damaged_format(&path))?;
     if Hash::from_hex(check) != Some(Hash::of(content.as_bytes())) {
         return Err(damaged_format(&path));
     }

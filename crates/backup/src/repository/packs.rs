@@ -263,8 +263,7 @@ impl Packs {
                 Thorough::Yes => self.good_ones(&pack)?,
                 Thorough::No => pack.chunks.clone(),
             };
-            let is_useful =
-                |row: &&Placed| wanted.contains(&row.name) && !kept.contains(&row.name);
+            let is_useful = |row: &&Placed| wanted.contains(&row.name) && !kept.contains(&row.name);
             let useful: Vec<Placed> = good.iter().filter(is_useful).copied().collect();
             let stays = match thorough {
                 Thorough::Yes => useful.len() == pack.chunks.len() && begins_well(&pack.path)?,

@@ -114,7 +114,8 @@ impl Snapshot {
         let body = cipher.open(&bound(id, Part::Body), body, LARGEST_BODY).map_err(damaged)?;
         let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let entries = lines.map(|line| serde_json::from_slice::<Entry>(line));
-        let entries: Vec<Entry> = entries.collect::<Result<_, _>>().map_err(|_| self::damaged(id))?;
+        let entries: Vec<Entry> =
+            entries.collect::<Result<_, _>>().map_err(|_| self::damaged(id))?;
         // Whoever can write to the folder must not reach beyond the folder that is restored to.
         if let Some(entry) = entries.iter().find(|entry| !entry.path.is_beneath()) {
             let path = entry.path.0.display();

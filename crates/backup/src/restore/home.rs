@@ -137,8 +137,7 @@ fn write_all(
     request: &RestoreRequest<'_>,
 ) -> Result<RestoreReport, BackupError> {
     let info = snapshot.info.clone();
-    let mut report =
-        RestoreReport { snapshot: info, files: 0, bytes: 0, damaged: Vec::new() };
+    let mut report = RestoreReport { snapshot: info, files: 0, bytes: 0, damaged: Vec::new() };
     for entry in &snapshot.entries {
         if request.stop.is_cancelled() {
             return Err(BackupError::Stopped);

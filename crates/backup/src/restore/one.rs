@@ -39,7 +39,8 @@ pub fn restore_file(
     let parent = home.make_parent_of(path).map_err(BackupError::at_errno(path))?;
     let own = path.file_name().unwrap_or_default().to_owned();
     let made_at = snapshot.info.made_at;
-    let names = std::iter::once(own.clone()).chain((0..MOST_NAMES).map(|n| beside(&own, made_at, n)));
+    let names =
+        std::iter::once(own.clone()).chain((0..MOST_NAMES).map(|n| beside(&own, made_at, n)));
     let placed = Placing { packs: &mut packs, snapshot: &snapshot.info.id, path };
     let name = placed.put(entry, &parent, names)?;
     Ok(RestoredFile { snapshot: snapshot.info.id.clone(), path: path.with_file_name(name) })

@@ -59,10 +59,7 @@ pub fn restore_session(request: &SessionRequest<'_>) -> Result<RestoredSession, 
     Ok(RestoredSession { snapshot: snapshot.info.id.clone(), person, agent, session })
 }
 
-fn find_log(
-    snapshot: &Snapshot,
-    session: SessionId,
-) -> Result<(&Path, &FileEntry), BackupError> {
+fn find_log(snapshot: &Snapshot, session: SessionId) -> Result<(&Path, &FileEntry), BackupError> {
     let name = format!("{session}.jsonl");
     let found = snapshot.entries.iter().find_map(|entry| match &entry.kind {
         EntryKind::File(file) if entry.path.0.file_name() == Some(name.as_ref()) => {
@@ -110,7 +107,8 @@ impl Restoring<'_> {
         if let Some(Value::String(title)) = details.get_mut("title") {
             title.push_str(" (restored)");
         }
-        let text = serde_json::to_vec(&details).map_err(|error| BackupError::at(&path)(error.into()))?;
+        let text =
+            serde_json::to_vec(&details).map_err(|error| BackupError::at(&path)(error.into()))?;
         let mut out = self.parent.create(&name).map_err(BackupError::at_errno(&path))?;
         std::io::Write::write_all(&mut out, &text)
             .and_then(|()| out.sync_all())

@@ -42,7 +42,9 @@ fn a_flipped_bit_in_any_byte_of_a_pack_is_found_and_the_file_is_named() {
         fs::write(pack, &before).unwrap();
     }
     // An empty file has no bytes that could be damaged.
-    let files: BTreeSet<String> = world.kept().into_iter()
+    let files: BTreeSet<String> = world
+        .kept()
+        .into_iter()
         .filter(|(_, (_, kind, content))| kind.starts_with("file") && !content.is_empty())
         .map(|(path, _)| path)
         .collect();

@@ -77,7 +77,10 @@ fn backup_case(fate: Fate) -> Vec<FileChange> {
     world.back_up();
     let kept = world.kept();
     world.write("people/owner/vault/note.md", "two\n");
-    world.write("people/owner/vault/new.bin", (0..90_000_u32).flat_map(|n| n.wrapping_mul(77_777_771).to_le_bytes()).collect::<Vec<u8>>());
+    world.write(
+        "people/owner/vault/new.bin",
+        (0..90_000_u32).flat_map(|n| n.wrapping_mul(77_777_771).to_le_bytes()).collect::<Vec<u8>>(),
+    );
     let (home, to) = (world.home(), world.backups());
     let order = ["backup", home.to_str().unwrap(), to.to_str().unwrap()];
     let seen = meet(fate, &to, &order);
@@ -142,8 +145,12 @@ fn a_full_disk_is_told_keeps_earlier_snapshots_whole_and_the_next_backup_goes_on
     back_up().unwrap();
     let source = Source { folder: &to, snapshot: None, passphrase: None };
     let home = world.other("again");
-    let request =
-        RestoreRequest { source, home: &home, when_damaged: WhenDamaged::Stop, stop: &Cancel::new() };
+    let request = RestoreRequest {
+        source,
+        home: &home,
+        when_damaged: WhenDamaged::Stop,
+        stop: &Cancel::new(),
+    };
     restore_home(&request).unwrap();
     assert_eq!(restored(&home), world.kept());
 }

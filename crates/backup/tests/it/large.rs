@@ -15,7 +15,8 @@ const NOTES: usize = 90_000;
 fn a_home_of_ten_thousand_sessions_and_a_hundred_thousand_files_comes_back_byte_for_byte() {
     let world = World::new();
     for number in 0..SESSIONS {
-        let log: String = (0..number % 40 + 1).map(|n| turn(&format!("message {n} of {number}"))).collect();
+        let log: String =
+            (0..number % 40 + 1).map(|n| turn(&format!("message {n} of {number}"))).collect();
         world.write(&format!("people/owner/sessions/main/s-{number}.jsonl"), log);
     }
     for number in 0..NOTES {

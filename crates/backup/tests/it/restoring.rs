@@ -55,7 +55,10 @@ fn one_file_comes_back_under_its_name_or_beside_what_has_it() {
     let (backups, home) = (world.backups(), world.home());
     let note = Path::new("people/owner/vault/note.md");
     fs::write(home.join(note), "changed\n").unwrap();
-    let date = { use onyx_types::Clock as _; world.clock.wall().utc_date() };
+    let date = {
+        use onyx_types::Clock as _;
+        world.clock.wall().utc_date()
+    };
     let one = restore_file(source(&backups), &home, note).unwrap();
     assert_eq!(one.path, Path::new(&format!("people/owner/vault/note (restored {date}).md")));
     let two = restore_file(source(&backups), &home, note).unwrap();

@@ -139,7 +139,9 @@ fn a_backup_while_others_write_is_of_one_moment_of_the_database_and_of_whole_lin
 fn old_snapshots_go_with_what_no_other_names_and_the_rest_stays_whole() {
     let world = World::new();
     for number in 0..5_u8 {
-        let bytes: Vec<u8> = (0..400_000_u32).map(|at| (at.wrapping_mul(31 + u32::from(number)) >> 7) as u8).collect();
+        let bytes: Vec<u8> = (0..400_000_u32)
+            .map(|at| (at.wrapping_mul(31 + u32::from(number)) >> 7) as u8)
+            .collect();
         world.write("people/owner/vault/changing.bin", bytes);
         world.try_back_up(None, Some(2)).unwrap();
         world.later();

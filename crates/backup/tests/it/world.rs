@@ -57,9 +57,13 @@ impl World {
         self.write("people/owner/vault/note.md", "one\n");
         self.write("people/owner/vault/empty", "");
         self.write("people/owner/vault/Ünïcode name.md", "text\n");
-        let large: Vec<u8> = (0..700_000_u32).flat_map(|n| n.wrapping_mul(2654435761).to_le_bytes()).collect();
+        let large: Vec<u8> =
+            (0..700_000_u32).flat_map(|n| n.wrapping_mul(2654435761).to_le_bytes()).collect();
         self.write("people/owner/vault/large.bin", large);
-        self.write(&format!("{SESSION}.json"), "{\"title\":\"Tea\",\"root\":\"x\",\"fork_turn\":\"y\"}");
+        self.write(
+            &format!("{SESSION}.json"),
+            "{\"title\":\"Tea\",\"root\":\"x\",\"fork_turn\":\"y\"}",
+        );
         self.write(&format!("{SESSION}.jsonl"), turn("hello") + &turn("again"));
         fs::create_dir_all(self.home().join("shared/empty folder")).unwrap();
         symlink("/etc/hostname", self.home().join("people/owner/vault/link")).unwrap();
@@ -73,7 +77,9 @@ impl World {
         self.write("onyx.sock.key", "key");
         let database = rusqlite::Connection::open(self.home().join("onyx.db")).unwrap();
         database.pragma_update(None, "journal_mode", "WAL").unwrap();
-        database.execute_batch("CREATE TABLE rows (text TEXT); INSERT INTO rows VALUES ('kept')").unwrap();
+        database
+            .execute_batch("CREATE TABLE rows (text TEXT); INSERT INTO rows VALUES ('kept')")
+            .unwrap();
     }
 
     pub(crate) fn back_up(&self) -> BackupReport {
@@ -85,8 +91,7 @@ impl World {
         passphrase: Option<&Passphrase>,
         keep: Option<usize>,
     ) -> Result<BackupReport, BackupError> {
-        let encryption =
-            if passphrase.is_some() { Encryption::Wanted } else { Encryption::AsItIs };
+        let encryption = if passphrase.is_some() { Encryption::Wanted } else { Encryption::AsItIs };
         back_up(&BackupRequest {
             home: &self.home(),
             to: &self.backups(),
@@ -125,7 +130,8 @@ impl World {
     pub(crate) fn kept(&self) -> Tree {
         let mut tree = tree(&self.home());
         let is_out = |path: &str| {
-            let out = ["cache", "models", "onyx.lock", "onyx.sock.key", "onyx.db", "last-backup.json"];
+            let out =
+                ["cache", "models", "onyx.lock", "onyx.sock.key", "onyx.db", "last-backup.json"];
             out.iter().any(|name| path == *name || path.starts_with(&format!("{name}/")))
                 || path.starts_with("onyx.db-")
         };
@@ -144,7 +150,7 @@ fn clock() -> ManualClock {
 pub(crate) fn turn(text: &str) -> String {
     format!(
         "{{\"id\":\"0193b0c0-0000-7000-8000-00000000000a\",\"ts\":\"2026-11-17T08:00:00.000Z\",\
-         \"type\":\"user\",\"lane\":\"main\",\"author\":\"person:owner\",\"origin\":\"person\",\
+         \"type\":\"user\",\"author\":\"person:owner\",\"origin\":\"person\",\
          \"content\":\"{text}\"}}\n"
     )
 }
@@ -192,7 +198,8 @@ pub(crate) fn rows(database: &Path) -> Vec<String> {
 }
 
 pub(crate) fn files_of(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|found| found == extension));
     files.sort();
     files

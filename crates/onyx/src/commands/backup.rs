@@ -115,7 +115,9 @@ async fn make(home: &HomeFolder, arguments: BackupArguments) -> Result<Exit> {
         }
     }
     report.torn.iter().for_each(|path| {
-        output::warning(&format!("{path} was being written all the while; it may be of no one moment"));
+        output::warning(&format!(
+            "{path} was being written all the while; it may be of no one moment"
+        ));
     });
     report.unreadable.iter().for_each(|why| output::warning(&format!("not in it: {why}")));
     Ok(if report.unreadable.is_empty() { Exit::Done } else { Exit::Failed })
@@ -155,7 +157,9 @@ async fn check(folder: &Path, repair: Repair, json: AsJson) -> Result<Exit> {
     for damage in &report.damage {
         output::line(&match &damage.path {
             Some(path) => format!("damaged: {path} of snapshot {}", damage.snapshot),
-            None => format!("damaged: all of snapshot {}, its manifest does not read", damage.snapshot),
+            None => {
+                format!("damaged: all of snapshot {}, its manifest does not read", damage.snapshot)
+            }
         });
     }
     report.flaws.iter().for_each(|flaw| output::line(&format!("damaged, nothing lost: {flaw}")));
@@ -167,7 +171,9 @@ async fn check(folder: &Path, repair: Repair, json: AsJson) -> Result<Exit> {
     }
     output::aside(match repair {
         Repair::Yes => "What is damaged was taken away; the next `onyx backup` keeps it anew.",
-        Repair::No => "`onyx backup verify --repair` takes it away, so that the next backup keeps it anew.",
+        Repair::No => {
+            "`onyx backup verify --repair` takes it away, so that the next backup keeps it anew."
+        }
     });
     Ok(Exit::Failed)
 }
@@ -193,7 +199,10 @@ pub(crate) async fn restore(home: &HomeFolder, arguments: RestoreArguments) -> R
         });
         let done = done.await?;
         let kept = if done.session == session { "" } else { ", beside the one that is there" };
-        output::line(&format!("Session {} is back from snapshot {}{kept}.", done.session, done.snapshot));
+        output::line(&format!(
+            "Session {} is back from snapshot {}{kept}.",
+            done.session, done.snapshot
+        ));
         // The ledger learns of it as it does of any log.
         return reindex::run(home).await;
     }
@@ -224,8 +233,7 @@ async fn whole(
     passphrase: Option<Passphrase>,
 ) -> Result<Exit> {
     let (root, shown) = (home.path().to_owned(), home.path().display());
-    let when_damaged =
-        if arguments.skip_damaged { WhenDamaged::Skip } else { WhenDamaged::Stop };
+    let when_damaged = if arguments.skip_damaged { WhenDamaged::Skip } else { WhenDamaged::Stop };
     let restored = tokio::task::spawn_blocking(move || {
         restore_home(&RestoreRequest {
             source: source(&from, arguments.snapshot.as_deref(), passphrase.as_ref()),
@@ -257,7 +265,9 @@ pub(crate) async fn export(home: &HomeFolder, arguments: ExportArguments) -> Res
     let shown = to.display().to_string();
     let report = on_disk(move || export_everything(&root, &to, &Cancel::new())).await?;
     let (files, pages) = (report.files, report.conversations);
-    output::line(&format!("{files} files and {pages} conversations are in {shown}; see its README.md."));
+    output::line(&format!(
+        "{files} files and {pages} conversations are in {shown}; see its README.md."
+    ));
     report.unreadable.iter().for_each(|why| output::warning(&format!("not in it: {why}")));
     Ok(if report.unreadable.is_empty() { Exit::Done } else { Exit::Failed })
 }

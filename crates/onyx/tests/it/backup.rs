@@ -116,6 +116,9 @@ async fn whoever_leaves_gets_everything_as_plain_files() {
     assert_eq!(made.code, Some(0), "{made:?}");
     let pages: Vec<_> = fs::read_dir(to.join("conversations/owner")).unwrap().collect();
     let page = fs::read_to_string(pages[0].as_ref().unwrap().path()).unwrap();
-    assert!(pages.len() == 1 && page.contains("remember the milk") && page.contains("ok"), "{page}");
+    assert!(
+        pages.len() == 1 && page.contains("remember the milk") && page.contains("ok"),
+        "{page}"
+    );
     assert!(to.join("onyx.db").is_file() && to.join("home/onyx.json").is_file());
 }
