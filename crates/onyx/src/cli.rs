@@ -807,7 +807,7 @@ pub(crate) struct RestoreArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
     /// Everything: files, conversations to read, ledgers
-    #[arg(long, required = true)]
+    #[arg(long)]
     pub(crate) everything: bool,
     /// A new or empty folder
     #[arg(value_name = "FOLDER")]

@@ -33,7 +33,14 @@ pub(super) async fn back_up(
     let Some(backups) = shared.backups.get() else {
         return Ok(Outcome::failed("Backups are not made by this server."));
     };
-    let done = backups.back_up(plan, firing.cancel.clone()).await?;
+    let done = match backups.back_up(plan, firing.cancel.clone()).await {
+        Ok(done) => done,
+        // The server ends, or a person stopped it.
+        Err(fault) if fault.code == ErrorCode::Cancelled => {
+            return Ok(Outcome::new(SlotState::Interrupted, "Stopped before its end."));
+        }
+        Err(fault) => return Err(fault),
+    };
     if done.unreadable.is_empty() {
         return Ok(Outcome::nothing(done.summary));
     }

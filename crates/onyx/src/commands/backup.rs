@@ -261,6 +261,11 @@ async fn whole(
 }
 
 pub(crate) async fn export(home: &HomeFolder, arguments: ExportArguments) -> Result<Exit> {
+    if !arguments.everything {
+        let hint = "Say `onyx export --everything FOLDER`; for one conversation, `onyx sessions export`.";
+        let fault = Fault::new(ErrorCode::InvalidRequest, "it is not said what to export");
+        return Err(fault.with_hint(hint).into());
+    }
     let (root, to) = (home.path().to_owned(), local(arguments.to)?);
     let shown = to.display().to_string();
     let report = on_disk(move || export_everything(&root, &to, &Cancel::new())).await?;

@@ -47,10 +47,10 @@ impl HomeBackups for ServerBackups {
 
 impl ServerBackups {
     fn passphrase(&self, reference: &str) -> Result<Passphrase, Fault> {
-        let environment = config::load(&self.home).map_err(|error| {
+        let config = config::load(&self.home).map_err(|error| {
             Fault::new(ErrorCode::InvalidRequest, format!("the config does not read: {error}"))
         })?;
-        let found = look_up(reference, &environment.environment, &self.secrets)?;
+        let found = look_up(reference, &config.environment, &self.secrets)?;
         let found = found.filter(|text| !text.is_empty()).ok_or_else(|| {
             let message = format!("jobs.backup.passphrase: {reference} is not set");
             Fault::new(ErrorCode::InvalidRequest, message)
