@@ -43,6 +43,10 @@ impl Folder {
 
     /// Makes a folder for its owner alone; one that is there stays as it is.
     pub(crate) fn make_folder(&self, name: &OsStr) -> Result<Self, Errno> {
+        match self.folder(name) {
+            Err(Errno::NOENT) => {}
+            known => return known,
+        }
         match mkdirat(&self.0, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => self.folder(name),
             Err(error) => Err(error),

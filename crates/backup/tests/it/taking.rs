@@ -161,7 +161,7 @@ fn old_snapshots_go_with_what_no_other_names_and_the_rest_stays_whole() {
 }
 
 #[test]
-fn sockets_are_left_out_and_named_and_a_file_that_nobody_may_read_is_told() {
+fn sockets_are_left_out_and_named() {
     let world = World::new();
     let _socket = UnixListener::bind(world.home().join("people/owner/vault/socket")).unwrap();
     let report = world.back_up();

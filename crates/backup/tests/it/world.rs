@@ -11,7 +11,7 @@ use onyx_backup::{
     RestoreRequest, Source, WhenDamaged, back_up, restore_home,
 };
 use onyx_test_support::ManualClock;
-use onyx_types::{Cancel, Timestamp};
+use onyx_types::{Cancel, Clock as _, SystemClock};
 use tempfile::TempDir;
 
 pub(crate) const SESSION: &str = "people/owner/sessions/main/0193b0c0-0000-7000-8000-000000000001";
@@ -142,9 +142,7 @@ impl World {
 
 /// Ahead of the files' own clock, so that what was written is settled.
 fn clock() -> ManualClock {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    let ahead = i64::try_from(now.as_millis()).unwrap() + 3_600_000;
-    ManualClock::at(Timestamp::from_millis(ahead))
+    ManualClock::at(SystemClock::new().wall().saturating_add(Duration::from_secs(3600)))
 }
 
 pub(crate) fn turn(text: &str) -> String {
