@@ -58,6 +58,10 @@ sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (S
 soak: setup ## faults of every kind against a server, for MINUTES=10; as the dice say, or the same again (SEED=17)
 	@./scripts/soak
 
+.PHONY: proof-backup
+proof-backup: setup ## back up and restore a home of 10,000 sessions and 100,000 files, byte for byte
+	@cargo test --quiet --package onyx-backup --locked --test it large:: -- --ignored --nocapture
+
 .PHONY: redteam
 redteam: setup ## a model that obeys every text it reads, in every way at every tier: attacks by class, questions of 40 tasks
 	@./scripts/redteam

@@ -41,10 +41,11 @@ pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, RunChanges, Undo};
 pub use drive::ActionName;
 pub use feed::{EventReader, Feed};
 pub use jobs::{
-    Busy, Check, CheckedJobsSettings, CleanupSettings, Deliver, HeartbeatSettings, Job,
-    JobChangeWaiting, JobEdit, JobFlaw, JobNotice, JobSpec, JobState, Jobs, JobsSettings,
-    KeepingSettings, MailWriter, Misfire, Overlap, PeerWriter, Period, Rule, Schedule, SessionUse,
-    SyncSettings, SystemWork, Timing, Unsent, Work, describe, due, fires_at, front_of, moment,
+    BackupDone, BackupPlan, BackupSettings, Busy, Check, CheckedJobsSettings, CleanupSettings,
+    Deliver, HeartbeatSettings, HomeBackups, Job, JobChangeWaiting, JobEdit, JobFlaw, JobNotice,
+    JobSpec, JobState, Jobs, JobsSettings, KeepingSettings, MailWriter, Misfire, Overlap, PeerWriter, Period,
+    Rule, Schedule, SessionUse, SyncSettings, SystemWork, Timing, Unsent, Work, describe, due, fires_at,
+    front_of, moment,
 };
 pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;

@@ -20,6 +20,8 @@ const ONYX_KEYS: &str = "ONYX_KEYS";
 /// A file to which every audit row is added as a line of JSON, for a place from which nothing can be
 /// taken away.
 const ONYX_AUDIT_EXPORT: &str = "ONYX_AUDIT_EXPORT";
+/// The passphrase of encrypted backups, for `onyx backup` and `onyx restore` without a terminal.
+const ONYX_BACKUP_PASSPHRASE: &str = "ONYX_BACKUP_PASSPHRASE";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// The bus on which the desktop's keyring answers, unless it is `bus` in the folder of the session.
 const DBUS_SESSION_BUS_ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
@@ -69,6 +71,16 @@ pub(crate) fn chosen_key_folder() -> Option<PathBuf> {
 pub(crate) fn usual_key_folder() -> Option<PathBuf> {
     let data = folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
     Some(data?.join("onyx/keys"))
+}
+
+pub(crate) fn backup_passphrase() -> Option<String> {
+    text(ONYX_BACKUP_PASSPHRASE)
+}
+
+/// Where backups go when nobody says where.
+pub(crate) fn usual_backup_folder() -> Option<PathBuf> {
+    let data = folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
+    Some(data?.join("onyx/backups"))
 }
 
 /// Where keys lie in files, if there is a place for them.

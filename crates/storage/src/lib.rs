@@ -58,5 +58,5 @@ pub use sessions::{
     Damage, DamageKind, LiveText, LogState, Messages, Page, Pos, Rebuilt, TurnLog, find_session,
     forget_details, keep_details, preview_of, rebuild_person, title_of,
 };
-pub use sqlite::{AuditExport, AuditSeal, AuditWitnesses, open_chunks};
+pub use sqlite::{AuditExport, AuditSeal, AuditWitnesses, copy_database, open_chunks};
 pub use store::Store;

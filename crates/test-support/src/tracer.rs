@@ -69,6 +69,13 @@ impl Tracer {
     }
 }
 
+impl Tracer {
+    /// Waits until the process has ended by itself or met its fate; the changes up to then.
+    pub fn wait(self) -> Vec<FileChange> {
+        self.thread.join().expect("the tracer does not panic")
+    }
+}
+
 fn attach_threads(process: Pid) {
     let options = Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACECLONE;
     let mut known = HashSet::new();

@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-sandbox", &[]),
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
+    ("onyx-backup", &["onyx-types", "onyx-storage"]),
     (
         "onyx-tools",
         &[
@@ -63,6 +64,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-sandbox",
             "onyx-knowledge",
             "onyx-identity",
+            "onyx-backup",
             "onyx-tools",
             "onyx-mcp",
             "onyx-agent",

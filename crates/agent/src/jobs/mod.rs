@@ -45,11 +45,12 @@ pub use file::front_of;
 pub use listing::{Job, JobChangeWaiting, JobState};
 pub use schedule::{Period, Rule, Schedule};
 pub use settings::{
-    CheckedJobsSettings, CleanupSettings, HeartbeatSettings, JobsSettings, KeepingSettings,
-    SyncSettings,
+    BackupSettings, CheckedJobsSettings, CleanupSettings, HeartbeatSettings, JobsSettings,
+    KeepingSettings, SyncSettings,
 };
 pub use spec::{
-    Check, Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, SystemWork, Timing, Work,
+    BackupPlan, Check, Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, SystemWork, Timing,
+    Work,
 };
 pub use words::{describe, moment};
 
@@ -100,6 +101,22 @@ struct JobsCore {
     with_jobs: Mutex<BTreeSet<PersonId>>,
     peers: RwLock<Option<Arc<dyn PeerWriter>>>,
     mail: RwLock<Option<Arc<dyn MailWriter>>>,
+    backups: OnceLock<Arc<dyn HomeBackups>>,
+}
+
+/// Makes backups of the home.
+#[async_trait]
+pub trait HomeBackups: Send + Sync {
+    async fn back_up(&self, plan: &BackupPlan, stop: Cancel) -> Result<BackupDone, Fault>;
+}
+
+/// A backup that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupDone {
+    /// For the history of the job.
+    pub summary: String,
+    /// Files that are not in it, with the reason.
+    pub unreadable: Vec<String>,
 }
 
 /// The way to people on other networks.
@@ -150,6 +167,7 @@ impl Jobs {
             with_jobs: Mutex::default(),
             peers: RwLock::default(),
             mail: RwLock::default(),
+            backups: OnceLock::new(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -162,6 +180,12 @@ impl Jobs {
     /// The way to people by mail, where the config names a mail server.
     pub fn set_mail(&self, mail: Option<Arc<dyn MailWriter>>) {
         *self.shared.mail.write().unwrap_or_else(PoisonError::into_inner) = mail;
+    }
+
+    /// Who makes backups of the home.
+    pub fn set_backups(&self, backups: Arc<dyn HomeBackups>) {
+        // A second one would be of the same home.
+        let _ = self.shared.backups.set(backups);
     }
 
     /// The way to commands and addresses.

@@ -67,7 +67,7 @@ impl Outcome {
 pub(super) fn asks_model(system: &SystemWork) -> bool {
     match system {
         SystemWork::Heartbeat { .. } | SystemWork::MemoryKeeping => true,
-        SystemWork::MemorySync | SystemWork::SessionCleanup { .. } => false,
+        SystemWork::MemorySync | SystemWork::SessionCleanup { .. } | SystemWork::Backup(_) => false,
     }
 }
 
@@ -96,6 +96,7 @@ async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, F
         Work::System(SystemWork::SessionCleanup { older_than, keep_newest }) => {
             system::clean_up(shared, *older_than, *keep_newest).await
         }
+        Work::System(SystemWork::Backup(plan)) => system::back_up(shared, firing, plan).await,
     }
 }
 

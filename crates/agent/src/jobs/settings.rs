@@ -1,12 +1,13 @@
 //! What the config says of jobs.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onyx_types::{AgentId, ErrorCode, Fault, JobId, PersonId};
 use serde::Deserialize;
 
 use super::schedule::{self, Period};
-use super::spec::SystemWork;
+use super::spec::{BackupPlan, SystemWork};
 
 const USUAL_AT_ONCE: usize = 4;
 
@@ -24,6 +25,8 @@ pub struct JobsSettings {
     pub memory_keeping: Option<KeepingSettings>,
     /// Removes old sessions; off unless it is there.
     pub session_cleanup: Option<CleanupSettings>,
+    /// Backs the home up; off unless it is there.
+    pub backup: Option<BackupSettings>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -58,6 +61,18 @@ pub struct CleanupSettings {
     pub older_than: Option<String>,
     /// Of each person, so many of the newest stay.
     pub keep_newest: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct BackupSettings {
+    /// Once a day where it says nothing.
+    pub every: Option<String>,
+    /// A folder outside the home, by its full path.
+    pub to: PathBuf,
+    /// So many of the newest snapshots stay.
+    pub keep: Option<usize>,
+    /// `secret:<name>` or `env:<NAME>`; with one the backups are encrypted.
+    pub passphrase: Option<String>,
 }
 
 /// The same, every value checked.
@@ -118,8 +133,31 @@ impl JobsSettings {
         if let Some(cleanup) = &self.session_cleanup {
             system.push(cleanup_job(cleanup, owner)?);
         }
+        if let Some(backup) = &self.backup {
+            system.push(backup_job(backup, owner)?);
+        }
         Ok(CheckedJobsSettings { max_at_once, system })
     }
+}
+
+fn backup_job(backup: &BackupSettings, owner: &PersonId) -> Result<SystemJob, Fault> {
+    let BackupSettings { every, to, keep, passphrase } = backup;
+    if !to.is_absolute() || to == Path::new("/") {
+        return Err(wrong("jobs.backup.to", "it must be the full path of a folder of its own"));
+    }
+    if *keep == Some(0) {
+        return Err(wrong("jobs.backup.keep", "it must be 1 or more"));
+    }
+    let is_reference = |text: &String| text.starts_with("secret:") || text.starts_with("env:");
+    if passphrase.as_ref().is_some_and(|text| !is_reference(text)) {
+        // What was written is not repeated: it may be the passphrase.
+        let why = "write `secret:<name>` or `env:<NAME>`, so that it does not stand in the config";
+        return Err(wrong("jobs.backup.passphrase", why));
+    }
+    let plan = BackupPlan { to: to.clone(), keep: *keep, passphrase: passphrase.clone() };
+    let every = every.as_deref().unwrap_or("1d");
+    let base = job("backup", owner, "jobs.backup.every", every)?;
+    Ok(SystemJob { work: SystemWork::Backup(plan), ..base })
 }
 
 fn cleanup_job(cleanup: &CleanupSettings, owner: &PersonId) -> Result<SystemJob, Fault> {

@@ -1,5 +1,6 @@
 //! A job as its file says it, every value checked.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use onyx_types::{AgentId, Timestamp};
@@ -79,6 +80,18 @@ pub enum SystemWork {
     MemoryKeeping,
     /// Sessions that are too old or too many are removed.
     SessionCleanup { older_than: Option<Duration>, keep_newest: Option<usize> },
+    /// The home is backed up.
+    Backup(BackupPlan),
+}
+
+/// Where a backup of the home goes, and what stays there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupPlan {
+    pub to: PathBuf,
+    /// So many of the newest snapshots stay; `None`: all.
+    pub keep: Option<usize>,
+    /// `secret:<name>` or `env:<NAME>`, never the passphrase itself; with one it is encrypted.
+    pub passphrase: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use onyx_storage::{SessionFilter, SessionMeta, SlotState};
 use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
 
 use super::JobsCore;
-use super::perform::Outcome;
+use super::perform::{Firing, Outcome};
+use super::spec::BackupPlan;
 
 const PAGE: u32 = 200;
 
@@ -21,6 +22,30 @@ pub(super) async fn sync(shared: &JobsCore) -> Result<Outcome, Fault> {
         ))),
         Err(error) => Ok(Outcome::failed(error.to_string())),
     }
+}
+
+/// A backup that was made is told to nobody; one that failed, or is not whole, is.
+pub(super) async fn back_up(
+    shared: &JobsCore,
+    firing: &Firing,
+    plan: &BackupPlan,
+) -> Result<Outcome, Fault> {
+    let Some(backups) = shared.backups.get() else {
+        return Ok(Outcome::failed("Backups are not made by this server."));
+    };
+    let done = match backups.back_up(plan, firing.cancel.clone()).await {
+        Ok(done) => done,
+        // The server ends, or a person stopped it.
+        Err(fault) if fault.code == ErrorCode::Cancelled => {
+            return Ok(Outcome::new(SlotState::Interrupted, "Stopped before its end."));
+        }
+        Err(fault) => return Err(fault),
+    };
+    if done.unreadable.is_empty() {
+        return Ok(Outcome::nothing(done.summary));
+    }
+    let names = done.unreadable.join("\n");
+    Ok(Outcome::failed(format!("{} These files could not be read:\n{names}", done.summary)))
 }
 
 /// Removes what is too old, and of each person what is beyond the newest so many.

@@ -1,5 +1,6 @@
 //! The wiring: store, providers, tools, agent services, servers, and the orderly end of all of it.
 
+mod backups;
 mod bedrock;
 mod booked;
 mod catalogue;
@@ -52,6 +53,7 @@ use probe::WriteProbe;
 use socket::HomeSocket;
 use witnesses::audit_witnesses;
 
+pub(crate) use backups::summary as backup_summary;
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
@@ -161,6 +163,12 @@ impl Gateway {
         );
         agent.jobs.set_mail(connectors::job_mail(&parts.connectors));
         agent.jobs.set_peers(Arc::new(connectors::JobPeers(connectors.downgrade())));
+        let backups = backups::ServerBackups {
+            home: folder.clone(),
+            clock: Arc::clone(&clock),
+            secrets: Arc::clone(&secrets),
+        };
+        agent.jobs.set_backups(Arc::new(backups));
         let live = Live {
             connectors,
             link,

@@ -6,6 +6,7 @@ mod accounts;
 mod actions;
 mod administration;
 mod attack;
+mod backup;
 mod bad_input;
 mod cli;
 mod cli_memory;

@@ -19,6 +19,7 @@ mod runs;
 mod seal;
 mod secrets;
 mod sessions;
+mod snapshot;
 mod spending;
 mod writer;
 
@@ -28,3 +29,4 @@ pub use export::AuditExport;
 pub use ledger::AuditWitnesses;
 pub(crate) use ledger::{Opened, SqliteLedger};
 pub use seal::AuditSeal;
+pub use snapshot::copy_database;

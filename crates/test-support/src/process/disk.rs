@@ -16,7 +16,7 @@ pub struct SmallDisk {
 
 impl SmallDisk {
     /// Fails the test where mounting is not permitted: what it shows would go unseen.
-    pub(super) fn mount(at: &Path, bytes: u64) -> Self {
+    pub fn mount(at: &Path, bytes: u64) -> Self {
         let options = CString::new(format!("size={bytes},mode=700")).expect("no zero byte");
         mount("tmpfs", at, "tmpfs", MountFlags::empty(), options.as_c_str()).unwrap_or_else(
             |error| panic!("cannot mount a small disk ({error}): this test must run as root"),

@@ -1,5 +1,6 @@
 //! `onyx doctor`: looks at everything a home stands on and says how to mend what is broken.
 
+mod backups;
 mod checks;
 mod not_yet;
 mod providers;
@@ -69,6 +70,7 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
         return Ok(checks);
     }
     checks.push(checks::disk_space(home));
+    checks.push(backups::check(home));
     checks.push(checks::commands().await);
     let config = config::load(home);
     checks.extend(checks::config(home, config.as_ref()));

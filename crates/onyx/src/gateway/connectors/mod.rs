@@ -53,7 +53,8 @@ pub(super) fn plan(
     }
 }
 
-fn look_up(
+/// What `secret:<name>` or `env:<NAME>` stands for; other texts stand for themselves.
+pub(super) fn look_up(
     reference: &str,
     environment: &Environment,
     secrets: &Secrets,

@@ -7,6 +7,8 @@ mod system;
 mod telling;
 mod tools;
 
+pub(crate) use system::known;
+
 use onyx_test_support::{OnyxProcess, Reply, wait_for};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -23,7 +25,7 @@ async fn runs(onyx: &OnyxProcess, job: &str) -> Vec<Value> {
 }
 
 /// Fires a job now and waits until it has ended and was delivered.
-async fn run_now(onyx: &OnyxProcess, job: &str) -> Value {
+pub(crate) async fn run_now(onyx: &OnyxProcess, job: &str) -> Value {
     let slot = onyx.post(&format!("/api/jobs/{job}/run"), &json!({})).await.expect(200).json();
     ended(onyx, job, &slot["scheduled_at"]).await
 }
@@ -40,7 +42,7 @@ async fn ended(onyx: &OnyxProcess, job: &str, scheduled_at: &Value) -> Value {
     .await
 }
 
-async fn send(onyx: &OnyxProcess, method: Method, path: &str, body: &Value) -> Reply {
+pub(crate) async fn send(onyx: &OnyxProcess, method: Method, path: &str, body: &Value) -> Reply {
     Reply::of(onyx.client().request(method, path).json(body)).await
 }
 

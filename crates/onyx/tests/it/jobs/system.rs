@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{run_now, send};
 use crate::{SOON, builder, said};
 
-async fn known(onyx: &onyx_test_support::OnyxProcess, job: &str) {
+pub(crate) async fn known(onyx: &onyx_test_support::OnyxProcess, job: &str) {
     let accepted = async || {
         let reply = onyx.get(&format!("/api/jobs/{job}")).await;
         (reply.status == 200 && reply.json()["state"] == "active").then_some(())

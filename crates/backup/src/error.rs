@@ -1,0 +1,123 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use onyx_storage::StoreError;
+use onyx_types::{ErrorCode, Fault};
+use rustix::io::Errno;
+
+/// Why a backup, a restore or an export did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("the ledger's database cannot be copied: {0}")]
+    Store(#[from] StoreError),
+    #[error("{} is no folder of backups", path.display())]
+    NotABackup { path: PathBuf },
+    #[error("{} was written by a newer version of Onyx", path.display())]
+    Newer { path: PathBuf },
+    #[error("{} is not empty", path.display())]
+    NotEmpty { path: PathBuf },
+    #[error("{} lies inside the home", path.display())]
+    InsideHome { path: PathBuf },
+    #[error("the backups in {} are encrypted, and no passphrase was given", path.display())]
+    PassphraseNeeded { path: PathBuf },
+    #[error("the passphrase does not open the backups in {}", path.display())]
+    WrongPassphrase { path: PathBuf },
+    #[error("the backups in {} are not encrypted", path.display())]
+    NotEncrypted { path: PathBuf },
+    #[error("another process works with {}", path.display())]
+    Busy { path: PathBuf },
+    #[error("there is no snapshot {wanted:?}")]
+    NoSnapshot { wanted: String },
+    #[error("{wanted} is not in the snapshot {snapshot}")]
+    NotInSnapshot { wanted: String, snapshot: String },
+    #[error("{0}")]
+    Damaged(String),
+    #[error("{0}")]
+    Refused(String),
+    #[error("stopped before its end")]
+    Stopped,
+}
+
+impl BackupError {
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    pub(crate) fn at_errno(path: &Path) -> impl FnOnce(Errno) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Io { path, source: error.into() }
+    }
+
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::StorageFull,
+                _ => ErrorCode::StorageFailed,
+            },
+            Self::Store(error) => error.code(),
+            Self::NoSnapshot { .. } | Self::NotInSnapshot { .. } => ErrorCode::NotFound,
+            Self::Damaged(_) => ErrorCode::StorageFailed,
+            Self::Stopped => ErrorCode::Cancelled,
+            Self::NotABackup { .. }
+            | Self::Newer { .. }
+            | Self::NotEmpty { .. }
+            | Self::InsideHome { .. }
+            | Self::PassphraseNeeded { .. }
+            | Self::WrongPassphrase { .. }
+            | Self::NotEncrypted { .. }
+            | Self::Busy { .. }
+            | Self::Refused(_) => ErrorCode::InvalidRequest,
+        }
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Io { .. } if self.code() == ErrorCode::StorageFull => {
+                "Free some space and run it again; what was kept before is whole."
+            }
+            Self::Io { .. } => "Check that the folder is there and that you may write to it.",
+            Self::Store(_) | Self::Stopped => "Run it again; what was kept before is whole.",
+            Self::NotABackup { .. } => {
+                "Name an empty or new folder, or one that `onyx backup` has made."
+            }
+            Self::Newer { .. } => "Use the version of Onyx that wrote it, or a newer one.",
+            Self::NotEmpty { .. } => {
+                "Name a new or empty folder; to restore a whole home, move the old one away first."
+            }
+            Self::InsideHome { .. } => {
+                "Name a folder outside the home, best on another disk: what is lost with the home \
+                 is no backup."
+            }
+            Self::PassphraseNeeded { .. } => {
+                "Set ONYX_BACKUP_PASSPHRASE or run it in a terminal; for the job, set \
+                 `jobs.backup.passphrase` to `secret:<name>`."
+            }
+            Self::WrongPassphrase { .. } => "Try again. Without its passphrase nobody can read it.",
+            Self::NotEncrypted { .. } => "Encrypted backups need a folder of their own.",
+            Self::Busy { .. } => "Wait until it is done, then try again.",
+            Self::NoSnapshot { .. } => "`onyx backup list` shows the snapshots.",
+            Self::NotInSnapshot { .. } => {
+                "Paths begin at the home, such as people/owner/vault/note.md. Another snapshot may \
+                 have it: `onyx backup list`."
+            }
+            Self::Damaged(_) => {
+                "`onyx backup verify` names everything that is damaged; `onyx restore \
+                 --skip-damaged` restores the rest."
+            }
+            Self::Refused(_) => return None,
+        })
+    }
+}
+
+impl From<BackupError> for Fault {
+    fn from(error: BackupError) -> Self {
+        let fault = Self::new(error.code(), error.to_string());
+        match error.hint() {
+            Some(hint) => fault.with_hint(hint),
+            None => fault,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A home as plain files for whoever leaves: the files as they are, every conversation as a page to
+//! read, the ledgers as a SQLite file, and a README that says what is what.
+
+mod conversation;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use onyx_storage::copy_database;
+use onyx_types::Cancel;
+use serde::Serialize;
+
+use crate::aside::FolderAside;
+use crate::error::BackupError;
+use crate::folder::Folder;
+use crate::home::{DATABASE, Found, is_left_out, is_log, walk};
+use crate::take::refuse_inside;
+
+const README: &str = include_str!("readme.md");
+/// Secrets that nobody needs who leaves.
+const SECRETS: [&str; 2] = [".env", "token"];
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ExportReport {
+    pub files: u64,
+    pub bytes: u64,
+    pub conversations: u64,
+    /// Files that could not be read, with the reason.
+    pub unreadable: Vec<String>,
+}
+
+/// Writes everything of a home into a new or empty folder.
+pub fn export_everything(
+    home: &Path,
+    to: &Path,
+    stop: &Cancel,
+) -> Result<ExportReport, BackupError> {
+    let to = refuse_inside(home, to)?;
+    if to.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(BackupError::NotEmpty { path: to });
+    }
+    let root = Folder::open(home).map_err(BackupError::at_errno(home))?;
+    let aside = FolderAside::begin(&to, "exporting")?;
+    match write_all(home, &root, &aside, stop) {
+        Ok(report) => {
+            aside.put_in_place(|_| Ok(()))?;
+            Ok(report)
+        }
+        Err(error) => {
+            aside.give_up();
+            Err(error)
+        }
+    }
+}
+
+fn write_all(
+    home: &Path,
+    root: &Folder,
+    aside: &FolderAside,
+    stop: &Cancel,
+) -> Result<ExportReport, BackupError> {
+    let mut report = ExportReport::default();
+    write(aside.folder(), Path::new("README.md"), README.as_bytes())?;
+    if home.join(DATABASE).is_file() {
+        copy_database(&home.join(DATABASE), &aside.path().join(DATABASE))?;
+        report.files += 1;
+    }
+    let is_out = |path: &Path| is_left_out(path) || SECRETS.iter().any(|name| path == *name);
+    walk(root, &is_out, &mut |found| {
+        if stop.is_cancelled() {
+            return Err(BackupError::Stopped);
+        }
+        take(found, aside, &mut report)
+    })?;
+    Ok(report)
+}
+
+fn take(found: Found, aside: &FolderAside, report: &mut ExportReport) -> Result<(), BackupError> {
+    let placed = |path: &Path| -> Result<(Folder, PathBuf), BackupError> {
+        let path = Path::new("home").join(path);
+        let parent = aside.folder().make_parent_of(&path);
+        Ok((parent.map_err(BackupError::at_errno(&path))?, path))
+    };
+    match found {
+        Found::Folder { path, .. } => {
+            let (parent, path) = placed(&path)?;
+            let name = path.file_name().unwrap_or_default();
+            parent.make_folder(name).map_err(BackupError::at_errno(&path))?;
+        }
+        Found::Link { path, target } => {
+            let (parent, path) = placed(&path)?;
+            let name = path.file_name().unwrap_or_default();
+            parent.make_link(name, &target).map_err(BackupError::at_errno(&path))?;
+        }
+        Found::Special { .. } => {}
+        Found::Unreadable { path, why } => {
+            report.unreadable.push(format!("{}: {why}", path.display()));
+        }
+        Found::File { path, mut file } => {
+            let (parent, to) = placed(&path)?;
+            copy(&mut file, &parent, &to, report)?;
+            if is_log(&path) {
+                page(&path, aside, report)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn copy(
+    from: &mut File,
+    parent: &Folder,
+    to: &Path,
+    report: &mut ExportReport,
+) -> Result<(), BackupError> {
+    let name: &OsStr = to.file_name().unwrap_or_default();
+    let mut out = parent.create(name).map_err(BackupError::at_errno(to))?;
+    report.bytes += io::copy(from, &mut out).map_err(BackupError::at(to))?;
+    report.files += 1;
+    Ok(())
+}
+
+/// The page of a conversation, from the copy of its log.
+fn page(log: &Path, aside: &FolderAside, report: &mut ExportReport) -> Result<(), BackupError> {
+    let copied = aside.path().join("home").join(log);
+    let text = std::fs::read(&copied).map_err(BackupError::at(&copied))?;
+    // What is kept beside the log is copied just before it; a conversation without it has none.
+    let details = std::fs::read(copied.with_extension("json")).unwrap_or_default();
+    let Some(page) = conversation::page(log, &text, &details) else { return Ok(()) };
+    let path = Path::new("conversations").join(&page.person).join(&page.name);
+    write(aside.folder(), &path, page.text.as_bytes())?;
+    report.conversations += 1;
+    Ok(())
+}
+
+fn write(folder: &Folder, path: &Path, bytes: &[u8]) -> Result<(), BackupError> {
+    let parent = folder.make_parent_of(path).map_err(BackupError::at_errno(path))?;
+    let name = path.file_name().unwrap_or_default();
+    let mut file = parent.create(name).map_err(BackupError::at_errno(path))?;
+    file.write_all(bytes).map_err(BackupError::at(path))
+}

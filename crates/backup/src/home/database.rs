@@ -1,0 +1,86 @@
+//! The copy of the ledger's database, in the home's cache while a backup is under way. Not in the
+//! folder of backups: there nothing may lie unencrypted.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use onyx_storage::copy_database;
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use super::DATABASE;
+use crate::error::BackupError;
+
+/// Removed when it is dropped. One process at a time has one.
+pub(crate) struct DatabaseCopy {
+    folder: PathBuf,
+    is_there: bool,
+    _lock: File,
+}
+
+impl DatabaseCopy {
+    pub(crate) fn make(home: &Path) -> Result<Self, BackupError> {
+        let folder = home.join("cache/backup");
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(BackupError::at(&folder))?;
+        let lock = lock(&folder)?;
+        let mut copy = Self { folder, is_there: false, _lock: lock };
+        // What a killed backup left.
+        copy.remove()?;
+        let database = home.join(DATABASE);
+        if database.is_file() {
+            copy.is_there = true;
+            copy_database(&database, &copy.path())?;
+        }
+        Ok(copy)
+    }
+
+    /// `None`: the home has no database yet.
+    pub(crate) fn file(&self) -> Result<Option<File>, BackupError> {
+        if !self.is_there {
+            return Ok(None);
+        }
+        let path = self.path();
+        File::open(&path).map(Some).map_err(BackupError::at(&path))
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join(DATABASE)
+    }
+
+    fn remove(&self) -> Result<(), BackupError> {
+        for name in [DATABASE, "onyx.db-wal", "onyx.db-shm", "onyx.db-journal"] {
+            let path = self.folder.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(BackupError::at(&path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for DatabaseCopy {
+    fn drop(&mut self) {
+        // It lies in the cache, and the next backup removes what is left there.
+        let _ = self.remove();
+    }
+}
+
+fn lock(folder: &Path) -> Result<File, BackupError> {
+    let path = folder.join("lock");
+    let mut options = OpenOptions::new();
+    let options = options.create(true).truncate(false).write(true).mode(0o600);
+    let file = options.open(&path).map_err(BackupError::at(&path))?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => Err(BackupError::Refused(
+            "another backup of this home is under way; wait until it is done".to_owned(),
+        )),
+        Err(error) => Err(BackupError::at_errno(&path)(error)),
+    }
+}

@@ -1,0 +1,88 @@
+//! Everything that lies in a folder, in the order of its names. Links are seen and never followed.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::error::BackupError;
+use crate::folder::Folder;
+
+/// One thing that was met. Paths begin at the folder that is walked.
+pub(crate) enum Found {
+    /// Before what is in it.
+    Folder {
+        path: PathBuf,
+        handle: Folder,
+    },
+    File {
+        path: PathBuf,
+        file: File,
+    },
+    Link {
+        path: PathBuf,
+        target: PathBuf,
+    },
+    /// A socket, a fifo, a device.
+    Special {
+        path: PathBuf,
+    },
+    Unreadable {
+        path: PathBuf,
+        why: io::Error,
+    },
+}
+
+pub(crate) fn walk(
+    root: &Folder,
+    is_left_out: &dyn Fn(&Path) -> bool,
+    visit: &mut dyn FnMut(Found) -> Result<(), BackupError>,
+) -> Result<(), BackupError> {
+    walk_in(root, Path::new(""), is_left_out, visit)
+}
+
+fn walk_in(
+    folder: &Folder,
+    at: &Path,
+    is_left_out: &dyn Fn(&Path) -> bool,
+    visit: &mut dyn FnMut(Found) -> Result<(), BackupError>,
+) -> Result<(), BackupError> {
+    let entries = match folder.entries() {
+        Ok(entries) => entries,
+        Err(error) => {
+            return visit(Found::Unreadable { path: at.to_owned(), why: error.into() });
+        }
+    };
+    for (name, kind) in entries {
+        let path = at.join(&name);
+        if is_left_out(&path) {
+            continue;
+        }
+        match look(folder, &name, kind, &path) {
+            // It went, or became something else, since the folder was read.
+            Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {}
+            Err(error) => visit(Found::Unreadable { path, why: error.into() })?,
+            Ok(Found::Folder { path, handle }) => {
+                let inside =
+                    handle.folder(OsStr::new(".")).map_err(BackupError::at_errno(&path))?;
+                visit(Found::Folder { path: path.clone(), handle })?;
+                walk_in(&inside, &path, is_left_out, visit)?;
+            }
+            Ok(found) => visit(found)?,
+        }
+    }
+    Ok(())
+}
+
+fn look(folder: &Folder, name: &OsStr, kind: FileType, path: &Path) -> Result<Found, Errno> {
+    let path = path.to_owned();
+    Ok(match kind {
+        FileType::Directory => Found::Folder { path, handle: folder.folder(name)? },
+        FileType::RegularFile => Found::File { path, file: folder.file(name)? },
+        FileType::Symlink => Found::Link { path, target: folder.link_target(name)? },
+        _ => Found::Special { path },
+    })
+}

@@ -1,0 +1,171 @@
+//! One pack: chunks one after the other, each with its name and length before it, and at the end a
+//! list of all of them. Written from front to back and never changed afterwards. A pack whose writer
+//! died has no list; it is read from the front instead.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use onyx_types::Hash;
+
+const MAGIC: &[u8; 8] = b"ONYXPAK1";
+const END: &[u8; 8] = b"ONYXEND1";
+const HEAD: usize = 32 + 4;
+const ROW: usize = 32 + 8 + 4;
+const FOOT: usize = 32 + 4 + 8;
+const BUFFER: usize = 1024 * 1024;
+/// Longer than any chunk in its kept form.
+const LONGEST: u32 = 4 * 1024 * 1024;
+
+/// Where a chunk lies in its pack: its kept form, without name and length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) name: Hash,
+    pub(super) offset: u64,
+    pub(super) length: u32,
+}
+
+impl Placed {
+    pub(super) fn end(&self) -> u64 {
+        self.offset + u64::from(self.length)
+    }
+}
+
+pub(super) struct PackWriter {
+    pub(super) path: PathBuf,
+    file: BufWriter<File>,
+    at: u64,
+    pub(super) placed: Vec<Placed>,
+}
+
+impl PackWriter {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = BufWriter::with_capacity(BUFFER, file);
+        file.write_all(MAGIC)?;
+        let at = MAGIC.len() as u64;
+        Ok(Self { path: path.to_owned(), file, at, placed: Vec::new() })
+    }
+
+    pub(super) fn add(&mut self, name: Hash, kept: &[u8]) -> io::Result<Placed> {
+        let length = u32::try_from(kept.len()).ok().filter(|length| *length <= LONGEST);
+        let length = length.ok_or(io::ErrorKind::InvalidInput)?;
+        self.file.write_all(name.as_bytes())?;
+        self.file.write_all(&length.to_le_bytes())?;
+        self.file.write_all(kept)?;
+        let placed = Placed { name, offset: self.at + HEAD as u64, length };
+        self.at = placed.end();
+        self.placed.push(placed);
+        Ok(placed)
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.at
+    }
+
+    /// With its list, and on the disk when it returns.
+    pub(super) fn finish(mut self) -> io::Result<Vec<Placed>> {
+        self.file.write_all(&list_of(&self.placed))?;
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        Ok(self.placed)
+    }
+}
+
+/// The list at the end of a pack.
+fn list_of(placed: &[Placed]) -> Vec<u8> {
+    let mut list = Vec::with_capacity(placed.len() * ROW + FOOT);
+    for row in placed {
+        list.extend_from_slice(row.name.as_bytes());
+        list.extend_from_slice(&row.offset.to_le_bytes());
+        list.extend_from_slice(&row.length.to_le_bytes());
+    }
+    let check = Hash::of(&list);
+    // A pack is far smaller than four thousand million chunks.
+    let count = u32::try_from(placed.len()).unwrap_or(u32::MAX);
+    list.extend_from_slice(check.as_bytes());
+    list.extend_from_slice(&count.to_le_bytes());
+    list.extend_from_slice(END);
+    list
+}
+
+/// Puts a list at the end of a pack that has none that is whole. What follows the last good chunk is
+/// cut off.
+pub(super) fn give_list(path: &Path, placed: &[Placed]) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let end = placed.iter().map(Placed::end).max().unwrap_or(MAGIC.len() as u64);
+    file.set_len(end)?;
+    file.write_all_at(&list_of(placed), end)?;
+    file.sync_all()
+}
+
+/// The list of a pack that was finished; `None` where there is none that is whole.
+pub(super) fn listed(file: &File) -> io::Result<Option<Vec<Placed>>> {
+    let length = file.metadata()?.len();
+    let foot_at = length.checked_sub(FOOT as u64).filter(|at| *at >= MAGIC.len() as u64);
+    let Some(foot_at) = foot_at else { return Ok(None) };
+    let mut foot = [0; FOOT];
+    file.read_exact_at(&mut foot, foot_at)?;
+    let count = u32::from_le_bytes([foot[32], foot[33], foot[34], foot[35]]);
+    let size = u64::from(count) * ROW as u64;
+    let list_at = foot_at.checked_sub(size).filter(|at| *at >= MAGIC.len() as u64);
+    let (Some(list_at), true) = (list_at, foot.ends_with(END)) else { return Ok(None) };
+    let mut list = vec![0; usize::try_from(size).map_err(io::Error::other)?];
+    file.read_exact_at(&mut list, list_at)?;
+    if Hash::of(&list).as_bytes().as_slice() != &foot[..32] {
+        return Ok(None);
+    }
+    let placed: Option<Vec<_>> = list.chunks_exact(ROW).map(row).collect();
+    Ok(placed.filter(|placed| placed.iter().all(|row| row.end() <= list_at)))
+}
+
+fn row(bytes: &[u8]) -> Option<Placed> {
+    let (name, rest) = bytes.split_first_chunk::<32>()?;
+    let (offset, length) = rest.split_first_chunk::<8>()?;
+    let length = u32::from_le_bytes(length.try_into().ok()?);
+    let offset = u64::from_le_bytes(*offset);
+    let is_sound = length <= LONGEST && offset.checked_add(u64::from(length)).is_some();
+    is_sound.then_some(Placed { name: Hash::from_bytes(*name), offset, length })
+}
+
+/// What the heads before the chunks say, from the front as far as they make sense. The contents are
+/// still to be compared with their names.
+pub(super) fn scanned(file: &File) -> io::Result<Vec<Placed>> {
+    let end = file.metadata()?.len();
+    let (mut at, mut placed) = (MAGIC.len() as u64, Vec::new());
+    while at + HEAD as u64 <= end {
+        let Some(row) = head_at(file, at)? else { break };
+        if row.end() > end {
+            break;
+        }
+        at = row.end();
+        placed.push(row);
+    }
+    Ok(placed)
+}
+
+/// The chunk whose head is there.
+pub(super) fn head_at(file: &File, at: u64) -> io::Result<Option<Placed>> {
+    let mut head = [0; HEAD];
+    file.read_exact_at(&mut head, at)?;
+    let mut name = [0; 32];
+    name.copy_from_slice(&head[..32]);
+    let length = u32::from_le_bytes([head[32], head[33], head[34], head[35]]);
+    let placed = Placed { name: Hash::from_bytes(name), offset: at + HEAD as u64, length };
+    Ok((length <= LONGEST).then_some(placed))
+}
+
+/// Does the head before a chunk say what the list says, and does the pack begin as one?
+pub(super) fn agrees(file: &File, row: &Placed) -> io::Result<bool> {
+    let Some(at) = row.offset.checked_sub(HEAD as u64) else { return Ok(false) };
+    Ok(head_at(file, at)? == Some(*row))
+}
+
+pub(super) fn begins_well(file: &File) -> io::Result<bool> {
+    let mut magic = [0; 8];
+    match file.read_exact_at(&mut magic, 0) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| &magic == MAGIC),
+    }
+}

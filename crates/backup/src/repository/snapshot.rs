@@ -1,0 +1,180 @@
+//! The manifest of one snapshot: what was backed up when, and for each file the names of its chunks.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use onyx_types::{Hash, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::packs::sync;
+use super::seal::{Cipher, Unreadable};
+use crate::error::BackupError;
+use crate::named_path::NamedPath;
+
+const MAGIC: &[u8; 8] = b"ONYXSNP1";
+const CHECK: usize = 32;
+const LARGEST_HEAD: usize = 16 * 1024 * 1024;
+/// Two thousand million bytes are the manifest of ten million files.
+const LARGEST_BODY: usize = 2_000_000_000;
+pub(super) const EXTENSION: &str = "snapshot";
+
+/// What a snapshot says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub struct SnapshotInfo {
+    pub id: String,
+    pub made_at: Timestamp,
+    /// The version of Onyx that made it.
+    pub version: String,
+    pub home: PathBuf,
+    pub files: u64,
+    pub bytes: u64,
+    /// What could not be read, and is therefore not in it.
+    pub unreadable: Vec<String>,
+}
+
+/// One thing of a home.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) path: NamedPath,
+    #[serde(flatten)]
+    pub(crate) kind: EntryKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum EntryKind {
+    Folder { mode: u32 },
+    File(FileEntry),
+    Link { target: NamedPath },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileEntry {
+    pub(crate) mode: u32,
+    /// Nanoseconds since 1970.
+    pub(crate) modified: i64,
+    pub(crate) size: u64,
+    pub(crate) chunks: Vec<Hash>,
+    /// How the file looked when it was read; `None`: it is read again by every backup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) seen: Option<Seen>,
+}
+
+/// By which a file that has not changed is known again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    pub(crate) size: u64,
+    pub(crate) inode: u64,
+    pub(crate) modified: i64,
+    /// Whoever sets a file's time of change back changes this one.
+    pub(crate) changed: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub(crate) info: SnapshotInfo,
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Snapshot {
+    /// Whole or not at all: nobody sees it before it is on the disk.
+    pub(crate) fn write(&self, folder: &Path, cipher: &Cipher) -> Result<(), BackupError> {
+        let bytes = self.encoded(cipher).map_err(BackupError::at(folder))?;
+        let path = folder.join(format!("{}.{EXTENSION}", self.info.id));
+        let fresh = folder.join(format!("{}.new", self.info.id));
+        write_durably(&fresh, &bytes).map_err(BackupError::at(&fresh))?;
+        fs::rename(&fresh, &path).map_err(BackupError::at(&path))?;
+        sync(folder)
+    }
+
+    fn encoded(&self, cipher: &Cipher) -> io::Result<Vec<u8>> {
+        let head = serde_json::to_vec(&self.info)?;
+        let head = cipher.seal(&bound(&self.info.id, Part::Head), &head)?;
+        let mut body = Vec::new();
+        for entry in &self.entries {
+            serde_json::to_writer(&mut body, entry)?;
+            body.push(b'\n');
+        }
+        let body = cipher.seal(&bound(&self.info.id, Part::Body), &body)?;
+        let length = u32::try_from(head.len()).map_err(io::Error::other)?;
+        let mut bytes = [MAGIC.as_slice(), &length.to_le_bytes(), &head, &body].concat();
+        let check = Hash::of(&bytes);
+        bytes.extend_from_slice(check.as_bytes());
+        Ok(bytes)
+    }
+
+    pub(crate) fn read(path: &Path, id: &str, cipher: &Cipher) -> Result<Self, BackupError> {
+        let bytes = fs::read(path).map_err(BackupError::at(path))?;
+        let damaged = |_| damaged(id);
+        let (head, body) = parts(&bytes).map_err(damaged)?;
+        let info = read_head(id, head, cipher).map_err(damaged)?;
+        let body = cipher.open(&bound(id, Part::Body), body, LARGEST_BODY).map_err(damaged)?;
+        let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let entries = lines.map(|line| serde_json::from_slice::<Entry>(line));
+        let entries: Vec<Entry> =
+            entries.collect::<Result<_, _>>().map_err(|_| self::damaged(id))?;
+        // Whoever can write to the folder must not reach beyond the folder that is restored to.
+        if let Some(entry) = entries.iter().find(|entry| !entry.path.is_beneath()) {
+            let path = entry.path.0.display();
+            return Err(BackupError::Damaged(format!("snapshot {id} names the path {path}")));
+        }
+        Ok(Self { info, entries })
+    }
+
+    pub(crate) fn read_info(
+        path: &Path,
+        id: &str,
+        cipher: &Cipher,
+    ) -> Result<SnapshotInfo, BackupError> {
+        let bytes = fs::read(path).map_err(BackupError::at(path))?;
+        let info = parts(&bytes).and_then(|(head, _)| read_head(id, head, cipher));
+        info.map_err(|_| damaged(id))
+    }
+}
+
+fn damaged(id: &str) -> BackupError {
+    BackupError::Damaged(format!("the manifest of snapshot {id} is damaged"))
+}
+
+fn parts(bytes: &[u8]) -> Result<(&[u8], &[u8]), Unreadable> {
+    let at = bytes.len().checked_sub(CHECK).ok_or(Unreadable)?;
+    let (content, check) = bytes.split_at(at);
+    if Hash::of(content).as_bytes().as_slice() != check {
+        return Err(Unreadable);
+    }
+    let content = content.strip_prefix(MAGIC.as_slice()).ok_or(Unreadable)?;
+    let (length, rest) = content.split_first_chunk::<4>().ok_or(Unreadable)?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or(Unreadable)
+}
+
+fn read_head(id: &str, head: &[u8], cipher: &Cipher) -> Result<SnapshotInfo, Unreadable> {
+    let head = cipher.open(&bound(id, Part::Head), head, LARGEST_HEAD)?;
+    let info: SnapshotInfo = serde_json::from_slice(&head).map_err(|_| Unreadable)?;
+    // A manifest under another's name is not that snapshot.
+    if info.id == id { Ok(info) } else { Err(Unreadable) }
+}
+
+enum Part {
+    Head,
+    Body,
+}
+
+fn bound(id: &str, part: Part) -> Vec<u8> {
+    let part: &[u8] = match part {
+        Part::Head => b"head",
+        Part::Body => b"body",
+    };
+    let bound = Hash::of_parts([b"onyx snapshot 1".as_slice(), id.as_bytes(), part]);
+    bound.as_bytes().to_vec()
+}
+
+/// A new file in the place of whatever a killed process left there.
+pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

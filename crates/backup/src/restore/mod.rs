@@ -1,0 +1,24 @@
+//! Out of a snapshot again: a whole home where there is none, or one file or session into a home
+//! that is in use, under a name that nothing has. Every chunk is compared with its name on the way.
+
+mod home;
+mod one;
+mod session;
+mod writing;
+
+use std::path::Path;
+
+use crate::repository::Passphrase;
+
+pub use home::{RestoreReport, RestoreRequest, WhenDamaged, restore_home};
+pub use one::{RestoredFile, restore_file};
+pub use session::{RestoredSession, SessionRequest, restore_session};
+
+/// What is restored from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub folder: &'a Path,
+    /// The beginning of a snapshot's id; `None`: the newest.
+    pub snapshot: Option<&'a str>,
+    pub passphrase: Option<&'a Passphrase>,
+}

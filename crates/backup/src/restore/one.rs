@@ -1,0 +1,142 @@
+//! One file into a home that may be in use, where nothing is overwritten.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use onyx_types::Timestamp;
+use rustix::fs::{AtFlags, RenameFlags, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use super::Source;
+use super::writing::{Written, damaged, write_file};
+use crate::error::BackupError;
+use crate::folder::Folder;
+use crate::repository::{EntryKind, FileEntry, Packs, Purpose, Repository, Snapshot};
+
+/// Names that are tried beside one that is taken.
+const MOST_NAMES: usize = 100;
+/// As storage calls files that are not done yet, so that nobody shows them.
+const UNFINISHED: &str = ".onyx-tmp-restored";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoredFile {
+    pub snapshot: String,
+    /// Where it is now, in the home.
+    pub path: PathBuf,
+}
+
+/// Restores one file under its own name, or beside it where that is taken.
+pub fn restore_file(
+    source: Source<'_>,
+    home: &Path,
+    path: &Path,
+) -> Result<RestoredFile, BackupError> {
+    let repository = Repository::open(source.folder, source.passphrase, Purpose::Read)?;
+    let snapshot = repository.choose(source.snapshot)?;
+    let mut packs = repository.packs()?;
+    let entry = find(&snapshot, path)?;
+    let home = Folder::open(home).map_err(BackupError::at_errno(home))?;
+    let parent = home.make_parent_of(path).map_err(BackupError::at_errno(path))?;
+    let own = path.file_name().unwrap_or_default().to_owned();
+    let made_at = snapshot.info.made_at;
+    let names =
+        std::iter::once(own.clone()).chain((0..MOST_NAMES).map(|n| beside(&own, made_at, n)));
+    let placed = Placing { packs: &mut packs, snapshot: &snapshot.info.id, path };
+    let name = placed.put(entry, &parent, names)?;
+    Ok(RestoredFile { snapshot: snapshot.info.id.clone(), path: path.with_file_name(name) })
+}
+
+fn find<'a>(snapshot: &'a Snapshot, path: &Path) -> Result<&'a FileEntry, BackupError> {
+    let found = snapshot.entries.iter().find(|entry| entry.path.0 == path);
+    match found.map(|entry| &entry.kind) {
+        Some(EntryKind::File(file)) => Ok(file),
+        Some(EntryKind::Folder { .. } | EntryKind::Link { .. }) => Err(BackupError::Refused(
+            format!("{} is a folder or a link; name a file", path.display()),
+        )),
+        None => Err(BackupError::NotInSnapshot {
+            wanted: path.display().to_string(),
+            snapshot: snapshot.info.id.clone(),
+        }),
+    }
+}
+
+/// `note (restored 2026-11-17).md`, and with a number where that is taken too.
+fn beside(name: &OsStr, made_at: Timestamp, number: usize) -> OsString {
+    let path = Path::new(name);
+    let mut made = path.file_stem().unwrap_or_default().to_owned();
+    let again = if number == 0 { String::new() } else { format!(" {}", number + 1) };
+    made.push(format!(" (restored {}{again})", made_at.utc_date()));
+    if let Some(extension) = path.extension() {
+        made.push(".");
+        made.push(extension);
+    }
+    made
+}
+
+/// Writes a file under a name that nobody sees, and gives it the first name that is free.
+pub(super) struct Placing<'a> {
+    pub(super) packs: &'a mut Packs,
+    pub(super) snapshot: &'a str,
+    pub(super) path: &'a Path,
+}
+
+impl Placing<'_> {
+    pub(super) fn put(
+        self,
+        entry: &FileEntry,
+        parent: &Folder,
+        names: impl Iterator<Item = OsString>,
+    ) -> Result<OsString, BackupError> {
+        let hidden = OsString::from(format!("{UNFINISHED}-{}", std::process::id()));
+        // What a killed process of the same number left.
+        let _ = unlinkat(parent.as_file(), &hidden, AtFlags::empty());
+        let mut file = parent.create(&hidden).map_err(BackupError::at_errno(self.path))?;
+        let written = write_file(self.packs, entry, &mut file, self.path);
+        let placed = match written {
+            Ok(Written::Whole) => {
+                file.sync_all().map_err(BackupError::at(self.path))?;
+                first_free(parent, &hidden, names, self.path)
+            }
+            Ok(Written::Damaged) => Err(damaged(self.path, self.snapshot)),
+            Err(error) => Err(error),
+        };
+        if placed.is_err() {
+            // Nothing half-made stays; that it failed is told already.
+            let _ = unlinkat(parent.as_file(), &hidden, AtFlags::empty());
+        }
+        placed
+    }
+}
+
+fn first_free(
+    parent: &Folder,
+    hidden: &OsStr,
+    names: impl Iterator<Item = OsString>,
+    path: &Path,
+) -> Result<OsString, BackupError> {
+    for name in names {
+        let folder = parent.as_file();
+        match renameat_with(folder, hidden, folder, &name, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                folder.sync_all().map_err(BackupError::at(path))?;
+                return Ok(name);
+            }
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(BackupError::at_errno(path)(error)),
+        }
+    }
+    Err(BackupError::Refused(format!("every name beside {} is taken", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_gets_the_day_and_a_number() {
+        let at: Timestamp = "2026-11-17T08:00:00Z".parse().unwrap();
+        assert_eq!(beside(OsStr::new("note.md"), at, 0), "note (restored 2026-11-17).md");
+        assert_eq!(beside(OsStr::new("note.md"), at, 1), "note (restored 2026-11-17 2).md");
+        assert_eq!(beside(OsStr::new(".env"), at, 0), ".env (restored 2026-11-17)");
+    }
+}

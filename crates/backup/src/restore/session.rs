@@ -1,0 +1,124 @@
+//! One conversation into a home that may be in use: under its own id where that is free, else as
+//! another conversation.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use onyx_types::{Clock, Mint, SessionId};
+use serde_json::{Map, Value, json};
+
+use super::Source;
+use super::one::Placing;
+use super::writing::content;
+use crate::error::BackupError;
+use crate::folder::Folder;
+use crate::repository::{EntryKind, FileEntry, Packs, Purpose, Repository, Snapshot};
+
+#[derive(Clone, Copy, Debug)]
+pub struct SessionRequest<'a> {
+    pub source: Source<'a>,
+    pub home: &'a Path,
+    pub session: SessionId,
+    pub clock: &'a dyn Clock,
+    /// For a new id; must be unpredictable.
+    pub seed: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoredSession {
+    pub snapshot: String,
+    pub person: String,
+    pub agent: String,
+    /// Another one than was asked for where the conversation is still there.
+    pub session: SessionId,
+}
+
+/// Restores a conversation's log and what is kept beside it. Whoever holds the home's ledger has to
+/// read its sessions anew afterwards.
+pub fn restore_session(request: &SessionRequest<'_>) -> Result<RestoredSession, BackupError> {
+    let Source { folder, snapshot, passphrase } = request.source;
+    let repository = Repository::open(folder, passphrase, Purpose::Read)?;
+    let snapshot = repository.choose(snapshot)?;
+    let mut packs = repository.packs()?;
+    let (path, log) = find_log(&snapshot, request.session)?;
+    let home = Folder::open(request.home).map_err(BackupError::at_errno(request.home))?;
+    let parent = home.make_parent_of(path).map_err(BackupError::at_errno(path))?;
+    let taken = parent.has(path.file_name().unwrap_or_default());
+    let is_taken = taken.map_err(BackupError::at_errno(path))?;
+    let session = if is_taken {
+        Mint::new(request.seed).session(request.clock.wall())
+    } else {
+        request.session
+    };
+    let restoring = Restoring { snapshot: &snapshot, parent: &parent, path, session };
+    restoring.details(&mut packs, is_taken)?;
+    restoring.log(&mut packs, log)?;
+    let names: Vec<_> = path.components().map(Component::as_os_str).collect();
+    let name = |at: usize| names.get(at).map(|name| name.display().to_string()).unwrap_or_default();
+    let (person, agent) = (name(1), name(3));
+    Ok(RestoredSession { snapshot: snapshot.info.id.clone(), person, agent, session })
+}
+
+fn find_log(snapshot: &Snapshot, session: SessionId) -> Result<(&Path, &FileEntry), BackupError> {
+    let name = format!("{session}.jsonl");
+    let found = snapshot.entries.iter().find_map(|entry| match &entry.kind {
+        EntryKind::File(file) if entry.path.0.file_name() == Some(name.as_ref()) => {
+            let path: &Path = entry.path.as_ref();
+            crate::home::is_log(path).then_some((path, file))
+        }
+        EntryKind::File(_) | EntryKind::Folder { .. } | EntryKind::Link { .. } => None,
+    });
+    found.ok_or_else(|| BackupError::NotInSnapshot {
+        wanted: format!("session {session}"),
+        snapshot: snapshot.info.id.clone(),
+    })
+}
+
+struct Restoring<'a> {
+    snapshot: &'a Snapshot,
+    parent: &'a Folder,
+    /// Of the log, in the snapshot.
+    path: &'a Path,
+    session: SessionId,
+}
+
+impl Restoring<'_> {
+    /// Before the log: a conversation is there as soon as its log is.
+    fn details(&self, packs: &mut Packs, is_copy: bool) -> Result<(), BackupError> {
+        let path: PathBuf = self.path.with_extension("json");
+        let found = self.snapshot.entries.iter().find(|entry| entry.path.0 == path);
+        let Some(EntryKind::File(file)) = found.map(|entry| &entry.kind) else { return Ok(()) };
+        let name = OsString::from(format!("{}.json", self.session));
+        let snapshot = &self.snapshot.info.id;
+        if !is_copy {
+            // A leftover of that name belongs to the conversation that is gone.
+            if self.parent.has(&name).map_err(BackupError::at_errno(&path))? {
+                return Ok(());
+            }
+            let placing = Placing { packs, snapshot, path: &path };
+            return placing.put(file, self.parent, std::iter::once(name)).map(drop);
+        }
+        let content = content(packs, file, &path, snapshot)?;
+        let Ok(mut details) = serde_json::from_slice::<Map<String, Value>>(&content) else {
+            return Ok(());
+        };
+        details.insert("root".to_owned(), json!(self.session));
+        details.remove("fork_turn");
+        if let Some(Value::String(title)) = details.get_mut("title") {
+            title.push_str(" (restored)");
+        }
+        let text =
+            serde_json::to_vec(&details).map_err(|error| BackupError::at(&path)(error.into()))?;
+        let mut out = self.parent.create(&name).map_err(BackupError::at_errno(&path))?;
+        std::io::Write::write_all(&mut out, &text)
+            .and_then(|()| out.sync_all())
+            .map_err(BackupError::at(&path))
+    }
+
+    fn log(&self, packs: &mut Packs, log: &FileEntry) -> Result<(), BackupError> {
+        let name = OsString::from(format!("{}.jsonl", self.session));
+        let snapshot = &self.snapshot.info.id;
+        let placing = Placing { packs, snapshot, path: self.path };
+        placing.put(log, self.parent, std::iter::once(name)).map(drop)
+    }
+}

@@ -1,0 +1,71 @@
+//! One file of a snapshot, written out.
+
+use std::fs::{File, FileTimes, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::error::BackupError;
+use crate::repository::{FileEntry, Packs};
+
+/// Whether a file came out as it went in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    Whole,
+    /// A chunk is missing or damaged.
+    Damaged,
+}
+
+/// Writes contents, rights and time of change. Where it is damaged the rest is not written.
+pub(super) fn write_file(
+    packs: &mut Packs,
+    entry: &FileEntry,
+    file: &mut File,
+    path: &Path,
+) -> Result<Written, BackupError> {
+    let mut size = 0;
+    for name in &entry.chunks {
+        let Some(content) = packs.read(name)? else { return Ok(Written::Damaged) };
+        size += content.len() as u64;
+        file.write_all(&content).map_err(BackupError::at(path))?;
+    }
+    if size != entry.size {
+        return Ok(Written::Damaged);
+    }
+    finish(entry, file).map_err(BackupError::at(path))?;
+    Ok(Written::Whole)
+}
+
+fn finish(entry: &FileEntry, file: &File) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(entry.mode & 0o777))?;
+    let distance = Duration::from_nanos(entry.modified.unsigned_abs());
+    let modified = if entry.modified < 0 {
+        SystemTime::UNIX_EPOCH.checked_sub(distance)
+    } else {
+        SystemTime::UNIX_EPOCH.checked_add(distance)
+    };
+    match modified {
+        Some(modified) => file.set_times(FileTimes::new().set_modified(modified)),
+        None => Ok(()),
+    }
+}
+
+/// The whole content, for what is small.
+pub(super) fn content(
+    packs: &mut Packs,
+    entry: &FileEntry,
+    path: &Path,
+    snapshot: &str,
+) -> Result<Vec<u8>, BackupError> {
+    let mut content = Vec::new();
+    for name in &entry.chunks {
+        let chunk = packs.read(name)?.ok_or_else(|| damaged(path, snapshot))?;
+        content.extend_from_slice(&chunk);
+    }
+    Ok(content)
+}
+
+pub(super) fn damaged(path: &Path, snapshot: &str) -> BackupError {
+    BackupError::Damaged(format!("{} of snapshot {snapshot} is damaged", path.display()))
+}

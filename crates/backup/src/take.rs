@@ -1,0 +1,275 @@
+//! Taking a snapshot. First the ledger's database as it is at one moment, then the files: files are
+//! the truth, so ledgers that are a little older than they are the safe order.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use onyx_types::{Cancel, Clock, Timestamp};
+use serde::Serialize;
+
+use crate::error::BackupError;
+use crate::folder::Folder;
+use crate::home::{
+    DATABASE, DatabaseCopy, Extent, Failed, Found, is_left_out, is_log, kept_mode, read_file, seen,
+    walk,
+};
+use crate::keep::keep_newest;
+use crate::last::{self, LastBackup};
+use crate::named_path::NamedPath;
+use crate::repository::{
+    Encryption, Entry, EntryKind, FileEntry, Packs, Passphrase, Repository, Seen, Snapshot,
+    SnapshotInfo,
+};
+
+/// A file that changed so shortly before it was read may change again within the same tick of the
+/// file system's clock: it is read once more by the next backup.
+const SETTLED_NANOS: i64 = 2_000_000_000;
+const NANOS_OF_MILLI: i64 = 1_000_000;
+
+#[derive(Debug)]
+pub struct BackupRequest<'a> {
+    pub home: &'a Path,
+    /// The folder of backups; made if there is none.
+    pub to: &'a Path,
+    pub passphrase: Option<&'a Passphrase>,
+    pub encryption: Encryption,
+    /// So many of the newest snapshots stay; `None`: all.
+    pub keep: Option<usize>,
+    pub clock: &'a dyn Clock,
+    pub stop: &'a Cancel,
+}
+
+/// What a backup did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BackupReport {
+    pub snapshot: String,
+    pub to: PathBuf,
+    pub files: u64,
+    pub bytes: u64,
+    /// Files that were read, since they were new or may have changed.
+    pub read_files: u64,
+    /// What the folder of backups grew by, in chunks.
+    pub new_bytes: u64,
+    /// Files that could not be read, with the reason; they are not in the snapshot.
+    pub unreadable: Vec<String>,
+    /// Files that were written to all the while: they are kept, perhaps of no single moment.
+    pub torn: Vec<String>,
+    /// Sockets and the like.
+    pub special: Vec<String>,
+    pub removed_snapshots: usize,
+}
+
+/// Backs a home up, whether a server works on it or not.
+pub fn back_up(request: &BackupRequest<'_>) -> Result<BackupReport, BackupError> {
+    let to = refuse_inside(request.home, request.to)?;
+    let home = Folder::open(request.home).map_err(BackupError::at_errno(request.home))?;
+    let repository = Repository::open_or_make(&to, request.passphrase, request.encryption)?;
+    let mut packs = repository.packs()?;
+    packs.mend()?;
+    let before = newest(&repository)?;
+    let started = request.clock.wall();
+    let mut taking = Taking {
+        packs,
+        before: before.as_ref().map(Before::of).unwrap_or_default(),
+        entries: Vec::new(),
+        report: BackupReport {
+            snapshot: Repository::fresh_id(started)?,
+            to,
+            files: 0,
+            bytes: 0,
+            read_files: 0,
+            new_bytes: 0,
+            unreadable: Vec::new(),
+            torn: Vec::new(),
+            special: Vec::new(),
+            removed_snapshots: 0,
+        },
+    };
+    taking.database(request.home, started)?;
+    walk(&home, &is_left_out, &mut |found| {
+        if request.stop.is_cancelled() {
+            return Err(BackupError::Stopped);
+        }
+        taking.take(found)
+    })?;
+    taking.finish(request, &repository, started)
+}
+
+/// The folder by its real path, if it does not lie inside the home.
+pub(crate) fn refuse_inside(home: &Path, folder: &Path) -> Result<PathBuf, BackupError> {
+    let home = home.canonicalize().map_err(BackupError::at(home))?;
+    let folder = std::path::absolute(folder).map_err(BackupError::at(folder))?;
+    // As much of it as is there; the rest is made.
+    let known = folder.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));
+    let real = known.canonicalize().map_err(BackupError::at(known))?;
+    let rest = folder.strip_prefix(known).unwrap_or(Path::new(""));
+    let real = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+    if real.starts_with(&home) {
+        return Err(BackupError::InsideHome { path: folder });
+    }
+    Ok(real)
+}
+
+/// The newest snapshot that can be read. Damage is for `verify` to tell of: here it costs only that
+/// files are read again.
+fn newest(repository: &Repository) -> Result<Option<Snapshot>, BackupError> {
+    for id in repository.snapshot_ids()?.iter().rev() {
+        match repository.read(id) {
+            Ok(snapshot) => return Ok(Some(snapshot)),
+            Err(BackupError::Damaged(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// The files of the snapshot before, by their paths.
+#[derive(Default)]
+struct Before<'a> {
+    files: HashMap<&'a Path, &'a FileEntry>,
+    /// Times of change before this moment can be relied on.
+    settled_before: i64,
+}
+
+impl<'a> Before<'a> {
+    fn of(snapshot: &'a Snapshot) -> Self {
+        let files = snapshot.entries.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::File(file) => Some((entry.path.as_ref(), file)),
+            EntryKind::Folder { .. } | EntryKind::Link { .. } => None,
+        });
+        let started = snapshot.info.made_at.as_millis().saturating_mul(NANOS_OF_MILLI);
+        Self { files: files.collect(), settled_before: started - SETTLED_NANOS }
+    }
+
+    /// The entry of a file that is certainly as it was.
+    fn unchanged(&self, path: &Path, now: Seen) -> Option<&'a FileEntry> {
+        let known = self.files.get(path)?;
+        let is_settled = now.changed < self.settled_before && now.modified < self.settled_before;
+        (known.seen == Some(now) && is_settled).then_some(known)
+    }
+}
+
+struct Taking<'a> {
+    packs: Packs,
+    before: Before<'a>,
+    entries: Vec<Entry>,
+    report: BackupReport,
+}
+
+impl Taking<'_> {
+    fn database(&mut self, home: &Path, started: Timestamp) -> Result<(), BackupError> {
+        let copy = DatabaseCopy::make(home)?;
+        let Some(file) = copy.file()? else { return Ok(()) };
+        let packs = &mut self.packs;
+        let read = read_file(&file, Extent::Whole, &mut |chunk| packs.add(chunk));
+        let read = read.map_err(|failed| match failed {
+            Failed::Reading(error) => BackupError::at(&copy.path())(error),
+            Failed::Keeping(error) => error,
+        })?;
+        let modified = started.as_millis().saturating_mul(NANOS_OF_MILLI);
+        let (size, chunks) = (read.size, read.chunks);
+        let file = FileEntry { mode: 0o600, modified, size, chunks, seen: None };
+        self.note_file(PathBuf::from(DATABASE), file);
+        Ok(())
+    }
+
+    fn take(&mut self, found: Found) -> Result<(), BackupError> {
+        match found {
+            Found::Folder { path, handle } => {
+                let metadata = handle.as_file().metadata().map_err(BackupError::at(&path))?;
+                let kind = EntryKind::Folder { mode: kept_mode(&metadata) };
+                self.entries.push(Entry { path: NamedPath(path), kind });
+            }
+            Found::Link { path, target } => {
+                let kind = EntryKind::Link { target: NamedPath(target) };
+                self.entries.push(Entry { path: NamedPath(path), kind });
+            }
+            Found::Special { path } => self.report.special.push(path.display().to_string()),
+            Found::Unreadable { path, why } => self.unreadable(&path, &why),
+            Found::File { path, file } => self.file(path, &file)?,
+        }
+        Ok(())
+    }
+
+    fn unreadable(&mut self, path: &Path, why: &std::io::Error) {
+        self.report.unreadable.push(format!("{}: {why}", path.display()));
+    }
+
+    fn file(&mut self, path: PathBuf, file: &std::fs::File) -> Result<(), BackupError> {
+        let metadata = match file.metadata() {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                self.unreadable(&path, &error);
+                return Ok(());
+            }
+        };
+        let (mode, now) = (kept_mode(&metadata), seen(&metadata));
+        let known = self.before.unchanged(&path, now);
+        // Of a damaged folder of backups some chunks may be gone: then it is read anew.
+        if let Some(known) =
+            known.filter(|file| file.chunks.iter().all(|name| self.packs.has(name)))
+        {
+            let file = FileEntry { mode, ..known.clone() };
+            self.note_file(path, file);
+            return Ok(());
+        }
+        let extent = if is_log(&path) { Extent::WholeLines } else { Extent::Whole };
+        let packs = &mut self.packs;
+        let read = match read_file(file, extent, &mut |chunk| packs.add(chunk)) {
+            Ok(read) => read,
+            Err(Failed::Reading(error)) => {
+                self.unreadable(&path, &error);
+                return Ok(());
+            }
+            Err(Failed::Keeping(error)) => return Err(error),
+        };
+        self.report.read_files += 1;
+        if read.is_torn {
+            self.report.torn.push(path.display().to_string());
+        }
+        let seen = (!read.is_torn).then_some(read.seen);
+        let (size, chunks, modified) = (read.size, read.chunks, read.seen.modified);
+        self.note_file(path, FileEntry { mode, modified, size, chunks, seen });
+        Ok(())
+    }
+
+    fn note_file(&mut self, path: PathBuf, file: FileEntry) {
+        self.report.files += 1;
+        self.report.bytes += file.size;
+        self.entries.push(Entry { path: NamedPath(path), kind: EntryKind::File(file) });
+    }
+
+    fn finish(
+        mut self,
+        request: &BackupRequest<'_>,
+        repository: &Repository,
+        started: Timestamp,
+    ) -> Result<BackupReport, BackupError> {
+        self.packs.finish()?;
+        self.report.new_bytes = self.packs.written;
+        let mut report = self.report;
+        let info = SnapshotInfo {
+            id: report.snapshot.clone(),
+            made_at: started,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            home: request.home.to_owned(),
+            files: report.files,
+            bytes: report.bytes,
+            unreadable: report.unreadable.clone(),
+        };
+        repository.write(&Snapshot { info, entries: self.entries })?;
+        let noted = LastBackup {
+            made_at: started,
+            to: report.to.clone(),
+            snapshot: report.snapshot.clone(),
+            files: report.files,
+            bytes: report.bytes,
+            unreadable: report.unreadable.len() as u64,
+        };
+        last::note(request.home, &noted)?;
+        if let Some(keep) = request.keep {
+            report.removed_snapshots = keep_newest(repository, &mut self.packs, keep)?;
+        }
+        Ok(report)
+    }
+}

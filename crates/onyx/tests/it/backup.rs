@@ -1,0 +1,124 @@
+//! Backups through the binary, beside a server that serves the home.
+
+use std::fs;
+
+use onyx_test_support::ScriptedModel;
+use serde_json::{Value, json};
+
+use crate::jobs::{run_now, send};
+use crate::{builder, command, onyx, run, said};
+
+#[tokio::test]
+async fn a_home_backed_up_while_it_is_served_is_restored_and_serves_its_conversations() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let told = onyx.chat_stream(&json!({"message": "remember the milk"})).await;
+    assert_eq!(said(&told), "ok");
+    let session = told[0]["session_id"].as_str().unwrap().to_owned();
+    let history = onyx.history(&session).await;
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("backups");
+    let folder = to.to_str().unwrap();
+
+    let made = run(&onyx.home(), &["backup", "--to", folder, "--json"]).await;
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let report: Value = serde_json::from_str(&made.out).unwrap();
+    assert!(report["files"].as_u64().unwrap() > 3, "{report}");
+    let verified = run(&onyx.home(), &["backup", "verify", "--to", folder]).await;
+    assert!(verified.code == Some(0) && verified.out.contains("all whole"), "{verified:?}");
+    let listed = run(&onyx.home(), &["backup", "list", "--to", folder]).await;
+    assert!(listed.out.contains(report["snapshot"].as_str().unwrap()), "{listed:?}");
+    let doctor = run(&onyx.home(), &["doctor"]).await;
+    assert!(doctor.out.contains("✓ backup: the last one was made"), "{doctor:?}");
+
+    // Neither over a home that is served, nor over one that is not empty.
+    let served = run(&onyx.home(), &["restore", folder]).await;
+    assert_eq!(served.code, Some(3), "{served:?}");
+    let inside = onyx.home().join("shared/backups");
+    let inside = run(&onyx.home(), &["backup", "--to", inside.to_str().unwrap()]).await;
+    assert!(inside.code == Some(1) && inside.err.contains("inside the home"), "{inside:?}");
+
+    let home = scratch.path().join("home");
+    let restored = run(&home, &["restore", folder]).await;
+    assert_eq!(restored.code, Some(0), "{restored:?}");
+    let again = run(&home, &["restore", folder]).await;
+    assert!(again.code == Some(1) && again.err.contains("not empty"), "{again:?}");
+    let shown = run(&home, &["sessions", "show", &session, "--json"]).await;
+    assert!(shown.out.contains("remember the milk"), "{shown:?}");
+
+    // One conversation into the home that is served.
+    let path = format!("/v1/sessions/{session}");
+    onyx.client().delete(&path).await;
+    assert_eq!(onyx.get(&path).await.status, 404);
+    let back = run(&onyx.home(), &["restore", folder, "--session", &session]).await;
+    assert_eq!(back.code, Some(0), "{back:?}");
+    assert_eq!(onyx.history(&session).await, history);
+}
+
+#[tokio::test]
+async fn the_config_has_the_home_backed_up_and_a_failure_is_told() {
+    let model = ScriptedModel::start().await;
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("backups");
+    let settings = json!({"jobs": {"backup":
+        {"every": "1d", "to": to, "keep": 2, "passphrase": "secret:backups"}}});
+    let onyx = builder(&model).merge(settings).start().await;
+    super::jobs::known(&onyx, "system:backup").await;
+    let failed = run_now(&onyx, "system:backup").await;
+    assert_eq!(failed["outcome"], "failed", "{failed}");
+    assert!(failed["text"].as_str().unwrap().contains("secret:backups is not set"), "{failed}");
+
+    let secret = json!({"value": "correct horse battery"});
+    let kept = send(&onyx, reqwest::Method::PUT, "/api/admin/secrets/backups", &secret).await;
+    assert_eq!(kept.status, 204);
+    for _ in 0..3 {
+        let run = run_now(&onyx, "system:backup").await;
+        assert_eq!(run["outcome"], "nothing", "{run}");
+    }
+    let folder = to.to_str().unwrap();
+    let listed = command(&onyx.home(), &["backup", "list", "--to", folder, "--json"])
+        .env("ONYX_BACKUP_PASSPHRASE", "correct horse battery")
+        .output()
+        .await
+        .unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed["snapshots"].as_array().unwrap().len(), 2, "{listed}");
+    let wrong = command(&onyx.home(), &["backup", "list", "--to", folder])
+        .env("ONYX_BACKUP_PASSPHRASE", "wrong")
+        .output()
+        .await
+        .unwrap();
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("does not open"), "{wrong:?}");
+}
+
+#[tokio::test]
+async fn a_passphrase_does_not_stand_in_the_config() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let text = onyx.get("/api/admin/config").await.expect(200).json();
+    let text = text["text"].as_str().unwrap();
+    let bad = "{ \"jobs\": { \"backup\": { \"to\": \"/backups\", \"passphrase\": \"hunter2\" } },";
+    let body = json!({"text": text.replacen('{', bad, 1)});
+    let reply = send(&onyx, reqwest::Method::PUT, "/api/admin/config", &body).await;
+    let problem = reply.expect(400).json();
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("jobs.backup.passphrase") && !detail.contains("hunter2"), "{problem}");
+}
+
+#[tokio::test]
+async fn whoever_leaves_gets_everything_as_plain_files() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let _ = onyx.chat_stream(&json!({"message": "remember the milk"})).await;
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("mine");
+    let made = run(&onyx.home(), &["export", "--everything", to.to_str().unwrap()]).await;
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let pages: Vec<_> = fs::read_dir(to.join("conversations/owner")).unwrap().collect();
+    let page = fs::read_to_string(pages[0].as_ref().unwrap().path()).unwrap();
+    assert!(
+        pages.len() == 1 && page.contains("remember the milk") && page.contains("ok"),
+        "{page}"
+    );
+    assert!(to.join("onyx.db").is_file() && to.join("home/onyx.json").is_file());
+}
