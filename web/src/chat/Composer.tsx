@@ -21,6 +21,8 @@ import { loadModels, shortModel, useModels } from './models';
 export interface ComposerProps {
   /** Texts are kept under it until they are sent. */
   draftKey: string;
+  /** What waits to go with the words from the start. */
+  files?: File[];
   sessionId?: string;
   agent?: string;
   onAgent?: (agent: string) => void;
@@ -43,6 +45,7 @@ export interface ComposerProps {
 
 export function Composer({
   draftKey,
+  files: given,
   sessionId,
   agent,
   onAgent,
@@ -90,6 +93,9 @@ export function Composer({
     setAttached((known) => [...known, ...others.files]);
     for (const why of others.refused) toast(why, { tone: 'danger' });
   };
+  useEffect(() => {
+    if (given) void add(given);
+  }, [given]);
   const send = async () => {
     const said = text.trim();
     if (said === '/stop' && sessionId) {

@@ -7,6 +7,7 @@ import { BottomBar, Nav } from './Nav';
 import { OfflineBanner, Toasts } from './Notices';
 import { Palette } from './Palette';
 import { Shortcuts } from './Shortcuts';
+import { Tour } from './Tour';
 import { useBadge } from './useBadge';
 import { useInsideLinks } from './useInsideLinks';
 import { useKeys } from './useKeys';
@@ -35,6 +36,7 @@ export function Shell() {
       <BottomBar />
       <Toasts />
       <AskFirst />
+      <Tour />
       {over === 'palette' && <Palette onClose={() => setOver(undefined)} onShortcuts={open.shortcuts} />}
       {over === 'shortcuts' && <Shortcuts onClose={() => setOver(undefined)} />}
     </div>
