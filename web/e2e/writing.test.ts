@@ -157,6 +157,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.getByRole('button', { name: 'More for this page' }).press('Enter');
     await page.getByRole('menuitem', { name: 'Version history' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Version history' });
+    await dialog.getByRole('button', { name: 'Restore' }).first().waitFor();
     expect(await dialog.getByRole('button', { name: 'Restore' }).count()).toBe(1);
     await dialog.getByRole('button', { name: 'Compare' }).press('Enter');
     await dialog.getByText('First. Second.').waitFor();

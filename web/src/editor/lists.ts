@@ -12,7 +12,13 @@ export const continueList: Command = (view) => {
   const match = ITEM.exec(line.text);
   if (!match || main.head - line.from < match[0].length) return false;
   if (line.text.slice(match[0].length).trim() === '') {
-    view.dispatch({ changes: { from: line.from, to: line.to }, userEvent: 'input' });
+    // An empty line follows the list: without one, the next words would still be its last item's.
+    const isFirst = line.number === 1;
+    view.dispatch({
+      changes: { from: line.from, to: line.to, insert: isFirst ? '' : '\n' },
+      selection: { anchor: line.from + (isFirst ? 0 : 1) },
+      userEvent: 'input',
+    });
     return true;
   }
   const [, indent = '', bullet, number, dot = '', space = ' ', task, quote] = match;

@@ -13,7 +13,7 @@ export function Backlinks({ space, place, id }: { space: string; place: PlaceOf;
   if (!links.data || links.data.length === 0) return null;
   return (
     <nav aria-label="Linked from" className="border-t border-line py-3">
-      <h3 className="meta font-semibold">Linked from</h3>
+      <h2 className="meta font-semibold">Linked from</h2>
       <ul className="mt-1 flex flex-wrap gap-x-4">
         {links.data.map(({ place: from, entity }) => (
           <li key={`${from}/${entity.id}`}>
