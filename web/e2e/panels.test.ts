@@ -6,9 +6,12 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { brokenAnywhere } from './axe';
 import { clearsAfterEach, composer, finished, log, open, say, share, WIDTHS } from './play';
+import type { Visit } from './stage';
 
 clearsAfterEach();
 
+/** What tests put into every page asks the frame for its storage, which it has none of; a name that is taken is found out by trying. */
+const wrongs = (page: Visit) => page.wrongs.filter((wrong) => !/localStorage|412/.test(wrong));
 const panel = (page: Page) => page.getByRole('dialog');
 const fenced = (language: string, code: string) => `\`\`\`${language}\n${code}\n\`\`\`\n`;
 
@@ -45,7 +48,7 @@ const tries = {
   storage: async () => localStorage.getItem('onyx.token'),
   cookie: async () => { if (document.cookie === '') throw new Error('none'); },
   parent: async () => parent.document.body,
-  worker: async () => new Worker(URL.createObjectURL(new Blob(['1']))),
+  worker: () => new Promise((resolve, reject) => { const w = new Worker(URL.createObjectURL(new Blob(['postMessage(1)']))); w.onmessage = resolve; w.onerror = () => reject(new Error('refused')); }),
 };
 (async () => {
   const got = [];
@@ -110,7 +113,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
         .toBe(true);
     }
     await log(page).getByText('This diagram cannot be drawn').waitFor();
-    expect(page.wrongs).toEqual([]);
+    expect(wrongs(page)).toEqual([]);
   });
 
   test('a PDF goes along with a message, opens beside it and is downloaded', async () => {
@@ -129,7 +132,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await panel(page).getByRole('button', { name: 'Download' }).press('Enter');
     expect((await file).suggestedFilename()).toMatch(/^offer.*\.pdf$/);
     expect(await brokenAnywhere(page, 'PDF')).toEqual([]);
-    expect(page.wrongs).toEqual([]);
+    expect(wrongs(page)).toEqual([]);
   });
 });
 

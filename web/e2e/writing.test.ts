@@ -143,7 +143,8 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.getByRole('radio', { name: 'Read' }).click();
     const shown = page.locator('.prose img').first();
     await expect.poll(() => shown.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(10);
-    expect(page.wrongs).toEqual([]);
+    // A name that is taken is found out by trying; browsers write that down.
+    expect(page.wrongs.filter((wrong) => !wrong.includes('412'))).toEqual([]);
   });
 
   test('earlier versions are compared and restored; what one hand wrote in one go is one', async () => {

@@ -21,6 +21,8 @@ export interface PageEditorHandle {
 interface Props {
   label: string;
   text: string;
+  /** The text is what was written here; one from elsewhere takes its place. */
+  own: boolean;
   onChange: (text: string) => void;
   /** What can be linked to. */
   pages: () => Promise<Linkable[]>;
@@ -39,20 +41,23 @@ export default function PageEditor(props: Props) {
   // What the editor calls is what was given last, without being built anew.
   const current = useRef(props);
   current.current = props;
+  const typed = useRef(0);
   useEffect(() => {
     if (!host.current) return;
     const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open', delegatesFocus: true });
-    const made = create(root, current);
+    const made = create(root, current, () => (typed.current += 1));
     view.current = made;
     return () => {
       view.current = null;
       made.destroy();
     };
   }, []);
+  // Letters may come between the drawing of a text and this: what is on the screen is newer than what was drawn.
+  const typedWhenDrawn = typed.current;
   useEffect(() => {
     const { current: shown } = view;
-    if (shown) show(shown, props.text);
-  }, [props.text]);
+    if (shown && !props.own && typed.current === typedWhenDrawn) show(shown, props.text);
+  }, [props.text, props.own]);
   useImperativeHandle(props.handle, () => ({
     insert: (block) => view.current && insertBlock(view.current, block, current.current.pickPicture),
     insertFiles: (files) => view.current && void take(view.current, files, current.current.keepPicture),
@@ -116,7 +121,7 @@ function linkAt(state: EditorState, at: number): string | undefined {
 }
 const nodeAt = (state: EditorState, at: number) => syntaxTree(state).resolveInner(at, 1);
 
-function create(root: ShadowRoot, current: { current: Props }): EditorView {
+function create(root: ShadowRoot, current: { current: Props }, onTyped: () => void): EditorView {
   const follow = (view: EditorView) => {
     const title = linkAt(view.state, view.state.selection.main.head);
     if (title) current.current.onOpen(title);
@@ -171,7 +176,7 @@ function create(root: ShadowRoot, current: { current: Props }): EditorView {
         autocompletion({
           override: [slashMenu(() => current.current.pickPicture(), startCompletion), pageLinks(() => current.current.pages())],
           icons: false,
-          activateOnTyping: true,
+          maxRenderedOptions: 12,
         }),
         keymap.of([
           { key: 'Tab', run: nextCell },
@@ -183,7 +188,9 @@ function create(root: ShadowRoot, current: { current: Props }): EditorView {
           ...defaultKeymap,
         ]),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) current.current.onChange(update.state.doc.toString());
+          if (!update.docChanged) return;
+          onTyped();
+          current.current.onChange(update.state.doc.toString());
         }),
       ],
     }),

@@ -44,7 +44,7 @@ export const theme = EditorView.theme({
     boxShadow: '0 12px 40px rgb(0 0 0 / 0.16)',
     overflow: 'hidden',
   },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul': { font: '14px/20px var(--font-sans)', maxHeight: '260px', minWidth: '240px' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { font: '14px/20px var(--font-sans)', maxHeight: 'none', minWidth: '240px' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '7px 12px', display: 'flex', gap: '12px' },
   '.cm-tooltip-autocomplete ul li[aria-selected]': { background: 'var(--accent-soft)', color: 'var(--text)' },
   '.cm-completionLabel': { flex: '1', overflow: 'hidden', textOverflow: 'ellipsis' },

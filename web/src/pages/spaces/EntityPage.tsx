@@ -137,6 +137,7 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
           <Writing
             space={entity.space}
             text={body}
+            own={editing.mine !== undefined}
             onChange={(text) => change((known) => wrote(known, { body: text }))}
             onOpen={(to) => void open(to)}
           />

@@ -19,11 +19,14 @@ const PageEditor = lazy(() => import('../../editor/PageEditor'));
 export function Writing({
   space,
   text,
+  own,
   onChange,
   onOpen,
 }: {
   space: string;
   text: string;
+  /** It was written here and is not saved yet. */
+  own: boolean;
   onChange: (text: string) => void;
   onOpen: (title: string) => void;
 }) {
@@ -59,6 +62,7 @@ export function Writing({
           handle={handle}
           label="Text"
           text={text}
+          own={own}
           onChange={onChange}
           pages={() => targetsOf(space)}
           onOpen={onOpen}
