@@ -70,9 +70,11 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await say(page, 'when do we leave');
     await finished(page);
     await expect.poll(() => kept(page)).toHaveLength(1);
-    await page.goto(`${at.url}/settings/you`);
-    await page.getByRole('button', { name: 'Sign out' }).first().click();
-    await page.getByText('Sign in to Onyx').waitFor();
+    await page.goto(`${at.url}/settings/general`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    // Tests give every page their token again.
+    await page.waitForURL('**/chat');
+    await composer(page).waitFor();
     expect(await kept(page)).toEqual([]);
   });
 
