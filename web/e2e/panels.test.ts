@@ -72,6 +72,11 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await finished(page);
     await log(page).getByRole('button', { name: 'Open in a panel' }).press('Enter');
     const frame = page.frameLocator('iframe[title=Preview]');
+    // Looked at, it is still; run, it counts.
+    await frame.getByRole('button', { name: '0' }).click();
+    await frame.getByText('nothing', { exact: true }).waitFor();
+    await panel(page).getByRole('button', { name: 'Run scripts' }).press('Enter');
+    await frame.getByText(/^Reached: /).waitFor();
     await frame.getByRole('button', { name: '0' }).click();
     await frame.getByRole('button', { name: '1' }).waitFor();
     expect(await frame.getByText(/^Reached: /).innerText()).toBe('Reached: nothing');
