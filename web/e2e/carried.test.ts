@@ -43,7 +43,10 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await expect.poll(() => kept(page)).toHaveLength(1);
     for (let index = 0; index < 21; index += 1) {
       const id = await told(at, `more ${index}`);
-      await page.evaluate((to) => (history.pushState(null, '', to), dispatchEvent(new PopStateEvent('popstate'))), `/chat/${id}`);
+      await page.evaluate(
+        (to) => (history.pushState(null, '', to), dispatchEvent(new PopStateEvent('popstate'))),
+        `/chat/${id}`,
+      );
       await log(page).getByText('ok', { exact: true }).waitFor();
     }
     await expect.poll(() => kept(page)).toHaveLength(20);
@@ -103,7 +106,10 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const alert = page.getByRole('alert');
     await say(page, 'hello');
     for (let index = 0; index < 6 && (await alert.getByText(/Paused; retrying in/).count()) === 0; index += 1) {
-      await alert.getByRole('button', { name: /^Retry/ }).first().waitFor();
+      await alert
+        .getByRole('button', { name: /^Retry/ })
+        .first()
+        .waitFor();
       if ((await alert.getByText(/Paused; retrying in/).count()) > 0) break;
       await alert.getByRole('button', { name: 'Retry', exact: true }).click();
       await page.waitForTimeout(300);
@@ -119,7 +125,9 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.getByRole('button', { name: 'Take the tour' }).press('Enter');
     const tour = page.getByRole('dialog', { name: 'Tour' });
     await tour.getByText('1 of 5').waitFor();
-    await expect.poll(() => tour.getByRole('button', { name: 'Next' }).evaluate((one) => one === document.activeElement)).toBe(true);
+    await expect
+      .poll(() => tour.getByRole('button', { name: 'Next' }).evaluate((one) => one === document.activeElement))
+      .toBe(true);
     await page.keyboard.press('Enter');
     await page.waitForURL('**/inbox');
     expect(await brokenAnywhere(page, 'tour')).toEqual([]);

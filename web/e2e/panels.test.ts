@@ -106,7 +106,9 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
       'gitGraph\n  commit\n  branch dev\n  commit',
       'timeline\n  title Build\n  2025 : Plan\n  2026 : Move in',
     ];
-    const at = await share([{ text: [...kinds, 'no diagram at all'].map((code) => fenced('mermaid', code)).join('\n') }]);
+    const at = await share([
+      { text: [...kinds, 'no diagram at all'].map((code) => fenced('mermaid', code)).join('\n') },
+    ]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'draw');
     await finished(page);
@@ -114,7 +116,9 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
       const picture = log(page).getByAltText(`Diagram: ${code}`.slice(0, 40), { exact: false }).first();
       await picture.scrollIntoViewIfNeeded();
       await expect
-        .poll(() => picture.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth > 20), { timeout: 60_000 })
+        .poll(() => picture.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth > 20), {
+          timeout: 60_000,
+        })
         .toBe(true);
     }
     await log(page).getByText('This diagram cannot be drawn').waitFor();
@@ -131,7 +135,9 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.keyboard.type('what does it say');
     await page.getByRole('button', { name: 'Send' }).click();
     await finished(page);
-    await log(page).getByRole('button', { name: /^offer.*\.pdf$/ }).press('Enter');
+    await log(page)
+      .getByRole('button', { name: /^offer.*\.pdf$/ })
+      .press('Enter');
     await panel(page).getByRole('figure', { name: 'Page 1' }).getByText('Larch, 40 euros').waitFor();
     const file = page.waitForEvent('download');
     await panel(page).getByRole('button', { name: 'Download' }).press('Enter');

@@ -16,7 +16,8 @@ const SPACE = {
   'people/owner/spaces/house/space.json': JSON.stringify({ name: 'House' }),
   'people/owner/spaces/house/pages/floor.md': '---\ntitle: Floor\n---\n\nOak or larch.\n',
   'people/owner/spaces/house/pages/woods.md': '---\ntitle: Kinds of wood\n---\n\nSoft and hard.\n',
-  'people/owner/spaces/house/tasks/order.md': '---\ntitle: Order samples\nstatus: todo\n---\n\nSee [[Kinds of wood]].\n',
+  'people/owner/spaces/house/tasks/order.md':
+    '---\ntitle: Order samples\nstatus: todo\n---\n\nSee [[Kinds of wood]].\n',
 };
 
 const text = (page: Page) => page.getByRole('textbox', { name: 'Text', exact: true });
@@ -52,7 +53,9 @@ async function give(page: Page, how: 'paste' | 'drop'): Promise<void> {
       const { left, top } = element.getBoundingClientRect();
       const at = { clientX: left + 5, clientY: top + 5, bubbles: true, cancelable: true };
       element.dispatchEvent(
-        type === 'paste' ? new ClipboardEvent('paste', { clipboardData: data, ...at }) : new DragEvent('drop', { dataTransfer: data, ...at }),
+        type === 'paste'
+          ? new ClipboardEvent('paste', { clipboardData: data, ...at })
+          : new DragEvent('drop', { dataTransfer: data, ...at }),
       );
     },
     [PNG.toString('base64'), how] as const,
@@ -95,7 +98,9 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await expect.poll(() => text(page).locator('th').allInnerTexts()).toEqual(['Wood', 'Price', 'Note']);
     expect((await text(page).locator('td').allInnerTexts()).slice(0, 3)).toEqual(['Oak', '96', 'hard']);
     await saved(page);
-    expect(await onDisk(at, 'pages/floor.md')).toMatch(/\| Wood\s*\| Price\s*\| Note\s*\|\n\| --- \| --- \| --- \|\n\| Oak/);
+    expect(await onDisk(at, 'pages/floor.md')).toMatch(
+      /\| Wood\s*\| Price\s*\| Note\s*\|\n\| --- \| --- \| --- \|\n\| Oak/,
+    );
     expect(page.wrongs).toEqual([]);
   });
 
@@ -228,7 +233,10 @@ test('the editor, its menu and the versions break no rule of accessibility', asy
   expect(await brokenAnywhere(page, 'page')).toEqual([]);
   await toEnd(page);
   await page.keyboard.type('\n/');
-  await page.getByRole('option', { name: /Heading/ }).first().waitFor();
+  await page
+    .getByRole('option', { name: /Heading/ })
+    .first()
+    .waitFor();
   expect(await brokenAnywhere(page, 'slash menu')).toEqual([]);
   await page.keyboard.press('Escape');
   await saved(page);

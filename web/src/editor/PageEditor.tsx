@@ -172,9 +172,16 @@ function create(root: ShadowRoot, current: { current: Props }, onTyped: () => vo
         theme,
         events,
         placeholder('Write here. Type / for headings, lists, tables and pictures.'),
-        EditorView.contentAttributes.of({ 'aria-label': current.current.label, spellcheck: 'true', autocapitalize: 'on' }),
+        EditorView.contentAttributes.of({
+          'aria-label': current.current.label,
+          spellcheck: 'true',
+          autocapitalize: 'on',
+        }),
         autocompletion({
-          override: [slashMenu(() => current.current.pickPicture(), startCompletion), pageLinks(() => current.current.pages())],
+          override: [
+            slashMenu(() => current.current.pickPicture(), startCompletion),
+            pageLinks(() => current.current.pages()),
+          ],
           icons: false,
           maxRenderedOptions: 12,
         }),

@@ -41,7 +41,12 @@ export function put(view: EditorView, block: Block, from: number, to: number): v
   const gap = isTable ? -1 : text.indexOf('|');
   const insert = gap < 0 ? text : text.slice(0, gap) + text.slice(gap + 1);
   const cursor = from + (isTable ? 2 : gap < 0 ? insert.length : gap);
-  view.dispatch({ changes: { from, to, insert }, selection: { anchor: cursor }, scrollIntoView: true, userEvent: 'input' });
+  view.dispatch({
+    changes: { from, to, insert },
+    selection: { anchor: cursor },
+    scrollIntoView: true,
+    userEvent: 'input',
+  });
   view.focus();
 }
 
@@ -78,7 +83,10 @@ export function pageLinks(pages: () => Promise<Linkable[]>): CompletionSource {
         apply: (view, _, start, end) => {
           const closed = view.state.doc.sliceString(end, end + 2) === ']]' ? 2 : 0;
           const insert = `${title}]]`;
-          view.dispatch({ changes: { from: start, to: end + closed, insert }, selection: { anchor: start + insert.length } });
+          view.dispatch({
+            changes: { from: start, to: end + closed, insert },
+            selection: { anchor: start + insert.length },
+          });
         },
       }),
     );

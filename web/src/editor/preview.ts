@@ -3,7 +3,14 @@
 
 import { syntaxTree } from '@codemirror/language';
 import type { EditorState, Range } from '@codemirror/state';
-import { Decoration, EditorView, ViewPlugin, WidgetType, type DecorationSet, type ViewUpdate } from '@codemirror/view';
+import {
+  Decoration,
+  type EditorView,
+  ViewPlugin,
+  WidgetType,
+  type DecorationSet,
+  type ViewUpdate,
+} from '@codemirror/view';
 import type { SyntaxNodeRef } from '@lezer/common';
 import { picture } from './pictures';
 
@@ -81,7 +88,7 @@ const onLine = (state: EditorState, at: number) => {
 };
 
 /** Every line of a block in its own look. */
-function lines(state: EditorState, from: number, to: number, className: string, marks: Marks): void {
+function lines(state: EditorState, from: number, to: number, className: string, marks: Marks): undefined {
   for (let at = from; at <= to; ) {
     const line = state.doc.lineAt(at);
     marks.push(Decoration.line({ class: className }).range(line.from));
@@ -90,12 +97,12 @@ function lines(state: EditorState, from: number, to: number, className: string, 
 }
 
 /** A heading's hashes and a quote's mark go with the space after them. */
-function hideWithSpace(state: EditorState, { from, to }: SyntaxNodeRef, marks: Marks): void {
+function hideWithSpace(state: EditorState, { from, to }: SyntaxNodeRef, marks: Marks): undefined {
   const space = state.doc.sliceString(to, to + 1) === ' ' ? 1 : 0;
   if (!onLine(state, from)) marks.push(HIDDEN.range(from, to + space));
 }
 
-function listMark(state: EditorState, node: SyntaxNodeRef, marks: Marks): void {
+function listMark(state: EditorState, node: SyntaxNodeRef, marks: Marks): undefined {
   const { from, to } = node;
   if (/\d/.test(state.doc.sliceString(from, to))) return;
   const isTask = node.node.nextSibling?.name === 'Task';
@@ -121,7 +128,7 @@ function linkParts(state: EditorState, node: SyntaxNodeRef, marks: Marks): void 
 }
 
 /** Adds what a node looks like; `false` where nothing inside it has a look of its own. */
-function look(state: EditorState, node: SyntaxNodeRef, marks: Marks): boolean | void {
+function look(state: EditorState, node: SyntaxNodeRef, marks: Marks): boolean | undefined {
   const { name, from, to } = node;
   const heading = /^(?:ATX|Setext)Heading(\d)$/.exec(name);
   if (heading) return lines(state, from, to, `cm-h cm-h${heading[1]}`, marks);

@@ -9,7 +9,10 @@ const RULE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
 /** The cells of a line: a bar after a backslash is a letter of its cell. */
 export function cellsOf(line: string): string[] {
-  const inner = line.trim().replace(/^\|/, '').replace(/(?<!\\)\|$/, '');
+  const inner = line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '');
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
@@ -68,7 +71,8 @@ export function cellEnds(line: string): number[] {
     const bar = /(?<!\\)\|/.exec(line.slice(from));
     const to = bar ? from + bar.index : line.length;
     const text = line.slice(from, to);
-    if (bar || text.trim() !== '') ends.push(text.trim() === '' ? Math.min(from + 1, to) : from + text.trimEnd().length);
+    if (bar || text.trim() !== '')
+      ends.push(text.trim() === '' ? Math.min(from + 1, to) : from + text.trimEnd().length);
     if (!bar) break;
     from = to + 1;
   }

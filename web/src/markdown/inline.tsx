@@ -1,13 +1,4 @@
-import {
-  createContext,
-  lazy,
-  Suspense,
-  useContext,
-  useEffect,
-  useState,
-  type MouseEvent,
-  type ReactNode,
-} from 'react';
+import { createContext, lazy, Suspense, useContext, useEffect, useState, type MouseEvent, type ReactNode } from 'react';
 import type { Token, Tokens } from 'marked';
 import { cut, placeOf, useCitation } from './citations';
 import type { FootnoteToken, MathToken, PageLinkToken } from './lex';

@@ -58,7 +58,8 @@ function endTour(): void {
 /** A quiet offer for whoever has no chat yet, until it is taken or skipped. */
 export function TourOffer() {
   const isNew = useStore(
-    (state) => state.sessionsPhase === 'ready' && Object.keys(state.sessions).length === 0 && state.pending.length === 0,
+    (state) =>
+      state.sessionsPhase === 'ready' && Object.keys(state.sessions).length === 0 && state.pending.length === 0,
   );
   const isOn = useTour(({ step }) => step !== undefined);
   const [seen, setSeen] = useState(() => readKept(SEEN, false));

@@ -37,7 +37,8 @@ export const onyx = new Onyx({
   pageKey: () => readKept<string | undefined>(PAGE_KEY, undefined),
 });
 
-const credential = () => readKept<string | undefined>(TOKEN, undefined) ?? readKept<string | undefined>(PAGE_KEY, undefined);
+const credential = () =>
+  readKept<string | undefined>(TOKEN, undefined) ?? readKept<string | undefined>(PAGE_KEY, undefined);
 keepOfflineFor(credential);
 
 export const socket = onyx.socket({ link: onLink, told: onTold, change: onChange });

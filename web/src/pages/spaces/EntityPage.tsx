@@ -296,12 +296,7 @@ function More({
         <Ask label="Tags, with commas between them" value={entity.tags.join(', ')} action="Save" onAnswer={tag} />
       )}
       {asking === 'versions' && (
-        <Versions
-          path={entity.path}
-          now={entity.body ?? ''}
-          onRestored={reload}
-          onClose={() => setAsking(undefined)}
-        />
+        <Versions path={entity.path} now={entity.body ?? ''} onRestored={reload} onClose={() => setAsking(undefined)} />
       )}
       {asking === 'delete' && (
         <Confirm

@@ -29,9 +29,7 @@ export const forgetTargets = (space: string) => void known.delete(space);
 /** What links to an entity, from every place of its space. */
 export async function backlinksOf(space: string, to: { place: EntityPlace; id: string }): Promise<Backlink[]> {
   const found = await Promise.all(
-    PLACES.map(async ({ place }) =>
-      (await onyx.spaces.linksTo(space, place, to)).map((entity) => ({ place, entity })),
-    ),
+    PLACES.map(async ({ place }) => (await onyx.spaces.linksTo(space, place, to)).map((entity) => ({ place, entity }))),
   );
   return found.flat().filter(({ place, entity }) => place !== to.place || entity.id !== to.id);
 }
