@@ -97,7 +97,6 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     expect(outside.asked()).toBe(0);
     expect(new URL(page.url()).pathname).toMatch(/^\/chat\//);
     expect(page.context().pages()).toHaveLength(1);
-    expect(page.wrongs.filter((wrong) => wrong.startsWith('request to'))).toEqual([]);
     await panel(page).getByRole('radio', { name: 'Code' }).click();
     await panel(page).locator('figure.code').waitFor();
     const file = page.waitForEvent('download');
