@@ -11,10 +11,12 @@ export function usePaused(answer: Answer, sessionId: string | undefined, retry: 
   const [now, setNow] = useState(() => Date.now());
   const [cancelled, setCancelled] = useState(false);
   const left = secondsLeft(answer, now);
-  // One that was over before anybody looked is an old failure, not a pause.
-  const waits = useRef(left !== undefined && left > 0);
+  // One that was over before anybody looked is an old failure, not a pause. How long it takes is known from the log only,
+  // which is read a moment after the run has failed.
+  const waits = useRef<boolean>(undefined);
+  if (left !== undefined) waits.current ??= left > 0;
   const tried = tries.get(sessionId ?? '') ?? 0;
-  const active = retry !== undefined && waits.current && !cancelled && tried < MOST_TRIES;
+  const active = retry !== undefined && waits.current === true && !cancelled && tried < MOST_TRIES;
   useEffect(() => {
     if (!active) return;
     const timer = setInterval(() => setNow(Date.now()), 250);

@@ -74,15 +74,13 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
     if (done) change((known) => reread(known, done));
     reload();
   };
+  /** By key, though it saves by itself: whoever presses it wants to be told. */
   const saveNow = async () => {
-    await save();
-    toast('Saved');
+    const isSaved = maySave(editing) ? await save() : editing.mine === undefined;
+    if (isSaved) toast('Saved');
   };
   return (
-    <article
-      className="flex min-h-0 flex-1 flex-col gap-3"
-      onKeyDown={savesByKey(maySave(editing) ? () => void saveNow() : () => undefined)}
-    >
+    <article className="flex min-h-0 flex-1 flex-col gap-3" onKeyDown={savesByKey(() => void saveNow())}>
       <div className="flex items-start gap-1">
         <Link
           to="/spaces/$space/$place"

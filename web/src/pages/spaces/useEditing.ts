@@ -24,8 +24,8 @@ const IDLE_MS = 1_000;
 export interface Editor {
   editing: Editing;
   change: (step: (editing: Editing) => Editing) => void;
-  /** `over`: theirs was looked at, and one's own follows it. */
-  save: (over?: 'over') => Promise<void>;
+  /** Whether it is saved. `over`: theirs was looked at, and one's own follows it. */
+  save: (over?: 'over') => Promise<boolean>;
 }
 
 /** There is something to save, and nothing that the person has to decide first. */
@@ -59,17 +59,21 @@ export function useEditing(space: string, place: EntityPlace, entity: Entity): E
         const written = await onyx.spaces.change(space, place, entity.id, sent, begun.base);
         change((known) => saved(known, written, sent));
         forgetSaved(key, sent);
-        if (!missed.current) return;
+        if (!missed.current) return true;
         const theirs = await onyx.spaces.entity(space, place, entity.id).catch(() => written);
         change((known) => (known.saving || theirs.version === known.theirs.version ? known : reread(known, theirs)));
+        return true;
       } catch (error) {
-        if (!(error instanceof OnyxError) || error.code !== 'version_conflict')
-          return change((known) => failed(known, faultOf(error)));
+        if (!(error instanceof OnyxError) || error.code !== 'version_conflict') {
+          change((known) => failed(known, faultOf(error)));
+          return false;
+        }
         // Somebody was faster: theirs is read, and both stand side by side.
         await onyx.spaces.entity(space, place, entity.id).then(
           (theirs) => change((known) => ({ ...reread(known, theirs), saving: false })),
           (why: unknown) => change((known) => failed(known, faultOf(why))),
         );
+        return false;
       }
     },
     [editing, space, place, entity.id],
