@@ -141,7 +141,8 @@ fn send(path: &str, file: &EmbeddedFile, headers: &HeaderMap, coding: Coding) ->
     if path == PREVIEW {
         let policy = HeaderValue::from_static(PREVIEW_POLICY);
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-        let quiet = (HeaderName::from_static("x-dns-prefetch-control"), HeaderValue::from_static("off"));
+        let quiet =
+            (HeaderName::from_static("x-dns-prefetch-control"), HeaderValue::from_static("off"));
         response.headers_mut().extend([quiet]);
     }
     response
