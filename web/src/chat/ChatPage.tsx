@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { Archive, MoreHorizontal, Search, Users } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
@@ -12,15 +12,17 @@ import { Suggestions } from '../pages/actions/Suggestions';
 import { COMPANION } from '../rail/useRail';
 import { OUTPUT, titleIn, turnsOf } from '../shell/links';
 import { Header } from '../shell/Header';
-import { TourOffer } from '../shell/Tour';
+import { TourOffer } from '../shell/tour-offer';
 import { Composer } from './Composer';
 import { Conversation } from './Conversation';
 import { Find } from './Find';
 import { FirstRun } from './FirstRun';
 import { SessionMenu } from './SessionMenu';
-import { KeepShared, useSharedFiles } from './Shared';
+import { useSharedFiles } from './shared';
 import { TaintMark } from './TaintMark';
 import { useMessages } from './useMessages';
+
+const KeepShared = lazy(() => import('./KeepShared'));
 
 /** A chat; a conversation that belongs to a space, a channel or a persona is shown there, wherever it was opened from. */
 export function ChatPage({ id, turn }: { id: string; turn?: string }) {
@@ -223,7 +225,11 @@ export function NewChatPage({ shared, sharedFiles = false }: { shared?: string; 
             Your agent reads and writes in your own files, and asks before anything that deletes or overwrites.
           </p>
           {shared === undefined && files === undefined && <Suggestions />}
-          {(shared !== undefined || files !== undefined) && <KeepShared words={shared} files={files} />}
+          {(shared !== undefined || files !== undefined) && (
+            <Suspense fallback={null}>
+              <KeepShared words={shared} files={files} />
+            </Suspense>
+          )}
           <FirstRun />
           <TourOffer />
         </div>

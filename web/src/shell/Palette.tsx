@@ -28,7 +28,7 @@ import { Snippet } from '../ui/Snippet';
 import { ago } from '../ui/time';
 import { fit } from './finding';
 import { titleOf, useRecent } from './links';
-import { startTour } from './Tour';
+import { startTour } from './tour-offer';
 
 const ITEM =
   'flex min-h-10 cursor-pointer items-center gap-2.5 rounded-sm px-3 py-1.5 text-[14px] data-[selected=true]:bg-sunken';

@@ -1,6 +1,5 @@
-// What another app shared: it waits in the composer, or is kept in a space instead.
+// What another app shared is kept in a space instead of being sent.
 
-import { useEffect, useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { FolderInput } from 'lucide-react';
 import { keep } from '../store/kept';
@@ -10,35 +9,6 @@ import { toast } from '../store/state';
 import { attempt } from '../ui/act';
 import { Menu } from '../ui/Menu';
 import { base64 } from './images';
-
-/** Where the service worker puts what is shared. */
-const CACHE = 'shared-files';
-
-/** The files that were shared, taken out of where they wait. */
-export function useSharedFiles(expected: boolean): File[] | undefined {
-  const [files, setFiles] = useState<File[]>();
-  useEffect(() => {
-    if (!expected) return;
-    void take()
-      .then((taken) => taken.length > 0 && setFiles(taken))
-      .catch(() => toast('The shared files cannot be read.', { tone: 'danger' }));
-  }, [expected]);
-  return files;
-}
-
-async function take(): Promise<File[]> {
-  const cache = await caches.open(CACHE);
-  const files: File[] = [];
-  for (const request of await cache.keys()) {
-    const kept = await cache.match(request);
-    await cache.delete(request);
-    if (!kept) continue;
-    const blob = await kept.blob();
-    const name = decodeURIComponent(kept.headers.get('x-name') ?? 'file');
-    files.push(new File([blob], name, { type: kept.headers.get('content-type') ?? blob.type }));
-  }
-  return files;
-}
 
 const ADDRESS = /https?:\/\/\S+/;
 
@@ -51,7 +21,7 @@ async function capture(space: string, words: string | undefined, files: File[]):
     await onyx.spaces.capture(space, { data: await base64(file), name: file.name, mediaType: file.type });
 }
 
-export function KeepShared({ words, files = [] }: { words?: string; files?: File[] }) {
+export default function KeepShared({ words, files = [] }: { words?: string; files?: File[] }) {
   const navigate = useNavigate();
   const spaces = useSpaces(({ list }) => list) ?? [];
   if (spaces.length === 0) return null;
