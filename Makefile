@@ -133,7 +133,7 @@ docs: setup-check ## write the generated pages of docs/ anew
 	@./scripts/sdk-types
 
 .PHONY: screenshots
-screenshots: setup ## take every page in its five states into docs/screenshots
+screenshots: setup ## take the few screenshots of the docs anew
 	@./scripts/screenshots
 
 ##@ Prepare the machine

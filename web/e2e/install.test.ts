@@ -36,7 +36,7 @@ test('the app can be installed', async () => {
   expect(JSON.parse(data ?? '{}')).toMatchObject({
     display: 'standalone',
     start_url: '/',
-    share_target: { action: '/chat' },
+    share_target: { action: '/share', method: 'POST' },
   });
   const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
   expect(installabilityErrors.filter((error) => error.errorId !== 'in-incognito')).toEqual([]);

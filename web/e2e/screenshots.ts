@@ -1,4 +1,5 @@
-// `make screenshots`: every page in five states, at two widths, in both themes. With words given, only the pages they name.
+// `make screenshots`: the few pages that tell most, into docs. With `--all`, every page in five states, at two widths, in both
+// themes, into the target folder. With words given, only the pages they name.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,8 +11,11 @@ import { PLACES, type Place } from './places';
 import { closeBrowser, PHONE, stage, visit, WIDE, type Visit } from './stage';
 import { Sky } from './weather';
 
-const folder = fileURLToPath(new URL('../../docs/screenshots', import.meta.url));
-const only = process.argv.slice(2);
+const all = process.argv.includes('--all');
+const folder = fileURLToPath(new URL(all ? '../../target/screenshots' : '../../docs/screenshots', import.meta.url));
+const only = process.argv.slice(2).filter((word) => word !== '--all');
+/** What a stranger looks at first. */
+const TELLING = ['chat', 'inbox', 'space', 'tasks', 'thread', 'agent', 'health'];
 const QUALITY = 62;
 /** Skeletons show themselves after a moment. */
 const SKELETON_MS = 400;
@@ -24,6 +28,8 @@ async function shoot(page: Visit, place: Pick<Place, 'name'>, state: State): Pro
   for (const viewport of [WIDE, PHONE]) {
     await page.setViewportSize(viewport);
     for (const theme of ['light', 'dark'] as const) {
+      // Of the few, the wide one in the light and the narrow one in the dark say enough.
+      if (!all && (viewport === WIDE) !== (theme === 'light')) continue;
       await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
       await page.locator(`html[data-theme=${theme}]`).waitFor();
       await drawn(page);
@@ -48,18 +54,22 @@ async function fromTheTop(page: Visit): Promise<void> {
 
 async function states(page: Visit, sky: Sky, home: Furnished, place: Place): Promise<void> {
   const address = home.at.url + place.path(home);
-  await sky.change('loading');
-  await page.goto(address);
-  await page.waitForTimeout(SKELETON_MS);
-  await shoot(page, place, 'loading');
-  await sky.change('error');
-  await page.locator('main').getByRole('alert').first().waitFor();
-  await shoot(page, place, 'error');
+  if (all) {
+    await sky.change('loading');
+    await page.goto(address);
+    await page.waitForTimeout(SKELETON_MS);
+    await shoot(page, place, 'loading');
+    await sky.change('error');
+    await page.locator('main').getByRole('alert').first().waitFor();
+    await shoot(page, place, 'error');
+  }
   await sky.change('live');
   await page.goto(address);
   await settled(page);
   if (place.name === 'chat') await fromTheTop(page);
+  if (place.name === 'space') await page.getByRole('textbox', { name: 'Text', exact: true }).waitFor();
   await shoot(page, place, 'long');
+  if (!all) return;
   await sky.change('offline');
   await page.getByText('No connection to Onyx').waitFor();
   await shoot(page, place, 'offline');
@@ -92,7 +102,7 @@ async function firstSteps(): Promise<void> {
 }
 
 const FIRST_STEPS = ['first-run', 'sign-in'];
-const wanted = PLACES.filter(({ name }) => only.length === 0 || only.includes(name));
+const wanted = PLACES.filter(({ name }) => (only.length > 0 ? only.includes(name) : all || TELLING.includes(name)));
 if (only.length === 0) await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });
 const [home, fresh] = await Promise.all([furnished(), stage([])]);
@@ -102,8 +112,10 @@ await sky.watch();
 const empty = await visit(fresh, '/nowhere');
 for (const place of wanted) {
   await states(page, sky, home, place);
-  await go(empty, place.empty ?? place.path(home));
-  await shoot(empty, place, 'empty');
+  if (all) {
+    await go(empty, place.empty ?? place.path(home));
+    await shoot(empty, place, 'empty');
+  }
   console.error(place.name);
 }
 if (only.length === 0 || FIRST_STEPS.some((name) => only.includes(name))) await firstSteps();

@@ -28,15 +28,18 @@ const home = createRoute({ getParentRoute: () => root, path: '/', component: () 
 const newChat = createRoute({
   getParentRoute: () => root,
   path: '/chat',
-  validateSearch: (search: Record<string, unknown>): { text?: string; title?: string; url?: string } => ({
+  validateSearch: (
+    search: Record<string, unknown>,
+  ): { text?: string; title?: string; url?: string; files?: number } => ({
     text: text(search['text']),
     title: text(search['title']),
     url: text(search['url']),
+    files: line(search['files']),
   }),
   component: function NewChat() {
-    const { title, text: words, url } = newChat.useSearch();
+    const { title, text: words, url, files } = newChat.useSearch();
     const shared = [title, words, url].filter(Boolean).join('\n');
-    return <NewChatPage shared={shared || undefined} />;
+    return <NewChatPage shared={shared || undefined} sharedFiles={files !== undefined} />;
   },
 });
 const chat = createRoute({

@@ -38,9 +38,36 @@ self.addEventListener('notificationclick', (event) => {
   );
 });
 
+// Not one of the shell's, which go with their version.
+const sharedName = 'shared-files';
+const mostFiles = 10;
+
+/** What another app shares waits in this browser until the person says where it goes. */
+async function receive(request) {
+  const form = await request.formData();
+  const files = form.getAll('files').filter((file) => file instanceof File && file.size > 0);
+  await caches.delete(sharedName);
+  const cache = await caches.open(sharedName);
+  for (const [index, file] of files.slice(0, mostFiles).entries()) {
+    const headers = { 'content-type': file.type, 'x-name': encodeURIComponent(file.name) };
+    await cache.put(`/shared/${index}`, new Response(file, { headers }));
+  }
+  const words = new URLSearchParams();
+  for (const name of ['title', 'text', 'url']) {
+    const value = form.get(name);
+    if (typeof value === 'string' && value !== '') words.set(name, value);
+  }
+  if (files.length > 0) words.set('files', String(Math.min(files.length, mostFiles)));
+  return Response.redirect(`/chat?${words}`, 303);
+}
+
 self.addEventListener('fetch', (event) => {
   const { request } = event;
   const url = new URL(request.url);
+  if (request.method === 'POST' && url.origin === self.location.origin && url.pathname === '/share') {
+    event.respondWith(receive(request));
+    return;
+  }
   if (request.method !== 'GET' || url.origin !== self.location.origin) return;
   if (request.mode === 'navigate') {
     // Only the app's own pages; the server's are not ours to answer.

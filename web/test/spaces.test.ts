@@ -40,7 +40,7 @@ describe('a text edited in two places', () => {
   test('is saved over the version it was begun from, and is nobody’s own afterwards', () => {
     const editing = mine(opened(entity()));
     expect([shownText(editing).body, editing.base, isConflict(editing)]).toEqual(['Larch', 'v1', false]);
-    const after = saved(saving(editing), entity({ version: 'v2', body: 'Larch' }));
+    const after = saved(saving(editing), entity({ version: 'v2', body: 'Larch' }), shownText(editing));
     expect([after.mine, after.base, after.saving]).toEqual([undefined, 'v2', false]);
   });
 
@@ -76,8 +76,14 @@ describe('a text edited in two places', () => {
 
   test('keeps what was written while the save was under way, and what a save lost', () => {
     const during = wrote(saving(mine(opened(entity()))), { body: 'Larch and ash' });
-    const after = saved(during, entity({ version: 'v2', body: 'Larch' }));
+    const after = saved(during, entity({ version: 'v2', body: 'Larch' }), { title: 'Floor', body: 'Larch' });
     expect([shownText(after).body, after.base, isConflict(after)]).toEqual(['Larch and ash', 'v2', false]);
+    // A server that keeps the text with a line end has saved it all the same.
+    const ended = saved(saving(mine(opened(entity()))), entity({ version: 'v2', body: 'Larch\n' }), {
+      title: 'Floor',
+      body: 'Larch',
+    });
+    expect(ended.mine).toBeUndefined();
     const lost = failed(saving(mine(opened(entity()))), { code: 'offline', message: 'no', hint: '' });
     expect([shownText(lost).body, lost.saving, lost.fault?.code]).toEqual(['Larch', false, 'offline']);
   });

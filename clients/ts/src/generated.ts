@@ -303,6 +303,11 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             message: string;
             hint?: string | null;
+            /**
+             * Format: uint64
+             * @description When asking again may help, in whole seconds on the wire.
+             */
+            retry_after_seconds?: number | null;
         };
         PreferencesView: {
             runtime_mode: components["schemas"]["RuntimeMode"];

@@ -22,6 +22,8 @@ export interface Call {
   body?: unknown;
   /** Sent as markdown, in place of `body`. */
   text?: string;
+  /** Sent as they are, in place of `body`. */
+  bytes?: Blob;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
@@ -103,7 +105,8 @@ export class Http {
   }
 }
 
-function payload(call: Call): { body?: string; type?: string } {
+function payload(call: Call): { body?: string | Blob; type?: string } {
+  if (call.bytes !== undefined) return { body: call.bytes, type: 'application/octet-stream' };
   if (call.text !== undefined) return { body: call.text, type: 'text/markdown; charset=utf-8' };
   if (call.body === undefined) return {};
   return { body: JSON.stringify(call.body), type: 'application/json' };

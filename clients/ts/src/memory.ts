@@ -163,6 +163,20 @@ export class Memory {
     return writeFile(this.http, `/v1/memory/files/${encodePath(path)}`, text, version);
   }
 
+  /** A file that is no text, as it is. */
+  async bytes(path: string): Promise<ArrayBuffer> {
+    return (await this.http.response(`/v1/memory/files/${encodePath(path)}`)).arrayBuffer();
+  }
+
+  /** Keeps a picture or a document under `vault/attachments/`; refused where one of that name is there already. */
+  async writeBytes(path: string, bytes: Blob): Promise<void> {
+    await this.http.response(`/v1/memory/files/${encodePath(path)}`, {
+      method: 'PUT',
+      bytes,
+      headers: { 'if-none-match': '*' },
+    });
+  }
+
   async remove(path: string, version: string): Promise<void> {
     await this.http.response(`/v1/memory/files/${encodePath(path)}`, {
       method: 'DELETE',

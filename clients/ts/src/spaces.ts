@@ -113,6 +113,12 @@ export class Spaces {
     return this.http.json(at(space, place), { query });
   }
 
+  /** Those of a place that link to this one. */
+  async linksTo(space: string, place: EntityPlace, to: { place: EntityPlace; id: string }): Promise<Entity[]> {
+    const query = { links_to: `${to.place}/${to.id}`, limit: 500 };
+    return (await this.http.json<{ entities: Entity[] }>(at(space, place), { query })).entities;
+  }
+
   entity(space: string, place: EntityPlace, id: string): Promise<Entity> {
     return this.http.json(at(space, place, id));
   }

@@ -9,6 +9,8 @@ export interface Fault {
   message: string;
   hint: string;
   field?: string;
+  /** When asking again may help, where that is known. */
+  retryAfterSeconds?: number;
 }
 
 export interface Usage {

@@ -24,8 +24,17 @@ const ASSETS: &str = "assets/";
 /// script that would turn text into markup fail where browsers can.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' blob: data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
-    form-action 'self'; frame-ancestors 'none'; manifest-src 'self'; \
+    form-action 'self'; frame-ancestors 'none'; manifest-src 'self'; frame-src 'self'; \
     require-trusted-types-for 'script'; trusted-types onyx";
+
+/// The frame in which HTML that a model wrote is shown and diagrams are drawn.
+const PREVIEW: &str = "preview.html";
+
+/// Scripts of the preview run in an origin of their own, without storage and without any way to a network; the
+/// app's `frame-src` keeps the frame from going elsewhere.
+const PREVIEW_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; \
+    style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 const SAFETY: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, CONTENT_POLICY),
@@ -128,7 +137,15 @@ fn send(path: &str, file: &EmbeddedFile, headers: &HeaderMap, coding: Coding) ->
         }
         Coding::Identity => {}
     }
-    safe(response)
+    let mut response = safe(response);
+    if path == PREVIEW {
+        let policy = HeaderValue::from_static(PREVIEW_POLICY);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        let quiet =
+            (HeaderName::from_static("x-dns-prefetch-control"), HeaderValue::from_static("off"));
+        response.headers_mut().extend([quiet]);
+    }
+    response
 }
 
 /// Few clients take neither coding; theirs is unpacked for them.

@@ -103,9 +103,38 @@ pub struct Fault {
     /// What a provider answered with, for clients that speak its wire.
     #[serde(skip)]
     pub upstream: Option<Box<UpstreamError>>,
-    /// When asking again may help.
-    #[serde(skip)]
+    /// When asking again may help, in whole seconds on the wire.
+    #[serde(
+        rename = "retry_after_seconds",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "whole_seconds"
+    )]
+    #[schemars(with = "Option<u64>")]
     pub retry_after: Option<Duration>,
+}
+
+/// A wait as people read it; a part of a second counts as a whole one.
+mod whole_seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        wait: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match wait {
+            Some(wait) => serializer.serialize_some(&(wait.as_millis().div_ceil(1000) as u64)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_secs))
+    }
 }
 
 impl Fault {

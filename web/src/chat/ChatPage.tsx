@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { Archive, MoreHorizontal, Search, Users } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
@@ -12,13 +12,17 @@ import { Suggestions } from '../pages/actions/Suggestions';
 import { COMPANION } from '../rail/useRail';
 import { OUTPUT, titleIn, turnsOf } from '../shell/links';
 import { Header } from '../shell/Header';
+import { TourOffer } from '../shell/tour-offer';
 import { Composer } from './Composer';
 import { Conversation } from './Conversation';
 import { Find } from './Find';
 import { FirstRun } from './FirstRun';
 import { SessionMenu } from './SessionMenu';
+import { useSharedFiles } from './shared';
 import { TaintMark } from './TaintMark';
 import { useMessages } from './useMessages';
+
+const KeepShared = lazy(() => import('./KeepShared'));
 
 /** A chat; a conversation that belongs to a space, a channel or a persona is shown there, wherever it was opened from. */
 export function ChatPage({ id, turn }: { id: string; turn?: string }) {
@@ -45,6 +49,7 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
   const phase = useStore((state) => state.conversations[id]?.phase);
   const fault = useStore((state) => state.conversations[id]?.fault);
   const online = useStore((state) => state.link === 'online');
+  const kept = useStore((state) => state.conversations[id]?.kept === true);
   const [finding, setFinding] = useState(false);
   // Whom to ask instead of the session's own agent, until told otherwise.
   const [agent, setAgent] = useState<string>();
@@ -108,6 +113,11 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
           </SessionMenu>
         )}
       </Header>
+      {kept && (
+        <p role="note" className="meta border-b border-line px-4 py-1.5 md:px-6">
+          You are offline. This is the chat as you last read it here.
+        </p>
+      )}
       {finding && <Find sessionId={id} onFound={setFound} onClose={closeFind} />}
       {phase === 'failed' && fault ? (
         <div className="flex-1 px-4 py-6 md:px-6">
@@ -188,8 +198,9 @@ function Several({ agents }: { agents: string[] }) {
 /** Whom new chats begin with, where the person has chosen so; who was asked last is no such choice. */
 const PINNED_AGENT = 'onyx.agent.pinned';
 
-export function NewChatPage({ shared }: { shared?: string }) {
+export function NewChatPage({ shared, sharedFiles = false }: { shared?: string; sharedFiles?: boolean }) {
   const navigate = useNavigate();
+  const files = useSharedFiles(sharedFiles);
   const [pinned, setPinned] = useState(() => readKept<string | undefined>(PINNED_AGENT, undefined));
   const [agent, setAgent] = useState(pinned);
   const agents = useStore((state) => state.status?.agents);
@@ -213,14 +224,21 @@ export function NewChatPage({ shared }: { shared?: string }) {
           <p className="meta mt-1 max-w-90">
             Your agent reads and writes in your own files, and asks before anything that deletes or overwrites.
           </p>
-          <Suggestions />
+          {shared === undefined && files === undefined && <Suggestions />}
+          {(shared !== undefined || files !== undefined) && (
+            <Suspense fallback={null}>
+              <KeepShared words={shared} files={files} />
+            </Suspense>
+          )}
           <FirstRun />
+          <TourOffer />
         </div>
       )}
       <Bottom>
         <Composer
           key={shared ?? 'new'}
           draftKey={seeded(shared)}
+          files={files}
           agent={known}
           onAgent={setAgent}
           pinnedAgent={pinned}

@@ -12,7 +12,7 @@ import type { Density } from './density';
 import { Gauge } from './Gauge';
 import { ActionChips } from '../pages/actions/Chips';
 import { attempt } from '../ui/act';
-import { naming, readTexts, store, type TextFile } from './attachments';
+import { naming, readFiles, store, type AttachedFile } from './attachments';
 import { isImage, readImages, type Picture } from './images';
 import { useMentions } from './Mentions';
 import type { Named } from './mentions';
@@ -21,6 +21,8 @@ import { loadModels, shortModel, useModels } from './models';
 export interface ComposerProps {
   /** Texts are kept under it until they are sent. */
   draftKey: string;
+  /** What waits to go with the words from the start. */
+  files?: File[];
   sessionId?: string;
   agent?: string;
   onAgent?: (agent: string) => void;
@@ -43,6 +45,7 @@ export interface ComposerProps {
 
 export function Composer({
   draftKey,
+  files: given,
   sessionId,
   agent,
   onAgent,
@@ -59,7 +62,7 @@ export function Composer({
   const kept = `onyx.draft.${draftKey}`;
   const [text, setText] = useState(() => readKept(kept, ''));
   const [pictures, setPictures] = useState<Picture[]>([]);
-  const [texts, setTexts] = useState<TextFile[]>([]);
+  const [attached, setAttached] = useState<AttachedFile[]>([]);
   const [storing, setStoring] = useState(false);
   const [model, setModel] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
@@ -81,15 +84,18 @@ export function Composer({
 
   const named = useMentions(area, text, setText, mentions);
   const halt = () => (onStop ? onStop() : sessionId && void stop(sessionId));
-  const empty = text.trim() === '' && pictures.length + texts.length === 0;
+  const empty = text.trim() === '' && pictures.length + attached.length === 0;
   const add = async (files: Iterable<File>) => {
     const all = [...files];
     const images = await readImages(all.filter(isImage));
-    const others = await readTexts(all.filter((file) => !isImage(file)));
+    const others = await readFiles(all.filter((file) => !isImage(file)));
     setPictures((known) => [...known, ...images]);
-    setTexts((known) => [...known, ...others.texts]);
+    setAttached((known) => [...known, ...others.files]);
     for (const why of others.refused) toast(why, { tone: 'danger' });
   };
+  useEffect(() => {
+    if (given) void add(given);
+  }, [given]);
   const send = async () => {
     const said = text.trim();
     if (said === '/stop' && sessionId) {
@@ -98,7 +104,7 @@ export function Composer({
     }
     if (empty || storing) return;
     setStoring(true);
-    const paths = texts.length === 0 ? [] : await attempt('The files were not attached', () => store(texts));
+    const paths = attached.length === 0 ? [] : await attempt('The files were not attached', () => store(attached));
     setStoring(false);
     if (!paths) return;
     const words = naming(said, paths);
@@ -106,7 +112,7 @@ export function Composer({
     onSend(images.length > 0 ? [{ type: 'text', text: words }, ...images] : words, model);
     setText('');
     setPictures([]);
-    setTexts([]);
+    setAttached([]);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (named.onKeyDown(event)) return;
@@ -135,7 +141,7 @@ export function Composer({
       onDrop={onDrop}
     >
       {named.list}
-      {pictures.length + texts.length > 0 && (
+      {pictures.length + attached.length > 0 && (
         <ul className="mb-2 flex flex-wrap gap-2" aria-label="Attachments">
           {pictures.map((picture, index) => (
             <li key={picture.url} className="relative">
@@ -151,13 +157,13 @@ export function Composer({
               />
             </li>
           ))}
-          {texts.map((file, index) => (
+          {attached.map((file, index) => (
             <li key={`${file.name} ${index}`} className="chip">
               <FileText size={14} className="shrink-0" aria-hidden />
               <span className="truncate" title={file.name}>
                 {file.name}
               </span>
-              <Take name={file.name} onClick={() => setTexts(texts.filter((_, at) => at !== index))} />
+              <Take name={file.name} onClick={() => setAttached(attached.filter((_, at) => at !== index))} />
             </li>
           ))}
         </ul>

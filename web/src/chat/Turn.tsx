@@ -12,6 +12,7 @@ import { Menu } from '../ui/Menu';
 import { ErrorLine, FAULT_ACTION } from '../ui/page';
 import { fullTime } from '../ui/time';
 import { useSurface } from './density';
+import { CancelRetry, PausedWords, usePaused } from './Paused';
 import { AnswerActions, useUndone } from './TurnActions';
 import { DraftCard } from './DraftCard';
 import { shortModel, useModels } from './models';
@@ -144,26 +145,41 @@ const ENDINGS: Partial<Record<Answer['state'], string>> = {
   awaiting_client: 'Waiting for the app that asked.',
 };
 
+interface Retry {
+  run: () => void;
+  withModel?: (model: string) => void;
+  /** When a pause is over. */
+  byItself?: () => void;
+}
+
 /** What can be done about an answer that did not come: where it may be asked for again, and with which model. */
-function useRetry(answer: Answer, sessionId: string | undefined, isLast: boolean) {
+function useRetry(answer: Answer, sessionId: string | undefined, isLast: boolean): Retry | undefined {
   const { again, latest, density } = useSurface();
   const { asked } = answer;
   if (!asked) return undefined;
   if (again && (isLast || asked === latest)) return { run: () => again(asked, answer.agent) };
   if (density !== 'page' || !isLast || sessionId === undefined) return undefined;
-  const run = (model?: string) => void say({ sessionId, retry: asked, model });
-  return { run: () => run(), withModel: run };
+  const run = (model?: string, key?: string) => void say({ sessionId, retry: asked, model, key });
+  // Every tab that shows it counts down; the same key makes it one try.
+  const byItself = () => run(undefined, `retry-${answer.lastTurn ?? asked}`);
+  return { run: () => run(), withModel: run, byItself };
 }
 
 function Ending({ answer, sessionId, isLast }: { answer: Answer; sessionId?: string; isLast: boolean }) {
   const owner = useStore((state) => state.me?.role !== 'member');
   const retry = useRetry(answer, sessionId, isLast);
   const others = useModels().filter((model) => model !== answer.model);
+  const paused = usePaused(answer, sessionId, retry?.byItself);
   const { error } = answer;
   if (error && answer.state !== 'cancelled') {
     const withModel = mayPass(error) ? retry?.withModel : undefined;
     return (
-      <ErrorLine fault={error} action={retry && { label: 'Retry', run: retry.run }}>
+      <ErrorLine
+        fault={error}
+        sentence={paused && <PausedWords model={answer.model} left={paused.left} />}
+        action={retry && { label: paused ? 'Retry now' : 'Retry', run: retry.run }}
+      >
+        {paused && <CancelRetry onClick={paused.cancel} />}
         {withModel && others.length > 0 && (
           <Menu
             label="Retry with another model"

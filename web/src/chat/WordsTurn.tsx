@@ -1,17 +1,20 @@
 // What the person said: its words, what goes along, and what became of it.
 
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import { Clock, FileText, RotateCw, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { discardQueued, say, sayAgain } from '../store/actions';
 import { textOf, type Words } from '../store/messages';
 import { dropPending } from '../store/outbox';
+import { kindOfFile } from '../store/pictures';
 import { ErrorLine } from '../ui/page';
 import { fullTime } from '../ui/time';
 import { attachedIn } from './attachments';
 import { useSurface } from './density';
 import { Editor, WordsActions } from './TurnActions';
+
+const FilePanel = lazy(() => import('../panel/FilePanel'));
 
 export function WordsTurn({ words, sessionId }: { words: Words; sessionId?: string }) {
   const { density, takeBack } = useSurface();
@@ -103,13 +106,39 @@ function Content({ content }: { content: UserContent }) {
         <ul className="mt-1.5 flex flex-wrap justify-end gap-1.5" aria-label="Attached files">
           {paths.map((path) => (
             <li key={path}>
-              <Link to="/memory" search={{ path: `vault/${path}` }} className="chip bg-surface" title={path}>
-                <FileText size={14} className="shrink-0" aria-hidden />
-                <span className="truncate">{path.split('/').pop()}</span>
-              </Link>
+              <Attached path={path} />
             </li>
           ))}
         </ul>
+      )}
+    </>
+  );
+}
+
+/** A text opens where it can be changed, a picture or a PDF beside the conversation. */
+function Attached({ path }: { path: string }) {
+  const [open, setOpen] = useState(false);
+  const inside = (
+    <>
+      <FileText size={14} className="shrink-0" aria-hidden />
+      <span className="truncate">{path.split('/').pop()}</span>
+    </>
+  );
+  if (kindOfFile(path) === undefined)
+    return (
+      <Link to="/memory" search={{ path: `vault/${path}` }} className="chip bg-surface" title={path}>
+        {inside}
+      </Link>
+    );
+  return (
+    <>
+      <button type="button" className="chip bg-surface" title={path} onClick={() => setOpen(true)}>
+        {inside}
+      </button>
+      {open && (
+        <Suspense fallback={null}>
+          <FilePanel path={`vault/${path}`} onClose={() => setOpen(false)} />
+        </Suspense>
       )}
     </>
   );

@@ -1,25 +1,25 @@
-import { OnyxError } from '@onyx/sdk';
 import { onyx } from '../store/client';
+import { cleanName, LARGEST_FILE, storeBlob, underFreeName } from '../store/pictures';
 
-/** A text that goes with a message: it is put into the vault, where agents read. */
-export interface TextFile {
+/** A text or PDF that goes with a message: it is put into the vault, where agents read. */
+export interface AttachedFile {
   name: string;
-  text: string;
+  content: string | Blob;
 }
 
 const FOLDER = 'attachments';
 const LARGEST = 1024 * 1024;
-const MOST_NAMES = 50;
 
-export async function readTexts(files: Iterable<File>): Promise<{ texts: TextFile[]; refused: string[] }> {
-  const texts: TextFile[] = [];
+export async function readFiles(files: Iterable<File>): Promise<{ files: AttachedFile[]; refused: string[] }> {
+  const read: AttachedFile[] = [];
   const refused: string[] = [];
   for (const file of files) {
-    const text = file.size > LARGEST ? undefined : decoded(await file.arrayBuffer());
-    if (text !== undefined) texts.push({ name: file.name, text });
-    else refused.push(`${file.name} was not attached: images and texts of at most 1 MB can be.`);
+    const isPdf = file.type === 'application/pdf' && file.size <= LARGEST_FILE;
+    const content = isPdf ? file : file.size > LARGEST ? undefined : decoded(await file.arrayBuffer());
+    if (content !== undefined) read.push({ name: file.name, content });
+    else refused.push(`${file.name} was not attached: images, texts up to 1 MB and PDFs up to 8 MB can be.`);
   }
-  return { texts, refused };
+  return { files: read, refused };
 }
 
 function decoded(bytes: ArrayBuffer): string | undefined {
@@ -31,30 +31,20 @@ function decoded(bytes: ArrayBuffer): string | undefined {
   }
 }
 
-/** Where the texts lie in the vault; nothing that lies there already is replaced. */
-export async function store(texts: TextFile[]): Promise<string[]> {
+/** Where the files lie in the vault; nothing that lies there already is replaced. */
+export async function store(files: AttachedFile[]): Promise<string[]> {
   const paths: string[] = [];
-  for (const text of texts) paths.push(await storeOne(text));
+  for (const file of files) paths.push(await storeOne(file));
   return paths;
 }
 
-async function storeOne({ name, text }: TextFile): Promise<string> {
-  const clean =
-    name
-      .replace(/[^\p{L}\p{N}._-]+/gu, '-')
-      .replace(/^[.-]+/, '')
-      .slice(-100) || 'text.txt';
-  const dot = clean.lastIndexOf('.');
-  const [stem, end] = dot > 0 ? [clean.slice(0, dot), clean.slice(dot)] : [clean, ''];
-  for (let number = 1; ; number += 1) {
-    const path = `${FOLDER}/${stem}${number === 1 ? '' : `-${number}`}${end}`;
-    try {
-      await onyx.memory.write(`vault/${path}`, text);
-      return path;
-    } catch (error) {
-      if (!(error instanceof OnyxError) || error.code !== 'version_conflict' || number === MOST_NAMES) throw error;
-    }
-  }
+async function storeOne({ name, content }: AttachedFile): Promise<string> {
+  if (typeof content !== 'string') return (await storeBlob(name, content)).slice('vault/'.length);
+  return underFreeName(cleanName(name, 'text.txt'), async (free) => {
+    const path = `${FOLDER}/${free}`;
+    await onyx.memory.write(`vault/${path}`, content);
+    return path;
+  });
 }
 
 const NAMED = 'Attached: ';

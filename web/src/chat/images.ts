@@ -16,12 +16,15 @@ export const isImage = (file: File) => KINDS.has(file.type);
 export async function readImages(files: Iterable<File>): Promise<Picture[]> {
   const pictures: Picture[] = [];
   for (const file of files) {
-    const blob = file.size > LARGEST ? await shrink(file) : file;
+    const blob = await shrunk(file);
     const data = await base64(blob);
     pictures.push({ name: file.name, mediaType: blob.type, data, url: `data:${blob.type};base64,${data}` });
   }
   return pictures;
 }
+
+/** A picture small enough to be sent and kept. */
+export const shrunk = (file: File): Promise<Blob> | Blob => (file.size > LARGEST ? shrink(file) : file);
 
 async function shrink(file: File): Promise<Blob> {
   const image = await createImageBitmap(file);
@@ -31,7 +34,7 @@ async function shrink(file: File): Promise<Blob> {
   return canvas.convertToBlob({ type: 'image/jpeg', quality: 0.85 });
 }
 
-function base64(blob: Blob): Promise<string> {
+export function base64(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result).split(',', 2)[1] ?? '');

@@ -3,7 +3,7 @@ import type { ThemedToken } from 'shiki/core';
 import { Check, Copy, PanelRight } from 'lucide-react';
 import { copy } from '../ui/copy';
 
-const Artifact = lazy(() => import('./Artifact'));
+const ArtifactPanel = lazy(() => import('../panel/ArtifactPanel'));
 
 const NAMES: Record<string, string> = {
   js: 'javascript',
@@ -43,7 +43,7 @@ export function CodeBlock({
         </span>
         {open && (
           <Suspense fallback={null}>
-            <Artifact code={code} language={language} onClose={() => setOpen(false)} />
+            <ArtifactPanel code={code} language={language} onClose={() => setOpen(false)} />
           </Suspense>
         )}
       </figcaption>

@@ -1,8 +1,8 @@
-import { createContext, lazy, Suspense, useContext, type MouseEvent, type ReactNode } from 'react';
+import { createContext, lazy, Suspense, useContext, useEffect, useState, type MouseEvent, type ReactNode } from 'react';
 import type { Token, Tokens } from 'marked';
 import { cut, placeOf, useCitation } from './citations';
-import type { FootnoteToken, MathToken } from './lex';
-import { isInlineImage, safeLink } from './links';
+import type { FootnoteToken, MathToken, PageLinkToken } from './lex';
+import { isInlineImage, isOwnFile, isOwnPicture, safeLink } from './links';
 import { Outside } from './Outside';
 
 const Formula = lazy(() => import('./Formula'));
@@ -45,6 +45,8 @@ function Piece({ token }: { token: Token }): ReactNode {
       return <Image token={token as Tokens.Image} />;
     case 'footnote_ref':
       return <FootnoteRef label={(token as FootnoteToken).label} />;
+    case 'page_link':
+      return <PageLink token={token as PageLinkToken} />;
     case 'math': {
       const { text, display } = token as MathToken;
       return (
@@ -75,9 +77,42 @@ function FootnoteRef({ label }: { label: string }) {
   );
 }
 
+/** Opens a page by its title, where texts may link to pages. */
+export const PageLinks = createContext<((title: string) => void) | undefined>(undefined);
+
+function PageLink({ token }: { token: PageLinkToken }): ReactNode {
+  const open = useContext(PageLinks);
+  if (!open) return token.raw;
+  return (
+    <button type="button" className="page-link" onClick={() => open(token.title)}>
+      {token.words}
+    </button>
+  );
+}
+
 const InLink = createContext(false);
 
+const FilePanel = lazy(() => import('../panel/FilePanel'));
+
+/** One of the person's own files opens beside the text. */
+function OwnFile({ path, words }: { path: string; words: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="page-link" title={path} onClick={() => setOpen(true)}>
+        {words}
+      </button>
+      {open && (
+        <Suspense fallback={null}>
+          <FilePanel path={path} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
 function Link({ token }: { token: Tokens.Link }) {
+  if (isOwnFile(token.href)) return <OwnFile path={token.href} words={token.text} />;
   const link = safeLink(token.href);
   if (!link) return <span title={token.href}>{token.raw}</span>;
   const says = token.text.includes(link.host);
@@ -94,6 +129,7 @@ function Link({ token }: { token: Tokens.Link }) {
 /** A picture from elsewhere is a link: nothing loads because a text was shown. */
 function Image({ token }: { token: Tokens.Image }) {
   if (isInlineImage(token.href)) return <img src={token.href} alt={token.text} loading="lazy" />;
+  if (isOwnPicture(token.href)) return <OwnPicture path={token.href} words={token.text} />;
   const link = safeLink(token.href);
   if (!link) return token.raw;
   return (
@@ -101,6 +137,25 @@ function Image({ token }: { token: Tokens.Image }) {
       Image{token.text ? `: ${token.text}` : ''} <span className="host">{link.host}</span>
     </Outside>
   );
+}
+
+/** One of the person's own files, read by this page alone. */
+function OwnPicture({ path, words }: { path: string; words: string }) {
+  const [shown, setShown] = useState<{ url?: string; failed?: boolean }>({});
+  useEffect(() => {
+    let current = true;
+    import('../store/pictures')
+      .then(({ pictureUrl }) => pictureUrl(path))
+      .then(
+        (url) => current && setShown({ url }),
+        () => current && setShown({ failed: true }),
+      );
+    return () => {
+      current = false;
+    };
+  }, [path]);
+  if (shown.failed) return <span className="meta">{words || path} (not found)</span>;
+  return shown.url ? <img src={shown.url} alt={words || 'Picture'} /> : null;
 }
 
 /** What a text cites leads to it; within a link it is only words. */

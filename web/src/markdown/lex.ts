@@ -63,7 +63,27 @@ const footnoteRef: TokenizerExtension = {
   },
 };
 
-const marked = new Marked({ gfm: true, extensions: [blockMath, inlineMath, footnote, footnoteRef] });
+export interface PageLinkToken {
+  type: 'page_link';
+  raw: string;
+  title: string;
+  words: string;
+}
+
+/** `[[Title]]` or `[[Title|other words]]`, as pages link to each other. */
+const pageLink: TokenizerExtension = {
+  name: 'page_link',
+  level: 'inline',
+  start: (source) => source.indexOf('[['),
+  tokenizer: (source) => {
+    const match = /^\[\[([^[\]|#\n]+)(#[^[\]|\n]*)?(?:\|([^[\]\n]+))?\]\]/.exec(source);
+    if (!match) return undefined;
+    const title = (match[1] ?? '').trim();
+    return { type: 'page_link', raw: match[0], title, words: match[3]?.trim() ?? title };
+  },
+};
+
+const marked = new Marked({ gfm: true, extensions: [blockMath, inlineMath, footnote, footnoteRef, pageLink] });
 
 /** All blocks of a text that is whole. */
 export function lex(text: string): Token[] {

@@ -18,6 +18,12 @@ export function safeLink(href: string): SafeLink | undefined {
   return { href: url.href, host: url.protocol === 'mailto:' ? url.pathname : url.host };
 }
 
+/** A picture among the person's own files: it is read through this server, which knows who asks. */
+export const isOwnPicture = (href: string) => /^vault\/(?!.*\.\.)[^\s:?#]+\.(png|jpe?g|gif|webp|svg)$/i.test(href);
+
+/** A picture or document among the person's own files. */
+export const isOwnFile = (href: string) => isOwnPicture(href) || /^vault\/(?!.*\.\.)[^\s:?#]+\.pdf$/i.test(href);
+
 const INLINE_IMAGE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
 
 /** Only pictures that are in the text itself; one from elsewhere would tell that it was seen. */

@@ -5,6 +5,7 @@ import {
   Activity,
   BookOpen,
   CalendarClock,
+  Compass,
   Hash,
   Inbox,
   Keyboard,
@@ -27,6 +28,7 @@ import { Snippet } from '../ui/Snippet';
 import { ago } from '../ui/time';
 import { fit } from './finding';
 import { titleOf, useRecent } from './links';
+import { startTour } from './tour-offer';
 
 const ITEM =
   'flex min-h-10 cursor-pointer items-center gap-2.5 rounded-sm px-3 py-1.5 text-[14px] data-[selected=true]:bg-sunken';
@@ -122,6 +124,9 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
                 {`Theme: ${theme}`}
               </Entry>
             ))}
+            <Entry icon={<Compass size={16} />} onSelect={() => (onClose(), startTour())}>
+              Take the tour
+            </Entry>
             <Entry icon={<Keyboard size={16} />} onSelect={() => (onClose(), onShortcuts())} keys="?">
               Keyboard shortcuts
             </Entry>

@@ -1,5 +1,5 @@
 import { Outlet } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { AskFirst } from '../pages/actions/AskFirst';
 import { SignIn } from '../pages/SignIn';
 import { useStore } from '../store/state';
@@ -7,9 +7,12 @@ import { BottomBar, Nav } from './Nav';
 import { OfflineBanner, Toasts } from './Notices';
 import { Palette } from './Palette';
 import { Shortcuts } from './Shortcuts';
+import { useTour } from './tour-offer';
 import { useBadge } from './useBadge';
 import { useInsideLinks } from './useInsideLinks';
 import { useKeys } from './useKeys';
+
+const Tour = lazy(() => import('./Tour'));
 
 /** The frame around every page. */
 export function Shell() {
@@ -18,6 +21,7 @@ export function Shell() {
   useKeys(open);
   useInsideLinks();
   useBadge();
+  const touring = useTour(({ step }) => step !== undefined);
   const link = useStore((state) => state.link);
   if (link === 'unauthenticated') return <SignIn />;
   return (
@@ -35,6 +39,11 @@ export function Shell() {
       <BottomBar />
       <Toasts />
       <AskFirst />
+      {touring && (
+        <Suspense fallback={null}>
+          <Tour />
+        </Suspense>
+      )}
       {over === 'palette' && <Palette onClose={() => setOver(undefined)} onShortcuts={open.shortcuts} />}
       {over === 'shortcuts' && <Shortcuts onClose={() => setOver(undefined)} />}
     </div>

@@ -25,6 +25,8 @@ export interface Saying {
   retry?: string;
   /** A message that waits since no run has read it. */
   queued?: string;
+  /** Names it, where several tabs may say the same: it is said once. */
+  key?: string;
 }
 
 /** Says something; the session it ends up in, or nothing while it waits for the connection. */
@@ -32,7 +34,7 @@ export async function say(saying: Saying): Promise<string | undefined> {
   const { sessionId, content: words, edit, regenerate, retry, queued } = saying;
   const isPlain = typeof words === 'string' && !edit && !regenerate && !retry && !queued;
   if (sessionId && isPlain && (await answerQuestion(sessionId, words))) return sessionId;
-  const key = crypto.randomUUID();
+  const key = saying.key ?? crypto.randomUUID();
   const { content, ...rest } = saying;
   const request: SendRequest = { ...rest, message: content, key, delivery: usePreferences.getState().delivery };
   const pending: Pending = {

@@ -15,6 +15,7 @@ import { keep, readKept } from './kept';
 import { keepDraft, refreshDraft, refreshDrafts } from './drafts';
 import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
 import { tellEnded, tellJob } from './notify';
+import { forgetAllChats, forgetChat, keepChat, keepOfflineFor, showKeptChats } from './offline';
 import { keepOutbox } from './outbox';
 import { useStore, type Conversation } from './state';
 
@@ -36,17 +37,23 @@ export const onyx = new Onyx({
   pageKey: () => readKept<string | undefined>(PAGE_KEY, undefined),
 });
 
+const credential = () =>
+  readKept<string | undefined>(TOKEN, undefined) ?? readKept<string | undefined>(PAGE_KEY, undefined);
+keepOfflineFor(credential);
+
 export const socket = onyx.socket({ link: onLink, told: onTold, change: onChange });
 
 const { getState, setState } = useStore;
 
 export function signIn(token: string): void {
+  void forgetAllChats();
   keep(TOKEN, token);
   reconnect();
 }
 
 /** By password: the server answers with a cookie that no script can read, and a key that only this origin's pages can. */
 export async function logIn(person: string, password: string): Promise<void> {
+  void forgetAllChats();
   keep(TOKEN, undefined);
   const { pageKey } = await onyx.http.json<{ pageKey: string }>('/api/auth/login', { body: { person, password } });
   keep(PAGE_KEY, pageKey);
@@ -64,6 +71,7 @@ export async function signOut(): Promise<void> {
   await onyx.http.json('/api/auth/logout', { body: {} }).catch(() => undefined);
   keep(TOKEN, undefined);
   keep(PAGE_KEY, undefined);
+  await forgetAllChats();
   location.assign('/');
 }
 
@@ -83,6 +91,8 @@ export function whenOnline(act: () => void): void {
 function onLink(link: Link, refusal?: Fault): void {
   setState((state) => ({ link, refusal, lostAt: link === 'online' ? undefined : (state.lostAt ?? Date.now()) }));
   if (link === 'online') void refresh();
+  else if (link === 'unauthenticated') void forgetAllChats();
+  else void showKeptChats();
 }
 
 async function refresh(): Promise<void> {
@@ -160,9 +170,13 @@ export async function loadConversation(id: string): Promise<void> {
     changeConversation(id, (known) => {
       const live = isOver(known.live) ? undefined : known.live;
       const { siblings, queued } = page;
-      return { ...known, ...joined(known, page), siblings, queued, phase: 'ready', fault: undefined, live };
+      // What was kept for reading offline gives way to what the server says.
+      const before = known.kept ? { turns: [] } : known;
+      const turns = joined({ ...known, ...before }, page);
+      return { ...known, ...turns, siblings, queued, phase: 'ready', fault: undefined, live, kept: undefined };
     });
     settlePending(id, page);
+    void keepChat(page.session, page.turns);
     if (page.session.runId) await followRun(id, page.session.runId);
   } catch (error) {
     const fault = faultOf(error);
@@ -360,6 +374,7 @@ function onChange(change: ChangeEvent): void {
 
 /** It is gone for good; lists that still hold it leave it out. */
 export function forgetSession(id: string): void {
+  void forgetChat(id);
   setState(({ sessions: { [id]: _, ...sessions }, removed }) => ({ sessions, removed: new Set(removed).add(id) }));
 }
 

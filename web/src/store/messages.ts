@@ -51,6 +51,8 @@ export interface Answer {
   asked?: string;
   /** The newest of its turns in the log; where a fork may leave. */
   lastTurn?: string;
+  /** When its run ended. */
+  endedAt?: string;
 }
 
 /** A piece that retrieval put beside the words: where it stands. */
@@ -223,6 +225,7 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
           last.state = turn.status;
           last.usage = turn.usage;
           last.error = turn.error;
+          last.endedAt = turn.ts;
           last.lastTurn = turn.id;
         }
         open = new Map();

@@ -67,6 +67,8 @@ export interface Conversation {
   /** Older turns are being put before the others: what one reads must not move. */
   older?: boolean;
   phase: 'loading' | 'ready' | 'failed';
+  /** Read from what this browser kept, since there is no connection. */
+  kept?: true;
   fault?: Fault;
   live?: Live;
   /** What was said here or elsewhere and no run has read yet. */

@@ -6,6 +6,7 @@ const SENTENCES: Record<string, string> = {
   provider_auth: 'The provider rejected this key.',
   provider_rate_limited: 'The provider is limiting requests. Wait a moment, or use another model.',
   provider_overloaded: 'The provider is overloaded. Wait a moment, or use another model.',
+  provider_paused: 'This model keeps failing and is paused for a moment.',
   provider_unavailable: 'The provider cannot be reached.',
   provider_timeout: 'The provider did not answer in time.',
   provider_truncated: 'The provider’s answer broke off.',

@@ -2,9 +2,11 @@ import type { KeyboardEvent as ReactKeyboardEvent } from 'react';
 
 /** Is somebody typing there? Single-letter shortcuts must not take letters away from a field. */
 export function isWriting(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
+  if (!(target instanceof HTMLElement)) return false;
+  // The editor of pages stands in a shadow root, from which events seem to come from its host.
+  const inner = target.shadowRoot?.activeElement;
+  if (inner) return isWriting(inner);
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
 /** Enter sends, unless it ends a composition, makes a line, or is the only key for one. */

@@ -39,10 +39,13 @@ export const FAULT_ACTION = 'inline-flex items-center text-accent underline unde
 /** What failed, what to do, one action, and details for whoever wants to report it. */
 export function ErrorLine({
   fault,
+  sentence: said,
   action,
   children,
 }: {
   fault: Fault;
+  /** Said in place of the usual sentence, unless it has nothing to say. */
+  sentence?: ReactNode;
   action?: { label: string; run: () => void };
   /** More that can be done about it. */
   children?: ReactNode;
@@ -55,7 +58,7 @@ export function ErrorLine({
     >
       <AlertCircle size={16} className="mt-0.5 shrink-0 text-danger" aria-hidden />
       <p className="min-w-[min(14rem,calc(100%-28px))] flex-1 [overflow-wrap:anywhere]">
-        <span className="text-danger">{sentence}</span>
+        <span className="text-danger">{said || sentence}</span>
       </p>
       {action && (
         <button type="button" className={FAULT_ACTION} onClick={action.run}>

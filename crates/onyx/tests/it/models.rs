@@ -321,7 +321,7 @@ async fn a_price_that_nobody_knows_is_said() {
     all["providers"]["mine"]["models"] = json!([]);
     let onyx = started(all).await;
     let events = onyx.chat_stream(&json!({"message": "hi"})).await;
-    assert_eq!(statuses(&events), ["The price of mine/m is not known: it counts as 0 in budgets."]);
+    assert_eq!(statuses(&events), ["No price set for mine/m, so budgets count it as $0."]);
 }
 
 /// Also a key that came by an edit while the server ran.

@@ -40,6 +40,27 @@ async fn pages_of_the_app_are_html_with_the_policy_and_no_cache() {
 }
 
 #[tokio::test]
+async fn the_preview_frame_has_an_origin_of_its_own_and_no_network() {
+    let model = ScriptedModel::start().await;
+    let onyx = crate::onyx(&model).await;
+    let reply = Reply::of(page(&onyx, "/preview.html")).await;
+    if reply.status == 503 {
+        return;
+    }
+    let policy = reply.headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.starts_with("sandbox allow-scripts; default-src 'none'; "), "{policy}");
+    assert!(policy.ends_with("frame-ancestors 'self'"), "{policy}");
+    for loophole in ["allow-same-origin", "connect-src", "http", "frame-src", "*"] {
+        assert!(!policy.contains(loophole), "{loophole}: {policy}");
+    }
+    // The app lets no frame go elsewhere, and is shown in none itself.
+    let app = Reply::of(page(&onyx, "/chat")).await;
+    let policy = app.headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.contains("frame-src 'self'; "), "{policy}");
+    assert!(policy.contains("frame-ancestors 'none'; "), "{policy}");
+}
+
+#[tokio::test]
 async fn the_app_never_answers_for_the_server() {
     let model = ScriptedModel::start().await;
     let onyx = crate::onyx(&model).await;

@@ -189,7 +189,7 @@ impl Account {
     fn unpriced(&self, model: &str) -> Option<ModelEvent> {
         self.till.is_news(&self.person, model).then(|| ModelEvent::Notice {
             code: StatusCode::Degraded,
-            message: format!("The price of {model} is not known: it counts as 0 in budgets."),
+            message: format!("No price set for {model}, so budgets count it as $0."),
         })
     }
 }

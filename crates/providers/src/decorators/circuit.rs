@@ -70,11 +70,11 @@ impl Refusal {
         let Self { failures, last_failure, wait } = self;
         let why = last_failure.map_or("", ErrorCode::sentence);
         let next = if wait.is_zero() {
-            "It is being tried again right now.".to_owned()
+            "Retrying now.".to_owned()
         } else {
-            format!("It is tried again in {} s.", wait.as_secs_f64().ceil())
+            format!("Paused; retrying in {} s.", wait.as_secs_f64().ceil())
         };
-        format!("{model} failed {failures} times in a row and is left alone. {why} {next}")
+        format!("{model} keeps failing. {next} {why} ({failures} failures in a row.)")
     }
 }
 

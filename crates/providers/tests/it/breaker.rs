@@ -40,8 +40,8 @@ async fn a_model_that_keeps_failing_gets_no_request_until_its_rest_is_over() {
     assert_eq!(failure.class, ModelFailureClass::Paused { retry_after });
     assert_eq!(
         failure.message,
-        "one/m failed 3 times in a row and is left alone. The provider is overloaded. \
-         It is tried again in 6 s."
+        "one/m keeps failing. Paused; retrying in 6 s. The provider is overloaded. \
+         (3 failures in a row.)"
     );
     assert_eq!(server.request_count(), 3);
 

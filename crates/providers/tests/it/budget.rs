@@ -142,7 +142,7 @@ async fn a_price_that_nobody_knows_counts_as_nothing_and_is_said_once_a_day() {
     let run = bank.run_of("one/unpriced", "ada", "main", a_person(1.0));
     let notice = ModelEvent::Notice {
         code: StatusCode::Degraded,
-        message: "The price of one/unpriced is not known: it counts as 0 in budgets.".into(),
+        message: "No price set for one/unpriced, so budgets count it as $0.".into(),
     };
     let said = async |run| ask(run).await.iter().filter(|event| **event == notice).count();
     assert_eq!((said(&run).await, said(&run).await), (1, 0));

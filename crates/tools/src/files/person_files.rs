@@ -13,6 +13,9 @@ use crate::text::section::add_under;
 /// More than anybody writes by hand.
 pub const LARGEST_PERSON_FILE: u64 = 8 * 1024 * 1024;
 
+/// Pictures and documents that go with a message or a page; everything else that a person writes is text.
+const ATTACHMENTS: &str = "vault/attachments/";
+
 pub struct PersonFiles {
     files: Arc<dyn Files>,
     person: PersonId,
@@ -49,23 +52,27 @@ impl PersonFiles {
             let message = format!("A file has at most {LARGEST_PERSON_FILE} bytes.");
             return Err(Fault::new(ErrorCode::TooLarge, message));
         }
-        if std::str::from_utf8(bytes).is_err() {
+        if !path.starts_with(ATTACHMENTS) && std::str::from_utf8(bytes).is_err() {
             return Err(Fault::new(ErrorCode::InvalidRequest, "The file is not UTF-8 text."));
         }
         self.put(&own_key(path)?, bytes, expect, "edit").await
     }
 
     pub async fn delete(&self, path: &str, expect: Expect) -> Result<(), Fault> {
-        let (objects, key) = (self.objects()?, own_key(path)?);
-        let current = self.current(&*objects, &key).await?;
+        self.delete_at(&own_key(path)?, path, expect).await
+    }
+
+    async fn delete_at(&self, key: &ObjectKey, path: &str, expect: Expect) -> Result<(), Fault> {
+        let objects = self.objects()?;
+        let current = self.current(&*objects, key).await?;
         let current = current.ok_or_else(|| missing(path))?;
         if let Expect::Is(hash) = expect
             && hash != current.hash
         {
             return Err(Fault::plain(ErrorCode::VersionConflict));
         }
-        self.keep(&key, Some(&current), None, "delete").await?;
-        Ok(objects.delete(&key, Expect::Is(current.hash)).await?)
+        self.keep(key, Some(&current), None, "delete").await?;
+        Ok(objects.delete(key, Expect::Is(current.hash)).await?)
     }
 
     /// Newest first.
@@ -90,11 +97,11 @@ impl PersonFiles {
 
     /// Puts back what a file held before a change; that too can be taken back.
     pub async fn restore(&self, path: &str, number: u64) -> Result<Option<Hash>, Fault> {
-        let key = own_key(path)?;
+        let key = restorable_key(path)?;
         match self.version(path, number).await? {
             Some(bytes) => Ok(Some(self.put(&key, &bytes, Expect::Anything, "restore").await?)),
             None => {
-                self.delete(path, Expect::Anything).await?;
+                self.delete_at(&key, path, Expect::Anything).await?;
                 Ok(None)
             }
         }
@@ -239,6 +246,16 @@ fn own_key(path: &str) -> Result<ObjectKey, Fault> {
             ErrorCode::InvalidRequest,
             format!("path: {path:?} is not in memory/<agent>/, not in vault/ and not USER.md"),
         )),
+    }
+}
+
+/// What can be written here, and what a person wrote in a space: an earlier version of it is theirs too.
+fn restorable_key(path: &str) -> Result<ObjectKey, Fault> {
+    let key = key_of(path)?;
+    let parts: Vec<&str> = key.parts().collect();
+    match parts.as_slice() {
+        ["spaces", _, "pages" | "tasks" | "refs" | "projects", _] => Ok(key),
+        _ => own_key(path),
     }
 }
 

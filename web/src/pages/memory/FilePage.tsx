@@ -9,6 +9,7 @@ import { FileEditor } from '../../ui/FileEditor';
 import { Confirm } from '../../ui/Modal';
 import { Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { FileView, isShown } from '../../panel/FileView';
 import { Header } from '../../shell/Header';
 import { History } from './History';
 
@@ -46,7 +47,22 @@ function Foreign({ onAccept }: { onAccept: () => void }) {
   );
 }
 
-export function FilePage({ path, line, lastLine }: { path: string; line?: number; lastLine?: number }) {
+export function FilePage(props: { path: string; line?: number; lastLine?: number }) {
+  const path = PLACES.test(props.path) ? props.path : `vault/${props.path}`;
+  if (!isShown(path)) return <TextPage {...props} />;
+  return (
+    <>
+      <Header title={path} back="/memory" />
+      <div className="flex min-h-0 flex-1 flex-col overflow-y-auto px-4 py-4 md:px-6">
+        <div className="mx-auto w-full max-w-[880px]">
+          <FileView path={path} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function TextPage({ path, line, lastLine }: { path: string; line?: number; lastLine?: number }) {
   const navigate = useNavigate();
   const file = useLoaded(`file ${path}`, () => open(path));
   const [tab, setTab] = useState<'file' | 'history'>('file');

@@ -1,26 +1,30 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { ChevronLeft, Globe, MoreHorizontal, Tag, Trash2 } from 'lucide-react';
+import { ChevronLeft, Globe, History, MoreHorizontal, Tag, Trash2 } from 'lucide-react';
 import type { Entity, EntityChange } from '@onyx/sdk';
+import { PageLinks } from '../../markdown/inline';
 import { Markdown } from '../../markdown/Markdown';
 import { Outside } from '../../markdown/Outside';
 import { onyx } from '../../store/client';
-import { toast } from '../../store/state';
+import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
-import { Editor } from '../../ui/Editor';
 import { Choices, Select } from '../../ui/form';
 import { Menu } from '../../ui/Menu';
 import { Ask, Confirm } from '../../ui/Modal';
 import { ErrorLine, Shown } from '../../ui/page';
 import { ago, fullTime } from '../../ui/time';
+import { savesByKey } from '../../ui/unsaved';
 import { useLoaded } from '../../ui/useLoaded';
+import { Backlinks } from './Backlinks';
 import { nameOfStatus, statusOf } from './board';
 import { Conflict } from './Conflict';
-import { discarded, isConflict, reread, shownText, wrote } from './editing';
+import { isConflict, reread, shownText, wrote, type Editing } from './editing';
 import { sourceOf } from './EntityList';
 import type { PlaceOf } from './places';
 import { tellChange, useChanges } from './useEntities';
-import { useEditing } from './useEditing';
+import { maySave, useEditing } from './useEditing';
+import { useOpenLink, Writing } from './Writing';
+import { Versions } from './Versions';
 
 /** One page, task, ref or project: read, edited, and what is known about it. */
 export function EntityPage({
@@ -56,10 +60,12 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
   const editor = useEditing(entity.space, place.place, entity);
   const { editing, change, save } = editor;
   const { title, body } = shownText(editing);
-  const isChanged = editing.mine !== undefined;
-  const [mode, setMode] = useState<'read' | 'edit'>(isChanged || body.trim() === '' ? 'edit' : 'read');
+  // What came from outside is read first; everything else is written where it is read.
+  const [mode, setMode] = useState<'read' | 'edit'>(
+    entity.origin === 'external' && editing.mine === undefined && body.trim() !== '' ? 'read' : 'edit',
+  );
+  const open = useOpenLink(entity.space);
   const conflict = isConflict(editing);
-  const maySave = isChanged && !conflict && !editing.saving && title.trim() !== '';
   /** What is not text is changed at once. */
   const set = async (fields: EntityChange) => {
     const done = await attempt('Not changed', () =>
@@ -68,15 +74,13 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
     if (done) change((known) => reread(known, done));
     reload();
   };
+  /** By key, though it saves by itself: whoever presses it wants to be told. */
+  const saveNow = async () => {
+    const isSaved = maySave(editing) ? await save() : editing.mine === undefined;
+    if (isSaved) toast('Saved');
+  };
   return (
-    <article
-      className="flex min-h-0 flex-1 flex-col gap-3"
-      onKeyDown={(event) => {
-        if (!(event.metaKey || event.ctrlKey) || event.key !== 's') return;
-        event.preventDefault();
-        if (maySave) void save();
-      }}
-    >
+    <article className="flex min-h-0 flex-1 flex-col gap-3" onKeyDown={savesByKey(() => void saveNow())}>
       <div className="flex items-start gap-1">
         <Link
           to="/spaces/$space/$place"
@@ -104,7 +108,7 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
           )}
           <About entity={editing.theirs} />
         </div>
-        <More entity={editing.theirs} place={place} set={set} />
+        <More entity={editing.theirs} place={place} set={set} reload={reload} />
       </div>
       <div className="flex min-h-8 flex-wrap items-center gap-2">
         <Choices
@@ -117,33 +121,54 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
           onChange={setMode}
         />
         <Facts entity={editing.theirs} place={place} set={set} />
-        <span className="meta min-w-0 flex-1">{isChanged && !conflict && 'Not saved yet'}</span>
-        {isChanged && !conflict && (
-          <button type="button" className="btn" onClick={() => change(discarded)}>
-            Discard
-          </button>
-        )}
-        {(isChanged || mode === 'edit') && (
-          <button type="button" className="btn btn-primary" disabled={!maySave} onClick={() => void save()}>
-            Save
-          </button>
-        )}
+        <SaveState editing={editing} />
       </div>
-      {editing.fault && (
+      {editing.fault && editing.fault.code !== 'offline' && (
         <ErrorLine
           fault={{ ...editing.fault, hint: `${editing.fault.hint} What you wrote is kept here.`.trim() }}
-          action={{ label: 'Try again', run: () => void save() }}
+          action={{ label: 'Retry', run: () => void save() }}
         />
       )}
       {conflict && <Conflict editor={editor} place={place} />}
-      {mode === 'edit' ? (
-        <Editor label="Text" text={body} onChange={(text) => change((known) => wrote(known, { body: text }))} />
-      ) : (
-        <div className="min-h-0 flex-1 pb-6" dir="auto">
-          {body.trim() === '' ? <p className="meta">Nothing written yet.</p> : <Markdown text={body} />}
-        </div>
-      )}
+      <PageLinks value={(to) => void open(to)}>
+        {mode === 'edit' ? (
+          <Writing
+            space={entity.space}
+            text={body}
+            own={editing.mine !== undefined}
+            onChange={(text) => change((known) => wrote(known, { body: text }))}
+            onOpen={(to) => void open(to)}
+          />
+        ) : (
+          <div className="min-h-0 flex-1 pb-6" dir="auto">
+            {body.trim() === '' ? <p className="meta">Nothing written yet.</p> : <Markdown text={body} />}
+          </div>
+        )}
+      </PageLinks>
+      <Backlinks space={entity.space} place={place} id={entity.id} />
     </article>
+  );
+}
+
+/** Whether what is on the screen is safe, in a few words. */
+function SaveState({ editing }: { editing: Editing }) {
+  const online = useStore((state) => state.link === 'online');
+  const words =
+    isConflict(editing) || (editing.fault && editing.fault.code !== 'offline')
+      ? ''
+      : editing.saving
+        ? 'Saving…'
+        : editing.mine === undefined
+          ? 'Saved'
+          : shownText(editing).title.trim() === ''
+            ? 'A title is missing. Your text is kept in this browser.'
+            : online
+              ? 'Not saved yet'
+              : 'Offline. Your text is kept in this browser and saved later.';
+  return (
+    <span className="meta min-w-0 flex-1 text-right" role="status" aria-label="Save state">
+      {words}
+    </span>
   );
 }
 
@@ -221,13 +246,15 @@ function More({
   entity,
   place,
   set,
+  reload,
 }: {
   entity: Entity;
   place: PlaceOf;
   set: (fields: EntityChange) => Promise<void>;
+  reload: () => void;
 }) {
   const navigate = useNavigate();
-  const [asking, setAsking] = useState<'tags' | 'delete'>();
+  const [asking, setAsking] = useState<'tags' | 'versions' | 'delete'>();
   const tag = (text?: string) => {
     setAsking(undefined);
     if (text !== undefined)
@@ -257,6 +284,7 @@ function More({
         className="icon-btn"
         entries={[
           { label: 'Tags', icon: <Tag size={15} aria-hidden />, run: () => setAsking('tags') },
+          { label: 'Version history', icon: <History size={15} aria-hidden />, run: () => setAsking('versions') },
           { label: 'Delete', icon: <Trash2 size={15} aria-hidden />, tone: 'danger', run: () => setAsking('delete') },
         ]}
       >
@@ -264,6 +292,9 @@ function More({
       </Menu>
       {asking === 'tags' && (
         <Ask label="Tags, with commas between them" value={entity.tags.join(', ')} action="Save" onAnswer={tag} />
+      )}
+      {asking === 'versions' && (
+        <Versions path={entity.path} now={entity.body ?? ''} onRestored={reload} onClose={() => setAsking(undefined)} />
       )}
       {asking === 'delete' && (
         <Confirm

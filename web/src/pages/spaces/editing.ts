@@ -64,9 +64,13 @@ export function saving(editing: Editing): Editing {
   return { ...editing, saving: true, fault: undefined };
 }
 
-/** What was sent is saved; what was written since is still one's own. */
-export function saved(editing: Editing, theirs: Entity): Editing {
-  return settle({ ...editing, theirs, base: theirs.version, saving: false, fault: undefined });
+/**
+ * What was sent is saved; what was written since is still one's own. The server may keep a text with other line ends at
+ * its end: what was sent is saved all the same, and is not sent again.
+ */
+export function saved(editing: Editing, theirs: Entity, sent: Text): Editing {
+  const mine = editing.mine && isSame(editing.mine, sent) ? undefined : editing.mine;
+  return settle({ ...editing, mine, theirs, base: theirs.version, saving: false, fault: undefined });
 }
 
 export function failed(editing: Editing, fault: Fault): Editing {

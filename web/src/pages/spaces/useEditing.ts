@@ -1,10 +1,11 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { OnyxError, type Entity, type EntityPlace } from '@onyx/sdk';
 import { faultOf, onyx } from '../../store/client';
 import { keep, readKept } from '../../store/kept';
-import { toast } from '../../store/state';
+import { useStore } from '../../store/state';
 import {
   failed,
+  isConflict,
   opened,
   overTheirs,
   reread,
@@ -13,22 +14,37 @@ import {
   shownText,
   unsavedOf,
   type Editing,
+  type Text,
   type Unsaved,
 } from './editing';
+
+/** So long after the last letter a text is saved by itself. */
+const IDLE_MS = 1_000;
 
 export interface Editor {
   editing: Editing;
   change: (step: (editing: Editing) => Editing) => void;
-  /** `over`: theirs was looked at, and one's own follows it. */
-  save: (over?: 'over') => Promise<void>;
+  /** Whether it is saved. `over`: theirs was looked at, and one's own follows it. */
+  save: (over?: 'over') => Promise<boolean>;
 }
 
-/** An entity under the person's hands. What they wrote survives leaving the page, and the browser. */
+/** There is something to save, and nothing that the person has to decide first. */
+export const maySave = (editing: Editing) =>
+  editing.mine !== undefined && !isConflict(editing) && !editing.saving && shownText(editing).title.trim() !== '';
+
+/** An entity under the person's hands. What they wrote is saved by itself, and survives leaving the page and the browser. */
 export function useEditing(space: string, place: EntityPlace, entity: Entity): Editor {
   const key = `onyx.unsaved.${space}/${place}/${entity.id}`;
   const [editing, change] = useState(() => opened(entity, readKept<Unsaved | undefined>(key, undefined)));
+  // While a save is under way, what is read may be from before it or from it: it is read again afterwards.
+  const missed = useRef(false);
   useEffect(
-    () => change((known) => (known.theirs.version === entity.version ? known : reread(known, entity))),
+    () =>
+      change((known) => {
+        if (known.saving) missed.current = true;
+        const isOlder = Date.parse(entity.updatedAt) < Date.parse(known.theirs.updatedAt);
+        return known.saving || isOlder || known.theirs.version === entity.version ? known : reread(known, entity);
+      }),
     [entity],
   );
   const unsaved = unsavedOf(editing);
@@ -37,22 +53,63 @@ export function useEditing(space: string, place: EntityPlace, entity: Entity): E
     async (over?: 'over') => {
       const begun = over ? overTheirs(editing) : editing;
       change(() => saving(begun));
+      const sent = shownText(begun);
       try {
-        const { title, body } = shownText(begun);
-        const written = await onyx.spaces.change(space, place, entity.id, { title, body }, begun.base);
-        change((known) => saved(known, written));
-        toast('Saved');
+        missed.current = false;
+        const written = await onyx.spaces.change(space, place, entity.id, sent, begun.base);
+        change((known) => saved(known, written, sent));
+        forgetSaved(key, sent);
+        if (!missed.current) return true;
+        const theirs = await onyx.spaces.entity(space, place, entity.id).catch(() => written);
+        change((known) => (known.saving || theirs.version === known.theirs.version ? known : reread(known, theirs)));
+        return true;
       } catch (error) {
-        if (!(error instanceof OnyxError) || error.code !== 'version_conflict')
-          return change((known) => failed(known, faultOf(error)));
+        if (!(error instanceof OnyxError) || error.code !== 'version_conflict') {
+          change((known) => failed(known, faultOf(error)));
+          return false;
+        }
         // Somebody was faster: theirs is read, and both stand side by side.
         await onyx.spaces.entity(space, place, entity.id).then(
           (theirs) => change((known) => ({ ...reread(known, theirs), saving: false })),
           (why: unknown) => change((known) => failed(known, faultOf(why))),
         );
+        return false;
       }
     },
     [editing, space, place, entity.id],
   );
+  useAutosave(editing, save);
   return { editing, change, save };
+}
+
+/** The page may be gone by the time its last words are saved. */
+function forgetSaved(key: string, sent: Text): void {
+  const left = readKept<Unsaved | undefined>(key, undefined);
+  if (left?.title === sent.title && left.body === sent.body) keep(key, undefined);
+}
+
+/** Saves after a pause, when the page is put away or left, and again once the connection is back. */
+function useAutosave(editing: Editing, save: Editor['save']): void {
+  const online = useStore((state) => state.link === 'online');
+  const latest = useRef({ editing, save });
+  latest.current = { editing, save };
+  const { mine } = editing;
+  useEffect(() => {
+    // What the server refused waits for the person; what only found no server waits for it.
+    const isRefused = editing.fault !== undefined && editing.fault.code !== 'offline';
+    if (!online || isRefused || !maySave(editing)) return;
+    const timer = setTimeout(() => void save(), IDLE_MS);
+    return () => clearTimeout(timer);
+  }, [mine?.title, mine?.body, editing.saving, editing.base, online]);
+  useEffect(() => {
+    const now = () => {
+      if (maySave(latest.current.editing)) void latest.current.save();
+    };
+    const onHidden = () => document.hidden && now();
+    document.addEventListener('visibilitychange', onHidden);
+    return () => {
+      document.removeEventListener('visibilitychange', onHidden);
+      now();
+    };
+  }, []);
 }

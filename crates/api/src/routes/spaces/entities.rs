@@ -6,7 +6,9 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onyx_storage::{Entities, Entity, EntityChange};
-use onyx_types::{EntityId, EntityKind, EntityRef, ErrorCode, Fault, Origin, SpaceId, Timestamp};
+use onyx_types::{
+    EntityId, EntityKind, EntityRef, ErrorCode, Fault, Origin, SpaceId, Timestamp, slug,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,8 @@ pub(crate) struct EntitiesQuery {
     limit: Option<usize>,
     /// Only those of this status.
     status: Option<String>,
+    /// Only those that link to this one of the same space, given as `pages/<id>`: `[[its title]]` in their text.
+    links_to: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -185,6 +189,10 @@ pub(super) async fn list(
     if let Some(status) = &query.status {
         all.retain(|entity| entity.status.as_ref() == Some(status));
     }
+    if let Some(target) = &query.links_to {
+        let names = names_of(&state, &caller, space.as_str(), target).await?;
+        all.retain(|entity| links_to(&entity.body, &names));
+    }
     let start = match &query.before {
         None => 0,
         Some(id) => {
@@ -200,6 +208,30 @@ pub(super) async fn list(
         page.map(|entity| EntityView { body: None, ..EntityView::of(entity) }).collect();
     let before = entities.last().filter(|_| more).map(|entity| entity.id.clone());
     Ok(Json(EntityList { entities, before }))
+}
+
+/// What a link to an entity may call it. Its id is made of its first title, so links from before a new title hold.
+async fn names_of(
+    state: &ApiState,
+    caller: &AuthContext,
+    space: &str,
+    target: &str,
+) -> Result<[String; 2], Problem> {
+    let missing = || Problem::unknown("links_to", "there is no such entity; give `pages/<id>`");
+    let (kind, id) = target.split_once('/').ok_or_else(missing)?;
+    let path = (space.to_owned(), kind.to_owned(), id.to_owned());
+    let at = entity_ref(state, caller, &path).await.map_err(|_| missing())?;
+    let found = entities(state, caller)?.get(&at).await.map_err(Fault::from)?;
+    let title = found.ok_or_else(missing)?.title;
+    Ok([slug(&title), at.id.to_string()])
+}
+
+/// `[[Title]]`, `[[Title|other words]]` and `[[Title#Heading]]` are links.
+fn links_to(body: &str, names: &[String; 2]) -> bool {
+    let targets = body.split("[[").skip(1).filter_map(|rest| rest.split_once("]]"));
+    let targets = targets.map(|(target, _)| target.split(['|', '#']).next().unwrap_or_default());
+    let mut names_linked = targets.map(slug);
+    names_linked.any(|name| !name.is_empty() && names.contains(&name))
 }
 
 pub(super) async fn create(

@@ -1,0 +1,33 @@
+// What another app shared: it waits in the composer.
+
+import { useEffect, useState } from 'react';
+import { toast } from '../store/state';
+
+/** Where the service worker puts what is shared. */
+const CACHE = 'shared-files';
+
+/** The files that were shared, taken out of where they wait. */
+export function useSharedFiles(expected: boolean): File[] | undefined {
+  const [files, setFiles] = useState<File[]>();
+  useEffect(() => {
+    if (!expected) return;
+    void take()
+      .then((taken) => taken.length > 0 && setFiles(taken))
+      .catch(() => toast('The shared files cannot be read.', { tone: 'danger' }));
+  }, [expected]);
+  return files;
+}
+
+async function take(): Promise<File[]> {
+  const cache = await caches.open(CACHE);
+  const files: File[] = [];
+  for (const request of await cache.keys()) {
+    const kept = await cache.match(request);
+    await cache.delete(request);
+    if (!kept) continue;
+    const blob = await kept.blob();
+    const name = decodeURIComponent(kept.headers.get('x-name') ?? 'file');
+    files.push(new File([blob], name, { type: kept.headers.get('content-type') ?? blob.type }));
+  }
+  return files;
+}
