@@ -69,6 +69,14 @@ export function authorOf(author: string): { kind: string; id: string } {
   return at < 0 ? { kind: author, id: author } : { kind: author.slice(0, at), id: author.slice(at + 1) };
 }
 
+/** What a person thinks of an answer; without a rating, what was said before is taken back. */
+export type Feedback = Schema<'Feedback'>;
+export type Rating = Schema<'Rating'>;
+/** A tag of conversations, and how many have it. */
+export type Tag = Schema<'TagCount'>;
+/** A page, task, ref or project. */
+export type EntityRef = Schema<'EntityRef'>;
+
 interface TurnBase {
   id: string;
   ts: string;
@@ -97,6 +105,7 @@ export type Turn = TurnBase &
     | { type: 'run_start'; agents?: string[]; model?: string; action?: ActionOfRun }
     | { type: 'run_end'; status: RunStatus; usage: Usage; cost?: number; model?: string; error?: Fault }
     | { type: 'summary'; content: string; replaces: { first: string; last: string } }
+    | ({ type: 'feedback' } & Feedback)
   );
 
 export interface TurnPage {
@@ -135,6 +144,7 @@ export interface SessionFilter {
   since?: string;
   until?: string;
   pinned?: boolean;
+  tag?: string;
   before?: string;
   limit?: number;
 }
@@ -154,6 +164,8 @@ export type DraftState =
 
 export interface Draft {
   id: string;
+  /** Whose it is, in the owner's list of what members may not approve for themselves. */
+  person?: string;
   state: DraftState;
   tool: string;
   /** The strictest of what it would do; told with the row, not with the event that announces it. */
@@ -277,6 +289,8 @@ export interface SendRequest {
   retry?: string;
   /** A message that waits since no run has read it. */
   queued?: string;
+  /** A new chat that is not listed, indexed or remembered, and is deleted a day after it was last used. */
+  temporary?: boolean;
   delivery?: 'steer' | 'follow_up';
   /** The same key is sent once, however often it is repeated. */
   key?: string;

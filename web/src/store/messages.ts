@@ -6,6 +6,7 @@ import {
   type CallReport,
   type ContextPiece,
   type Fault,
+  type Feedback,
   type GivenPiece,
   type RunEvent,
   type RunStatus,
@@ -47,6 +48,8 @@ export interface Answer {
   usage?: Usage;
   error?: Fault;
   context?: Cited[];
+  /** What the person thinks of it. */
+  feedback?: Feedback;
   /** The message it answers. */
   asked?: string;
   /** The newest of its turns in the log; where a fork may leave. */
@@ -236,6 +239,11 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
           detail: turn.content,
         });
         break;
+      case 'feedback': {
+        const rated = messages.findLast((message) => holdsTurn(message, turn.about));
+        if (rated?.kind === 'answer') rated.feedback = turn.rating ? turn : undefined;
+        break;
+      }
       case 'reasoning':
       case 'decision':
         break;

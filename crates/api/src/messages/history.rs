@@ -34,6 +34,8 @@ pub struct HistoryMessage {
 /// What came with an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
+    /// The texts that the answer is made of: what a rating names.
+    pub texts: Vec<TurnId>,
     pub draft_ids: Vec<DraftId>,
     /// Who answered last.
     pub model: Option<String>,
@@ -114,6 +116,7 @@ impl Fold {
                     answer.content.push_str(PARAGRAPH);
                 }
                 answer.content.push_str(&text.content);
+                answer.trace.texts.push(turn.id);
                 answer.trace.model = Some(text.model.clone());
                 answer.status = status_of_text(text.status);
             }
@@ -140,6 +143,7 @@ impl Fold {
             TurnBody::Reasoning(_)
             | TurnBody::Decision(_)
             | TurnBody::Summary(_)
+            | TurnBody::Feedback(_)
             | TurnBody::Unknown(_) => {}
         }
     }

@@ -7,6 +7,7 @@ mod actions;
 mod administration;
 mod attack;
 mod bad_input;
+mod chats;
 mod cli;
 mod cli_memory;
 mod cli_sessions;

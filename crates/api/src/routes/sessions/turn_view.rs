@@ -76,6 +76,7 @@ impl TurnView {
             | TurnBody::RunStart(_)
             | TurnBody::RunEnd(_)
             | TurnBody::Summary(_)
+            | TurnBody::Feedback(_)
             | TurnBody::Unknown(_) => {}
         }
         Self { turn, label, pieces }

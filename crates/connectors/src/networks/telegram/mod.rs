@@ -15,10 +15,7 @@ use std::time::Duration;
 use subtle::ConstantTimeEq as _;
 
 use super::http::Http;
-use crate::connector::{
-    Batch, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
-    OutgoingKind, PaceLimits, Pushed,
-};
+use crate::connector::{Batch, Button, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing, OutgoingKind, PaceLimits, Pushed};
 use crate::hub::{Ground, Tempo};
 use crate::settings::{Account, Mode, Secret};
 use crate::text::{Rendered, TextFormat, TextLimits};
@@ -217,11 +214,7 @@ impl Connector for Telegram {
                     body["message_thread_id"] = json!(thread);
                 }
                 if !buttons.is_empty() {
-                    let row: Vec<Value> = buttons
-                        .iter()
-                        .map(|button| json!({"text": button.label, "callback_data": button.data}))
-                        .collect();
-                    body["reply_markup"] = json!({ "inline_keyboard": [row] });
+                    body["reply_markup"] = json!({ "inline_keyboard": keyboard(buttons) });
                 }
                 let sent = self.call("sendMessage", body, request).await?;
                 Ok(sent["message_id"].to_string())
@@ -279,4 +272,11 @@ fn text_body(text: &Rendered) -> Value {
         body["parse_mode"] = json!("HTML");
     }
     body
+}
+
+/// Two buttons share a row; more of them would have their labels cut there, so each has its own.
+fn keyboard(buttons: &[Button]) -> Vec<Vec<Value>> {
+    let per_row = if buttons.len() <= 2 { 2 } else { 1 };
+    let key = |button: &Button| json!({"text": button.label, "callback_data": button.data});
+    buttons.chunks(per_row).map(|row| row.iter().map(key).collect()).collect()
 }
