@@ -190,7 +190,6 @@ export class Admin {
     return (await this.http.json<{ chains: AuditChain[] }>('/api/admin/audit/verify')).chains;
   }
 
-  /** The newest lines, then each as it is written, until the signal says enough. */
   /** What the server logs, and what its next start logs. */
   logLevel(): Promise<LogLevels> {
     return this.http.json('/api/admin/logs/level');
@@ -202,6 +201,7 @@ export class Admin {
     return level ? this.http.json(path, { method: 'PUT', body: { level } }) : this.http.json(path, { method: 'DELETE' });
   }
 
+  /** The newest lines, then each as it is written, until the signal says enough. */
   async *logs(
     query: { level?: LogLevel; q?: string; after?: number; limit?: number },
     { signal, opened }: { signal: AbortSignal; opened?: () => void },

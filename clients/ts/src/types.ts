@@ -59,6 +59,10 @@ export interface GivenPiece {
   source: string;
   startLine?: number;
   endLine?: number;
+  /** The source and chunk it is part of; logs from before have none. */
+  sourceId?: string;
+  chunkId?: string;
+  title?: string;
   tokens: number;
   text: string;
 }
@@ -103,7 +107,16 @@ export type Turn = TurnBase &
       }
     | { type: 'decision'; draftId: string; state: DraftState; reason?: string; output?: string }
     | { type: 'run_start'; agents?: string[]; model?: string; action?: ActionOfRun }
-    | { type: 'run_end'; status: RunStatus; usage: Usage; cost?: number; model?: string; error?: Fault }
+    | {
+        type: 'run_end';
+        status: RunStatus;
+        usage: Usage;
+        cost?: number;
+        model?: string;
+        error?: Fault;
+        /** Lanes of agents that the person stopped while others went on. */
+        cancelledLanes?: number[];
+      }
     | { type: 'summary'; content: string; replaces: { first: string; last: string } }
     | ({ type: 'feedback' } & Feedback)
   );

@@ -46,7 +46,7 @@ pub use call::{
 };
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
-pub use context::ContextMark;
+pub use context::{CitedSource, ContextMark};
 pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use error::{ErrorCode, Fault};
 pub use event::{ActionRun, ContextPiece, Envelope, Event, StatusCode};

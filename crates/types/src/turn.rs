@@ -21,6 +21,18 @@ pub struct Turn {
     pub extra: Map<String, Value>,
 }
 
+impl Turn {
+    /// The field of a run's end that names the lanes which a person stopped while others went on.
+    pub const CANCELLED_LANES: &str = "cancelled_lanes";
+
+    /// The lanes that a person stopped while others went on; of a run's end.
+    pub fn cancelled_lanes(&self) -> Vec<LaneId> {
+        let lanes = self.extra.get(Self::CANCELLED_LANES).and_then(Value::as_array);
+        let lanes = lanes.into_iter().flatten().filter_map(Value::as_u64);
+        lanes.filter_map(|lane| u16::try_from(lane).ok()).map(LaneId).collect()
+    }
+}
+
 /// Serialises as the type's own fields; the type's name stands beside them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]

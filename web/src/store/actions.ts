@@ -112,6 +112,11 @@ export async function stop(sessionId: string): Promise<void> {
   await attempt('The run could not be stopped', () => socket.abort({ sessionId }));
 }
 
+/** Stops one of several agents that answer; the others go on. */
+export async function stopAgent(runId: string, agent: string): Promise<void> {
+  await attempt('The answer could not be stopped', () => socket.abort({ runId, agent }));
+}
+
 /** Forgets a message that no run has read; its words come back to be written differently. */
 export async function discardQueued(sessionId: string, message: string): Promise<boolean> {
   const done = await attempt('The message was not discarded', () =>

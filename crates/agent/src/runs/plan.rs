@@ -11,7 +11,9 @@ use onyx_types::{
 };
 
 use super::Shared;
-use super::request::{Company, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_IN_COMPANY, TOOLS_THAT_REMEMBER};
+use super::request::{
+    Company, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_IN_COMPANY, TOOLS_THAT_REMEMBER,
+};
 use crate::agents::{AgentProfile, Roster, is_editor};
 use crate::drive::RunSlot;
 use crate::sessions::{ForkPoint, SessionSpace};

@@ -90,7 +90,8 @@ async fn change_level(
     level: Option<LogLevel>,
 ) -> Result<Json<LogLevels>, Problem> {
     let before = state.logs.levels().level;
-    let failed = |why: String| Fault::new(ErrorCode::Internal, format!("It stays as it is: {why}."));
+    let failed =
+        |why: String| Fault::new(ErrorCode::Internal, format!("It stays as it is: {why}."));
     let now = state.logs.set_level(level).map_err(failed)?;
     let entry = AuditEntry {
         ts: state.agent.now(),

@@ -7,12 +7,10 @@ mod turn_view;
 
 use axum::extract::{Path, State};
 use onyx_knowledge::{Hit, SnippetPart};
-use onyx_storage::{
-    Page, Pos, SessionFilter, SessionMarks, SessionMeta, SessionStatus, TagCount,
-};
+use onyx_storage::{Page, Pos, SessionFilter, SessionMarks, SessionMeta, SessionStatus, TagCount};
 use onyx_types::{
-    AgentId, ErrorCode, Feedback, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn,
-    TurnBody, TurnId,
+    AgentId, ErrorCode, Feedback, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp,
+    Turn, TurnBody, TurnId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -89,6 +89,15 @@ impl Hit {
         Some((session, parts.next().and_then(|run| run.parse().ok())))
     }
 
+    /// What it is part of: the attached source whose document it is, else the file or conversation.
+    pub fn source_id(&self) -> String {
+        let mut parts = self.key.path.split('/').skip_while(|part| *part != "sources").skip(1);
+        match (self.key.path.starts_with("spaces/"), parts.next()) {
+            (true, Some(id)) => id.to_owned(),
+            (true | false, _) => self.path(),
+        }
+    }
+
     /// The path as people know it.
     pub fn path(&self) -> String {
         shown_path(&self.key)

@@ -104,7 +104,8 @@ impl Live {
     }
 
     async fn jobs(&self, person: &PersonId) -> Dependency {
-        let (jobs, troubles) = (self.agent.jobs.list(person).await, self.agent.jobs.troubles(person).await);
+        let (jobs, troubles) =
+            (self.agent.jobs.list(person).await, self.agent.jobs.troubles(person).await);
         let (jobs, troubles) = match (jobs, troubles) {
             (Ok(jobs), Ok(troubles)) => (jobs, troubles),
             (Err(fault), _) | (_, Err(fault)) => {

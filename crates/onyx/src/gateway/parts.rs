@@ -109,7 +109,7 @@ impl Parts {
         let tools = [
             builtin_tools(),
             index_tools(ground.index),
-            space_tools(&Spaces::new(folder.path().to_owned())),
+            space_tools(&Spaces::new(folder.path().to_owned()), &ground.store.ledger),
             web_tools(&web),
             runtime_tools(&runtime),
             git_tools(&runtime, &remotes),

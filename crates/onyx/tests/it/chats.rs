@@ -94,7 +94,8 @@ async fn tags_sort_conversations_with_their_forks() {
     let onyx = builder(&model).start().await;
     let boats = talk(&onyx, &json!({"message": "boats"})).await;
     let bread = talk(&onyx, &json!({"message": "bread"})).await;
-    let (status, view) = patch(&onyx, &boats, &json!({"tags": ["sea", " home  work ", "sea"]})).await;
+    let (status, view) =
+        patch(&onyx, &boats, &json!({"tags": ["sea", " home  work ", "sea"]})).await;
     assert_eq!((status, &view["tags"]), (200, &json!(["home work", "sea"])));
     patch(&onyx, &bread, &json!({"tags": ["home work"]})).await;
     assert_eq!(listed(&onyx, "tag=sea").await, [boats.clone()]);
@@ -106,7 +107,8 @@ async fn tags_sort_conversations_with_their_forks() {
     let fork = fork.expect(201).json();
     assert_eq!(fork["tags"], json!(["home work", "sea"]));
     let tags = async || onyx.get("/v1/tags").await.expect(200).json()["tags"].clone();
-    let both = json!([{"tag": "home work", "conversations": 2}, {"tag": "sea", "conversations": 1}]);
+    let both =
+        json!([{"tag": "home work", "conversations": 2}, {"tag": "sea", "conversations": 1}]);
     assert_eq!(tags().await, both);
 
     let (status, refused) = patch(&onyx, &boats, &json!({"tags": ["a", " "]})).await;

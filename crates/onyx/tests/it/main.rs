@@ -26,6 +26,7 @@ mod faults;
 mod fuzz;
 mod gate;
 mod gullible;
+mod health;
 mod jobs;
 mod kills;
 mod live;

@@ -10,8 +10,8 @@ mod jobs;
 
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, EntityRef, Hash, LaneOrder, PersonId, RunId, RunStatus, SessionId, SessionKey, SessionOrigin,
-    Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
+    AgentId, EntityRef, Hash, LaneOrder, PersonId, RunId, RunStatus, SessionId, SessionKey,
+    SessionOrigin, Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

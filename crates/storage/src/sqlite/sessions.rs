@@ -13,7 +13,8 @@ use super::convert::{
 };
 
 /// A session's row with what the person put on its family, as `session_row` reads it.
-const ROW: &str = "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
+const ROW: &str =
+    "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
             token_count, preview, root, fork_turn, last_run, last_run_status,
             agents, mode, titled_by,
             EXISTS (SELECT 1 FROM unread WHERE unread.person = listed.person

@@ -9,8 +9,8 @@ use onyx_storage::{
     SessionStatus, Spent, StoreError, TagCount, TitleSource, UsageRow,
 };
 use onyx_types::{
-    AgentId, Clock, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey,
-    Timestamp, TurnId, Usage,
+    AgentId, Clock, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp,
+    TurnId, Usage,
 };
 
 use super::jobs::JobTables;

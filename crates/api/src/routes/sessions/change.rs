@@ -118,6 +118,7 @@ pub(in crate::routes) async fn rate(
 ) -> Result<Json<Feedback>, Problem> {
     let about = turn.parse().map_err(|error| Problem::field("turn", error))?;
     let feedback = Feedback { about, rating: given.rating, note: given.note };
-    let kept = state.agent.sessions.give_feedback(&caller.person, session_id(&id)?, feedback).await?;
+    let kept =
+        state.agent.sessions.give_feedback(&caller.person, session_id(&id)?, feedback).await?;
     Ok(Json(kept))
 }

@@ -166,6 +166,8 @@ pub(super) struct Abort {
     pub(super) session_id: Option<SessionId>,
     #[serde(alias = "run_id")]
     pub(super) run_id: Option<RunId>,
+    /// Only this one of several agents of the run.
+    pub(super) agent: Option<AgentId>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -141,8 +141,16 @@ impl Connection {
                 self.deliver(request, Delivery::Steer, reply).await?;
             }
             Command::Abort(abort) => {
-                let target = target(&abort)?;
-                let stopped = self.state.agent.runs.stop(&self.caller.person, target).await?;
+                let (runs, person) = (&self.state.agent.runs, &self.caller.person);
+                let stopped = match (target(&abort)?, &abort.agent) {
+                    (target, None) => runs.stop(person, target).await?,
+                    (StopTarget::Run(run), Some(agent)) => {
+                        runs.stop_agent(person, run, agent).await?
+                    }
+                    (StopTarget::Session(_), Some(_)) => {
+                        return Err(Problem::field("data.agent", "it is named with `runId`"));
+                    }
+                };
                 self.answer(reply, &Stopped { stopped }).await;
             }
             Command::Resume(resume) => self.resume(resume, reply).await?,

@@ -15,7 +15,10 @@ use std::time::Duration;
 use subtle::ConstantTimeEq as _;
 
 use super::http::Http;
-use crate::connector::{Batch, Button, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing, OutgoingKind, PaceLimits, Pushed};
+use crate::connector::{
+    Batch, Button, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
+    OutgoingKind, PaceLimits, Pushed,
+};
 use crate::hub::{Ground, Tempo};
 use crate::settings::{Account, Mode, Secret};
 use crate::text::{Rendered, TextFormat, TextLimits};

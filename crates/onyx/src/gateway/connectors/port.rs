@@ -15,8 +15,8 @@ use onyx_connectors::{
 };
 use onyx_storage::Store;
 use onyx_types::{
-    AgentId, Approver, ApproverKind, AsksFor, Attendance, DraftState, Envelope, ErrorCode, Fault, Grant,
-    PersonId, Preview, RunId, SessionId, SessionOrigin, UserContent, UserPart,
+    AgentId, Approver, ApproverKind, AsksFor, Attendance, DraftState, Envelope, ErrorCode, Fault,
+    Grant, PersonId, Preview, RunId, SessionId, SessionOrigin, UserContent, UserPart,
 };
 
 /// Where connectors come in.

@@ -62,11 +62,13 @@ async fn a_question_may_offer_options_and_any_other_answer_still_counts() {
         let mut lines = onyx.chat_lines(&json!({"message": asks})).await;
         let start = lines.until("start").await;
         let confirm = lines.until("confirm").await;
-        let preview = json!({"kind": "choice", "text": "Oak or larch?", "options": ["Oak", "Larch"]});
+        let preview =
+            json!({"kind": "choice", "text": "Oak or larch?", "options": ["Oak", "Larch"]});
         assert_eq!(confirm["preview"], preview);
         let draft = path(confirm["draft_id"].as_str().unwrap());
         assert_eq!(onyx.get(&draft).await.expect(200).json()["preview"], preview);
-        let _ = onyx.post(&format!("{draft}/approve"), &json!({"reason": answer})).await.expect(200);
+        let _ =
+            onyx.post(&format!("{draft}/approve"), &json!({"reason": answer})).await.expect(200);
         lines.rest().await;
         let rest = events_of(&onyx, &start).await;
         assert_eq!(results(&rest)[0]["output"], answer);

@@ -323,11 +323,8 @@ pub(crate) async fn tags_and_what_it_is_about_belong_to_a_conversation_with_its_
     let counts = on.ledger.session_tags(&anna()).await.unwrap();
     let counts: Vec<_> = counts.iter().map(|one| (one.tag.as_str(), one.conversations)).collect();
     assert_eq!(counts, [("garden", 1), ("spring", 2)]);
-    let nothing = SessionChange {
-        tags: Some(Vec::new()),
-        attached: Some(None),
-        ..SessionChange::default()
-    };
+    let nothing =
+        SessionChange { tags: Some(Vec::new()), attached: Some(None), ..SessionChange::default() };
     on.ledger.change_session(&anna(), fork.session_id, &nothing).await.unwrap();
     assert_eq!(ids(&on, about).await, []);
     let counts = on.ledger.session_tags(&anna()).await.unwrap();
