@@ -92,9 +92,11 @@ impl Hit {
     /// What it is part of: the attached source whose document it is, else the file or conversation.
     pub fn source_id(&self) -> String {
         let mut parts = self.key.path.split('/').skip_while(|part| *part != "sources").skip(1);
-        match (self.key.path.starts_with("spaces/"), parts.next()) {
-            (true, Some(id)) => id.to_owned(),
-            (true | false, _) => self.path(),
+        // People may have a folder of that name among their own files.
+        let holds_sources = ["spaces/", "memory/"].iter().any(|at| self.key.path.starts_with(at));
+        match parts.next() {
+            Some(id) if holds_sources => id.to_owned(),
+            Some(_) | None => self.path(),
         }
     }
 

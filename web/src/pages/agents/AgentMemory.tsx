@@ -4,6 +4,7 @@ import { Card, Line, Section } from '../../ui/form';
 import { Shown } from '../../ui/page';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
+import { Sources } from '../channels/Sources';
 import type { AgentTab } from './AgentPage';
 
 /** What this agent remembers of you. */
@@ -13,6 +14,7 @@ export function AgentMemory({ agent }: AgentTab) {
     (await onyx.memory.files({ types: 'memory,daily' })).files.filter((file) => file.path.startsWith(folder)),
   );
   return (
+    <>
     <Section title="Memory" detail="Long-term facts and a daily log.">
       <Shown of={files}>
         {(list) => (
@@ -29,5 +31,9 @@ export function AgentMemory({ agent }: AgentTab) {
         )}
       </Shown>
     </Section>
+    <Section title="Knowledge sources" detail={`What ${agent.name} can look up, wherever it answers you.`}>
+      <Sources scope={{ type: 'agent', id: agent.id }} />
+    </Section>
+    </>
   );
 }
