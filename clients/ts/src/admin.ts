@@ -198,7 +198,9 @@ export class Admin {
   /** Until the next start; without a level, back to what that logs. */
   setLogLevel(level?: LogLevel): Promise<LogLevels> {
     const path = '/api/admin/logs/level';
-    return level ? this.http.json(path, { method: 'PUT', body: { level } }) : this.http.json(path, { method: 'DELETE' });
+    return level
+      ? this.http.json(path, { method: 'PUT', body: { level } })
+      : this.http.json(path, { method: 'DELETE' });
   }
 
   /** The newest lines, then each as it is written, until the signal says enough. */

@@ -156,7 +156,10 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
 /** What a temporary chat is, said in it. */
 function Passing() {
   return (
-    <p role="note" className="flex items-center gap-2 border-b border-line bg-sunken px-4 py-2 text-meta text-dim md:px-6">
+    <p
+      role="note"
+      className="flex items-center gap-2 border-b border-line bg-sunken px-4 py-2 text-meta text-dim md:px-6"
+    >
       <Hourglass size={14} className="shrink-0" aria-hidden />
       <span>
         Temporary chat. It is not listed, searched or remembered, and is deleted 24 hours after its last message.

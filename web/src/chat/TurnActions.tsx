@@ -161,52 +161,52 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
       ) : (
         <Rated answer={answer} onChange={() => setNoting(answer.feedback?.rating ?? undefined)} />
       )}
-    <div className={`${ROW} -ml-2 ${isLast ? 'md:opacity-100' : ''}`}>
-      <button
-        type="button"
-        className="icon-btn"
-        aria-label="Copy reply"
-        title="Copy reply"
-        onClick={() => void copy(answerText(answer), 'Reply copied')}
-      >
-        <Copy size={15} aria-hidden />
-      </button>
-      {retrieved && answer.asked && (
+      <div className={`${ROW} -ml-2 ${isLast ? 'md:opacity-100' : ''}`}>
         <button
           type="button"
           className="icon-btn"
-          aria-label="What was retrieved"
-          title="What was retrieved"
-          onClick={() => answer.asked && retrieved(answer.asked)}
+          aria-label="Copy reply"
+          title="Copy reply"
+          onClick={() => void copy(answerText(answer), 'Reply copied')}
         >
-          <BookOpenText size={15} aria-hidden />
+          <Copy size={15} aria-hidden />
         </button>
-      )}
-      {isPage && (
-        <button
-          type="button"
-          className="icon-btn"
-          aria-label="Regenerate"
-          title="Regenerate"
-          disabled={busy || !answer.asked}
-          onClick={() => void again()}
-        >
-          <RefreshCw size={15} aria-hidden />
-        </button>
-      )}
-      <Thumbs answer={answer} sessionId={sessionId} disabled={busy} onRated={setNoting} />
-      {more.length > 0 && (
-        <Menu label="More for this reply" className="icon-btn" entries={more}>
-          <MoreHorizontal size={15} aria-hidden />
-        </Menu>
-      )}
-      {usage && (usage.input > 0 || usage.output > 0) && (
-        <span className="ml-1 text-tiny" title={`${usage.input} tokens in, ${usage.output} out`}>
-          {tokens(usage.input + usage.output)} tokens{usage.cost ? ` · ${money(usage.cost)}` : ''}
-        </span>
-      )}
-      <Time at={answer.ts} />
-    </div>
+        {retrieved && answer.asked && (
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label="What was retrieved"
+            title="What was retrieved"
+            onClick={() => answer.asked && retrieved(answer.asked)}
+          >
+            <BookOpenText size={15} aria-hidden />
+          </button>
+        )}
+        {isPage && (
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label="Regenerate"
+            title="Regenerate"
+            disabled={busy || !answer.asked}
+            onClick={() => void again()}
+          >
+            <RefreshCw size={15} aria-hidden />
+          </button>
+        )}
+        <Thumbs answer={answer} sessionId={sessionId} disabled={busy} onRated={setNoting} />
+        {more.length > 0 && (
+          <Menu label="More for this reply" className="icon-btn" entries={more}>
+            <MoreHorizontal size={15} aria-hidden />
+          </Menu>
+        )}
+        {usage && (usage.input > 0 || usage.output > 0) && (
+          <span className="ml-1 text-tiny" title={`${usage.input} tokens in, ${usage.output} out`}>
+            {tokens(usage.input + usage.output)} tokens{usage.cost ? ` · ${money(usage.cost)}` : ''}
+          </span>
+        )}
+        <Time at={answer.ts} />
+      </div>
     </>
   );
 }

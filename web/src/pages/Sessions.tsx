@@ -48,7 +48,13 @@ export function SessionsPage() {
 
   const filter = () => {
     const days = SINCE[since];
-    return { q: query.trim(), agent, status, tag, since: days && new Date(Date.now() - days * 86_400_000).toISOString() };
+    return {
+      q: query.trim(),
+      agent,
+      status,
+      tag,
+      since: days && new Date(Date.now() - days * 86_400_000).toISOString(),
+    };
   };
   useEffect(() => {
     if (!online) return;
@@ -228,9 +234,7 @@ function Several({ ids, status, onDone }: { ids: string[]; status: SessionStatus
       <button type="button" className="btn" disabled={none} onClick={() => setTagging(true)}>
         <TagIcon size={15} aria-hidden /> Tag
       </button>
-      {tagging && (
-        <Tags label="Add tags" action="Add tags" given={[]} onAnswer={(tags) => void tagAll(tags)} />
-      )}
+      {tagging && <Tags label="Add tags" action="Add tags" given={[]} onAnswer={(tags) => void tagAll(tags)} />}
       <button type="button" className="btn btn-danger" disabled={none} onClick={() => setAsking(true)}>
         <Trash2 size={15} aria-hidden /> Delete
       </button>

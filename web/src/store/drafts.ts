@@ -106,7 +106,9 @@ async function send(draftId: string, verdict: SentVerdict): Promise<'done' | 'wa
   try {
     const person = getState().drafts[draftId]?.person;
     const { decision, ...said } = verdict;
-    put(await (person ? onyx.drafts.decideFor(person, draftId, decision, said) : socket.decide({ draftId, ...verdict })));
+    put(
+      await (person ? onyx.drafts.decideFor(person, draftId, decision, said) : socket.decide({ draftId, ...verdict })),
+    );
     keepVerdict(draftId);
     return 'done';
   } catch (error) {

@@ -5,7 +5,6 @@
 //! writes to a session's log holds its lease, which is taken here.
 
 mod expiry;
-mod feedback;
 mod forks;
 mod ids;
 mod lease;

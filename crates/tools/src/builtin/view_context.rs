@@ -141,8 +141,11 @@ impl Around {
         cx: &ToolCx,
         at: EntityRef,
     ) -> Result<(), ToolError> {
-        let filter =
-            SessionFilter { attached: Some(at), limit: MOST_CONVERSATIONS, ..Default::default() };
+        let filter = SessionFilter {
+            attached: Some(at),
+            limit: MOST_CONVERSATIONS,
+            ..SessionFilter::default()
+        };
         let sessions = ledger.sessions(&cx.key.person, &filter).await?;
         if sessions.is_empty() {
             return Ok(());

@@ -15,25 +15,25 @@ export function AgentMemory({ agent }: AgentTab) {
   );
   return (
     <>
-    <Section title="Memory" detail="Long-term facts and a daily log.">
-      <Shown of={files}>
-        {(list) => (
-          <Card>
-            {list.length === 0 && <Line label={<span className="meta">No memories yet.</span>} />}
-            {list.map((file) => (
-              <Line key={file.path} label={file.path.slice(folder.length)} detail={`changed ${ago(file.modified)}`}>
-                <Link to="/memory" search={{ path: file.path }} className="btn" aria-label={`Open ${file.path}`}>
-                  Open
-                </Link>
-              </Line>
-            ))}
-          </Card>
-        )}
-      </Shown>
-    </Section>
-    <Section title="Knowledge sources" detail={`What ${agent.name} can look up, wherever it answers you.`}>
-      <Sources scope={{ type: 'agent', id: agent.id }} />
-    </Section>
+      <Section title="Memory" detail="Long-term facts and a daily log.">
+        <Shown of={files}>
+          {(list) => (
+            <Card>
+              {list.length === 0 && <Line label={<span className="meta">No memories yet.</span>} />}
+              {list.map((file) => (
+                <Line key={file.path} label={file.path.slice(folder.length)} detail={`changed ${ago(file.modified)}`}>
+                  <Link to="/memory" search={{ path: file.path }} className="btn" aria-label={`Open ${file.path}`}>
+                    Open
+                  </Link>
+                </Line>
+              ))}
+            </Card>
+          )}
+        </Shown>
+      </Section>
+      <Section title="Knowledge sources" detail={`What ${agent.name} can look up, wherever it answers you.`}>
+        <Sources scope={{ type: 'agent', id: agent.id }} />
+      </Section>
     </>
   );
 }

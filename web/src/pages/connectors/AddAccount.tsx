@@ -32,7 +32,13 @@ export function AddAccount({ close, done }: { close: () => void; done: () => voi
         }}
       >
         <Field label="Token" name="token" type="password" required autoComplete="off" placeholder="123456:ABC…" />
-        <Field label="Name of the account" name="account" defaultValue="main" pattern="[a-z0-9_\-]+" hint="a-z, 0-9, - and _" />
+        <Field
+          label="Name of the account"
+          name="account"
+          defaultValue="main"
+          pattern="[a-z0-9_\-]+"
+          hint="a-z, 0-9, - and _"
+        />
       </Form>
     </Sheet>
   );

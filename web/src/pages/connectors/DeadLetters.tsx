@@ -26,7 +26,9 @@ export function DeadLetters({ account, changed }: { account: ConnectorAccount; c
               <Line
                 key={letter.id}
                 label={letter.text || 'A message'}
-                detail={[letter.unknown ? 'It may have arrived' : 'Not delivered', letter.why, ago(letter.at)].join(' · ')}
+                detail={[letter.unknown ? 'It may have arrived' : 'Not delivered', letter.why, ago(letter.at)].join(
+                  ' · ',
+                )}
               >
                 <button type="button" className="btn" onClick={() => void act(letter, 'retry')}>
                   {letter.unknown ? 'Send again' : 'Try again'}

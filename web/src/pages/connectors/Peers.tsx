@@ -6,7 +6,11 @@ import { Line, Select } from '../../ui/form';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
-const STATES: Record<ConnectorPeer['state'], string> = { waiting: 'waits to be let in', paired: 'paired', blocked: 'blocked' };
+const STATES: Record<ConnectorPeer['state'], string> = {
+  waiting: 'waits to be let in',
+  paired: 'paired',
+  blocked: 'blocked',
+};
 
 /** Whom the account has met; those who wait come first. */
 export function Peers({ account }: { account: ConnectorAccount }) {
@@ -51,7 +55,12 @@ export function Peers({ account }: { account: ConnectorAccount }) {
             />
           )}
           {peer.state !== 'paired' && (
-            <button type="button" className="btn" aria-label={`Approve ${peer.name}`} onClick={() => void act(peer, 'approve')}>
+            <button
+              type="button"
+              className="btn"
+              aria-label={`Approve ${peer.name}`}
+              onClick={() => void act(peer, 'approve')}
+            >
               Approve
             </button>
           )}

@@ -13,15 +13,7 @@ description: What it is for, in one line.
 `;
 
 /** Writes a new skill, or changes one. Who writes it accepts it. */
-export function SkillEditor({
-  name,
-  close,
-  done,
-}: {
-  name?: string;
-  close: () => void;
-  done: (said: string) => void;
-}) {
+export function SkillEditor({ name, close, done }: { name?: string; close: () => void; done: (said: string) => void }) {
   return (
     <Modal label={name ? `Edit ${name}` : 'New skill'} onClose={close} className="max-w-180">
       {name ? <Existing name={name} close={close} done={done} /> : <Text close={close} done={done} />}

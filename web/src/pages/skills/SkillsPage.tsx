@@ -54,7 +54,10 @@ export function SkillsPage() {
         </>
       }
     >
-      <Section title="Skills" detail="Each tells agents how a kind of work is done. They lie in agent/skills of your vault.">
+      <Section
+        title="Skills"
+        detail="Each tells agents how a kind of work is done. They lie in agent/skills of your vault."
+      >
         <Shown of={skills}>
           {(list) =>
             list.length === 0 ? (
@@ -99,15 +102,7 @@ export function SkillsPage() {
   );
 }
 
-function SkillRow({
-  skill,
-  ask,
-  done,
-}: {
-  skill: Skill;
-  ask: (asking: Asking) => void;
-  done: (said: string) => void;
-}) {
+function SkillRow({ skill, ask, done }: { skill: Skill; ask: (asking: Asking) => void; done: (said: string) => void }) {
   const waits = skill.state === 'new' || skill.state === 'changed';
   const accept = async () => {
     if (await attempt('Not accepted', () => onyx.skills.accept(skill.name, skill.hash))) done(`${skill.name} accepted`);

@@ -86,11 +86,7 @@ export default function Logs() {
           {logged.level !== logged.atStart && (
             <>
               <span role="status">until it restarts.</span>
-              <button
-                type="button"
-                className="underline underline-offset-3"
-                onClick={() => void setLogged()}
-              >
+              <button type="button" className="underline underline-offset-3" onClick={() => void setLogged()}>
                 Back to {nameOf(logged.atStart)}
               </button>
             </>
