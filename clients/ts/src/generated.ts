@@ -11,11 +11,25 @@ export interface components {
             dependencies: components["schemas"]["Dependency"][];
         };
         Dependency: {
+            /** @description Its kind, and after a colon which one of them. */
             name: string;
             state: components["schemas"]["DependencyState"];
             detail?: string | null;
+            /** @description What can be done about it. */
+            hint?: string | null;
+            /** @description How far something is that is under way. */
+            progress?: components["schemas"]["Progress"] | null;
         };
-        DependencyState: "ok" | "degraded" | "down";
+        DependencyState: "ok" | "off" | "degraded" | "down";
+        Progress: {
+            /** Format: uint64 */
+            done: number;
+            /** Format: uint64 */
+            total: number;
+        };
+        Everything: {
+            dependencies: components["schemas"]["Dependency"][];
+        };
         Line: {
             /** @constant */
             type: "start";
@@ -144,6 +158,8 @@ export interface components {
             lines?: components["schemas"]["LineCounts"] | null;
             /** @description In a dry run: what would have been done. */
             rehearsal?: components["schemas"]["Rehearsal"] | null;
+            /** @description The whole of an output that was too long for the model, or what the call attached to it. */
+            artifact?: components["schemas"]["Artifact"] | null;
         };
         CallState: ("done" | "failed") | "refused" | "waiting" | "rehearsed";
         /**
@@ -186,6 +202,17 @@ export interface components {
             kind: "diff";
             path: string;
             unified: string;
+        } | {
+            /** @constant */
+            kind: "choice";
+            text: string;
+            options: string[];
+        };
+        /** @description Output too long for the model, kept whole for a while. */
+        Artifact: {
+            key: string;
+            /** Format: uint64 */
+            bytes: number;
         };
         /** @enum {string} */
         StatusCode: "fallback" | "retry" | "compaction" | "waiting" | "degraded" | "tainted";
@@ -545,21 +572,33 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /** @description What the person sorts their conversations by, in order. */
+            tags?: string[];
+            /** @description What the conversation is about. */
+            attached?: components["schemas"]["EntityRef"] | null;
             /**
              * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
              *     the preview holds it.
              */
             found?: components["schemas"]["FoundTurn"] | null;
         };
-        /**
-         * @description Where a session lives.
-         * @enum {string}
-         */
-        SessionOrigin: "chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api";
+        /** @description Where a session lives. */
+        SessionOrigin: ("chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api") | "temporary";
         /** @description How several agents answer one message. */
         LaneOrder: "parallel" | "sequential";
         /** @enum {string} */
         SessionStatus: "active" | "archived";
+        /** @description One page, task, ref or project of a person. */
+        EntityRef: {
+            space: string;
+            kind: components["schemas"]["EntityKind"];
+            id: string;
+        };
+        /**
+         * @description What a space holds.
+         * @enum {string}
+         */
+        EntityKind: "page" | "task" | "ref" | "project";
         /** @description The message of a conversation that says best what was looked for. */
         FoundTurn: {
             /**
@@ -620,6 +659,10 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /** @description What the person sorts their conversations by, in order. */
+            tags?: string[];
+            /** @description What the conversation is about. */
+            attached?: components["schemas"]["EntityRef"] | null;
             /**
              * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
              *     the preview holds it.
@@ -645,6 +688,28 @@ export interface components {
              * @description Where it leaves the one it was forked from; absent for the first.
              */
             fork_turn: string | null;
+        };
+        /** @description What a person thinks of an answer. The newest one about an answer counts; no prompt ever holds it. */
+        Feedback: {
+            /**
+             * Format: uuid
+             * @description A text of the answer, in the same log.
+             */
+            about: string;
+            /** @description Absent: what was said before is taken back. */
+            rating?: components["schemas"]["Rating"] | null;
+            note?: string | null;
+        };
+        /** @enum {string} */
+        Rating: "good" | "bad";
+        TagList: {
+            tags: components["schemas"]["TagCount"][];
+        };
+        /** @description A tag, and how many conversations have it. */
+        TagCount: {
+            tag: string;
+            /** Format: uint64 */
+            conversations: number;
         };
         QueuedMessages: {
             /** @description In the order in which they were said. */
@@ -823,6 +888,12 @@ export interface components {
         /** @description A chunk that retrieval supplied to a run. */
         ContextPiece: {
             source: string;
+            /** @description The id of an attached source; of other files and of conversations, their path. */
+            source_id: string;
+            /** @description Names the chunk until its file is indexed anew. */
+            chunk_id: string;
+            /** @description What people call the source. */
+            title: string;
             scope: components["schemas"]["Scope"];
             origin: components["schemas"]["Origin"];
             /** Format: float */
@@ -1075,6 +1146,197 @@ export interface components {
              * @description Give it as `before` to get the older ones; absent at the end.
              */
             before?: string | null;
+        };
+        SkillViews: {
+            skills: components["schemas"]["SkillView"][];
+        };
+        SkillView: {
+            name: string;
+            place: components["schemas"]["SkillPlaceView"];
+            /** @description The agent in whose folder it lies. */
+            agent?: string | null;
+            /** @description Where its `SKILL.md` lies, in the vault or in the agent's folder. */
+            path: string;
+            state: components["schemas"]["SkillStateView"];
+            /** @description Why it is no skill, where it is broken. */
+            problem?: string | null;
+            description: string;
+            license?: string | null;
+            compatibility?: string | null;
+            metadata: {
+                [key: string]: string;
+            };
+            /** @description What it asks to be allowed. It is only shown: nothing is allowed by it. */
+            allowed_tools?: string | null;
+            /** @description Of all its files; say it when you accept it. */
+            hash: string;
+            /** @description Beside its `SKILL.md`, with their sizes. */
+            files: {
+                [key: string]: number;
+            };
+            /** @description The whole `SKILL.md`; left out in lists. */
+            text?: string | null;
+            /** @description What waits to be accepted, as a difference to what was. */
+            diff?: string | null;
+        };
+        SkillPlaceView: "agent" | "vault" | "vault_shared";
+        SkillStateView: ("ready" | "broken") | "new" | "changed" | "shadowed";
+        SkillFileView: {
+            path: string;
+            /** Format: uint64 */
+            size: number;
+            /** @description Absent where it is not text. */
+            text?: string | null;
+        };
+        McpServerViews: {
+            servers: components["schemas"]["McpServerView"][];
+        };
+        McpServerView: {
+            name: string;
+            /** @description The command line, or the address. */
+            place: string;
+            enabled: boolean;
+            status: components["schemas"]["McpStatusView"];
+            /** @description Why it fails. */
+            problem?: string | null;
+            /** @description The version of the protocol that was agreed on; absent before. */
+            protocol?: string | null;
+            /** @description Servers that its command may reach. */
+            network: string[];
+            /** @description The only agents that have its tools. */
+            agents?: string[] | null;
+            tools: components["schemas"]["McpToolView"][];
+            /** @description The last lines of its error stream. */
+            log: string[];
+        };
+        McpStatusView: ("starting" | "running" | "failing") | "idle";
+        McpToolView: {
+            name: string;
+            description: string;
+            schema: unknown;
+            /** @description What its server says of its effect. Only shown: it is no right. */
+            hints?: unknown;
+            /** @description What the owner says that it does. */
+            effect: components["schemas"]["ToolEffect"];
+            state: components["schemas"]["McpToolStateView"];
+            /** @description Why it cannot be used. */
+            problem?: string | null;
+            /** @description Say it when you accept the tool. */
+            hash?: string | null;
+            /** @description What waits to be accepted, as a difference to what was. */
+            diff?: string | null;
+        };
+        McpToolStateView: ("ready" | "unusable") | "new" | "changed" | "missing" | "off";
+        AccountList: {
+            /** @description The networks that can be connected to. */
+            networks: string[];
+            accounts: components["schemas"]["AccountJson"][];
+            /** @description What the owner was told since the server started, newest first. */
+            notices: components["schemas"]["NoticeJson"][];
+        };
+        /** @description One account and how it is. */
+        AccountJson: {
+            network: string;
+            account: string;
+            state: components["schemas"]["AccountState"];
+            /** @description What is wrong, where something is. */
+            detail: string | null;
+            /** @description Who it is there. */
+            name: string | null;
+            /** @description Where people can write to it. */
+            link: string | null;
+            /** @description When the network last answered. */
+            last_heard: string | null;
+            /** Format: uint64 */
+            silent_seconds: number | null;
+            /** Format: uint64 */
+            restarts: number;
+            /**
+             * Format: uint64
+             * @description Messages that wait to be answered, and to be sent.
+             */
+            incoming: number;
+            /** Format: uint64 */
+            outgoing: number;
+            /** Format: uint64 */
+            dead_letters: number;
+        };
+        AccountState: "starting" | "listening" | "failing" | "deaf" | "unusable";
+        NoticeJson: {
+            at: string;
+            text: string;
+        };
+        /** @description Somebody that an account has met. */
+        PeerJson: {
+            network: string;
+            account: string;
+            /** @description The network's own id. */
+            id: string;
+            kind: components["schemas"]["PeerKind"];
+            name: string;
+            state: components["schemas"]["PeerState"];
+            /** @description Whether it speaks to the caller's own agents. */
+            is_mine: boolean;
+            /** @description Who answers it. */
+            agent: string;
+            /** @description What it has to show, while it waits. */
+            code: string | null;
+            last_seen: string;
+        };
+        /** @enum {string} */
+        PeerKind: "person" | "group";
+        PeerState: ("paired" | "blocked") | "waiting";
+        /** @description What the network says of a token. */
+        TestedAccount: {
+            name: string;
+            link: string | null;
+        };
+        /** @description One account and how it is. */
+        AccountDetails: {
+            network: string;
+            account: string;
+            state: components["schemas"]["AccountState"];
+            /** @description What is wrong, where something is. */
+            detail: string | null;
+            /** @description Who it is there. */
+            name: string | null;
+            /** @description Where people can write to it. */
+            link: string | null;
+            /** @description When the network last answered. */
+            last_heard: string | null;
+            /** Format: uint64 */
+            silent_seconds: number | null;
+            /** Format: uint64 */
+            restarts: number;
+            /**
+             * Format: uint64
+             * @description Messages that wait to be answered, and to be sent.
+             */
+            incoming: number;
+            /** Format: uint64 */
+            outgoing: number;
+            /** Format: uint64 */
+            dead_letters: number;
+            /** @description As onyx.json has it, secrets shortened. */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        LetterList: {
+            dead_letters: components["schemas"]["LetterJson"][];
+        };
+        LetterJson: {
+            /** @description `in-…` for a message that nobody could answer, `out-…` for one that did not arrive. */
+            id: string;
+            peer: string;
+            /** @description It may have arrived. */
+            unknown: boolean;
+            text: string;
+            why: string;
+            at: string;
+        };
+        PeerList: {
+            peers: components["schemas"]["PeerJson"][];
         };
         PendingChanges: {
             drafts: components["schemas"]["PendingChange"][];
@@ -1412,6 +1674,13 @@ export interface components {
         };
         /** @enum {string} */
         LogLevel: "trace" | "debug" | "info" | "warn" | "error";
+        /** @description What is logged, and what was at the start. */
+        LogLevels: {
+            /** @description This level and worse. */
+            level: components["schemas"]["LogLevel"];
+            /** @description What the next start logs: what `ONYX_LOG` says, or `info`. */
+            at_start: components["schemas"]["LogLevel"];
+        };
         SourceList: {
             sources: components["schemas"]["SourceView"][];
         };
@@ -1534,12 +1803,6 @@ export interface components {
              */
             problem_count: number;
             problems: components["schemas"]["Problem"][];
-        };
-        Progress: {
-            /** Format: uint64 */
-            done: number;
-            /** Format: uint64 */
-            total: number;
         };
         Embedding: {
             /** @constant */
@@ -1930,16 +2193,14 @@ export interface components {
             version: string;
             body?: string | null;
         };
-        /**
-         * @description What a space holds.
-         * @enum {string}
-         */
-        EntityKind: "page" | "task" | "ref" | "project";
         EntityList: {
             /** @description Changed last first, without their bodies. */
             entities: components["schemas"]["EntityView"][];
             /** @description Give it as `before` for the rest. */
             before?: string | null;
+        };
+        AttachedConversations: {
+            sessions: components["schemas"]["SessionView"][];
         };
         CompanionView: {
             /** Format: uuid */
@@ -2085,6 +2346,8 @@ export interface components {
         };
         ThreadContextPiece: {
             source: string;
+            source_id: string;
+            chunk_id: string;
             title: string;
             scope: components["schemas"]["Scope"];
             origin: components["schemas"]["Origin"];
@@ -2220,6 +2483,12 @@ export interface components {
             agent: string | null;
             confirm?: components["schemas"]["Confirm"] | null;
             dry_run?: boolean | null;
+            /**
+             * @description Without a `session_id`: begins a chat that is not listed, not indexed, not remembered and
+             *     deleted a day after it was last used.
+             * @default false
+             */
+            temporary: boolean;
         } | {
             message: string;
         } | {
@@ -2424,6 +2693,8 @@ export interface components {
             until?: string | null;
             /** @description Only those that are, or are not, pinned. */
             pinned?: boolean | null;
+            /** @description Only those that have this tag. */
+            tag?: string | null;
             /** Format: uuid */
             before?: string | null;
             /** Format: uint32 */
@@ -2436,6 +2707,18 @@ export interface components {
             mode?: components["schemas"]["LaneOrder"] | null;
             /** @description Kept at the top of the list, with its forks. */
             pinned?: boolean | null;
+            /** @description In the place of those it has, with its forks. */
+            tags?: string[] | null;
+            /**
+             * @description The page, task, ref or project that it is about; `null` detaches it.
+             * @default null
+             */
+            attached: components["schemas"]["EntityRef"] | null;
+        };
+        GivenFeedback: {
+            /** @description Absent or `null`: what was said before is taken back. */
+            rating?: components["schemas"]["Rating"] | null;
+            note?: string | null;
         };
         Fork: {
             /** Format: uuid */
@@ -2556,6 +2839,98 @@ export interface components {
             /** Format: uint32 */
             limit?: number | null;
         };
+        /** @description Files, or a ZIP archive of them. Each folder with a `SKILL.md` is a skill. */
+        SkillImport: {
+            /** @description What a skill at the top is called where it does not say so itself. */
+            name?: string | null;
+            files?: components["schemas"]["BroughtFile"][] | null;
+            /** @description In base64. */
+            zip?: string | null;
+            /** @description The https address of a repository; its newest commit is taken. */
+            git?: string | null;
+        };
+        BroughtFile: {
+            path: string;
+            /** @description In base64. */
+            content: string;
+        };
+        WhoseSkill: {
+            /** @description The agent in whose folder it lies; the vault's without it. */
+            agent?: string | null;
+        };
+        /** @description The whole `SKILL.md`. */
+        SkillText: {
+            text: string;
+        };
+        /** @description Says what was looked at. */
+        SeenSkill: {
+            /** @description The `hash` of the skill as it was shown. */
+            hash: string;
+        };
+        FileOfSkill: {
+            /** @description As the skill's `files` name it. */
+            path: string;
+            agent?: string | null;
+        };
+        /** @description `{"mcpServers": {…}}` as other clients have it, or servers by name. */
+        NewMcpServers: {
+            [key: string]: unknown;
+        };
+        /** @description Says what was looked at. */
+        SeenTools: {
+            /** @description The `hash` of each tool as it was shown. */
+            tools: {
+                [key: string]: string;
+            };
+        };
+        /** @description What is not said stays. */
+        McpToolSettings: {
+            enabled?: boolean | null;
+            effect?: components["schemas"]["ToolEffect"] | null;
+        };
+        WhichAgent: {
+            /** @description Whose tools; the default agent's without it. */
+            agent?: string | null;
+        };
+        /** @description A message of JSON-RPC 2.0. */
+        JsonRpc: {
+            jsonrpc: string;
+            id?: unknown;
+            method: string;
+            params?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        PairCode: {
+            code: string;
+        };
+        TestAccount: {
+            network: string;
+            token: string;
+            api_base?: string | null;
+        };
+        PutAccount: {
+            /**
+             * @description What `connectors.<network>.accounts.<account>` is to hold: `allow`, `groups`, `apiBase`, …
+             * @default {}
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** @description Kept encrypted as `<network>-<account>`, and named as `token` in the settings. */
+            token?: string | null;
+        };
+        ApprovePeer: {
+            /**
+             * @description Whose agents it talks to; the owner's where it is left out.
+             * @default null
+             */
+            member: string | null;
+        };
+        BindPeer: {
+            /** @description Who answers from now on; `null` leaves it to the other bindings. */
+            agent?: string | null;
+        };
         PendingChangesQuery: {
             state?: components["schemas"]["DraftState"] | null;
             /** Format: uuid */
@@ -2632,6 +3007,10 @@ export interface components {
              * @description The newest so many; 200 unless given.
              */
             limit?: number | null;
+        };
+        NewLevel: {
+            /** @description This level and worse. */
+            level: components["schemas"]["LogLevel"];
         };
         SourcesQuery: {
             /** @description Only those of this space, channel, thread or agent. */
