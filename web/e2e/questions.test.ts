@@ -30,6 +30,32 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     expect(page.wrongs).toEqual([]);
   });
 
+  test('offered answers are buttons, with a number for the keyboard, and other words still answer', async () => {
+    const asks = (id: string): Answer => ({
+      calls: [{ id, name: 'ask_person', input: { question: 'Oak or larch?', options: ['Oak', 'Larch'] } }],
+    });
+    const at = await play([asks('a'), { text: 'Oak.' }, asks('b'), { text: 'Larch.' }, asks('c'), { text: 'Stone.' }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'order the floor');
+    await page.getByRole('group', { name: 'Answers' }).getByRole('button', { name: 'Oak' }).click();
+    await log(page).getByText('You answered: Oak').waitFor();
+    await finished(page);
+
+    await say(page, 'and the stairs');
+    await page.locator('[data-draft][data-open]').focus();
+    await page.keyboard.press('2');
+    await log(page).getByText('You answered: Larch').waitFor();
+    await finished(page);
+
+    await say(page, 'and the bath');
+    await page.locator('[data-draft][data-open]').waitFor();
+    await page.locator('#composer').focus();
+    await page.keyboard.type('Stone, please');
+    await page.keyboard.press('Enter');
+    await log(page).getByText('You answered: Stone, please').waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+
   test('a chat is called by its first words from the moment they are said', async () => {
     const at = await play([{ text: 'Well,', hang: true }]);
     const page = await open(at, '/chat', { viewport });

@@ -7,6 +7,7 @@ import {
   useParams,
   type ErrorComponentProps,
 } from '@tanstack/react-router';
+import { entityOf } from './chat/attached';
 import { ChatPage, NewChatPage } from './chat/ChatPage';
 import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
@@ -22,24 +23,39 @@ const Settings = lazyRouteComponent(() => import('./pages/settings/SettingsPage'
 const Space = lazyRouteComponent(() => import('./pages/spaces/SpacePage'), 'SpacePage');
 const System = lazyRouteComponent(() => import('./pages/system/SystemPage'), 'SystemPage');
 
+interface NewChatSearch {
+  /** What it is to be about. */
+  about?: string;
+  text?: string;
+  title?: string;
+  url?: string;
+  files?: number;
+}
+
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const home = createRoute({ getParentRoute: () => root, path: '/', component: () => <Navigate to="/chat" replace /> });
 const newChat = createRoute({
   getParentRoute: () => root,
   path: '/chat',
-  validateSearch: (
-    search: Record<string, unknown>,
-  ): { text?: string; title?: string; url?: string; files?: number } => ({
+  validateSearch: (search: Record<string, unknown>): NewChatSearch => ({
+    about: text(search['about']),
     text: text(search['text']),
     title: text(search['title']),
     url: text(search['url']),
     files: line(search['files']),
   }),
   component: function NewChat() {
-    const { title, text: words, url, files } = newChat.useSearch();
+    const { about, title, text: words, url, files } = newChat.useSearch();
     const shared = [title, words, url].filter(Boolean).join('\n');
-    return <NewChatPage shared={shared || undefined} sharedFiles={files !== undefined} />;
+    return (
+      <NewChatPage
+        key={about}
+        shared={shared || undefined}
+        sharedFiles={files !== undefined}
+        about={entityOf(about)}
+      />
+    );
   },
 });
 const chat = createRoute({

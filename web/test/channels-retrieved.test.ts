@@ -8,7 +8,7 @@ const piece = (source: string, line: number, tokens: number, fits = true): Threa
   scope: { type: 'channel', id: 'launch' },
   origin: 'external',
   score: 1 / line,
-  matchType: 'fts',
+  sourceId: 's', chunkId: '1', matchType: 'fts',
   startLine: line,
   endLine: line + 2,
   text: source,

@@ -10,6 +10,7 @@ export type TokenMade = Schema<'TokenMade'>;
 export type Pairing = Schema<'Pairing'>;
 export type LogLine = Schema<'LogLine'>;
 export type LogLevel = Schema<'LogLevel'>;
+export type LogLevels = Schema<'LogLevels'>;
 export type Grant = Schema<'Grant'>;
 export type Provider = Schema<'ProviderView'>;
 export type ProviderTest = Schema<'TestView'>;
@@ -187,6 +188,19 @@ export class Admin {
   /** Whether every row still fits the one before it, for each person. */
   async verifyAudit(): Promise<AuditChain[]> {
     return (await this.http.json<{ chains: AuditChain[] }>('/api/admin/audit/verify')).chains;
+  }
+
+  /** What the server logs, and what its next start logs. */
+  logLevel(): Promise<LogLevels> {
+    return this.http.json('/api/admin/logs/level');
+  }
+
+  /** Until the next start; without a level, back to what that logs. */
+  setLogLevel(level?: LogLevel): Promise<LogLevels> {
+    const path = '/api/admin/logs/level';
+    return level
+      ? this.http.json(path, { method: 'PUT', body: { level } })
+      : this.http.json(path, { method: 'DELETE' });
   }
 
   /** The newest lines, then each as it is written, until the signal says enough. */

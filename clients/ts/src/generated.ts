@@ -11,11 +11,25 @@ export interface components {
             dependencies: components["schemas"]["Dependency"][];
         };
         Dependency: {
+            /** @description Its kind, and after a colon which one of them. */
             name: string;
             state: components["schemas"]["DependencyState"];
             detail?: string | null;
+            /** @description What can be done about it. */
+            hint?: string | null;
+            /** @description How far something is that is under way. */
+            progress?: components["schemas"]["Progress"] | null;
         };
-        DependencyState: "ok" | "degraded" | "down";
+        DependencyState: "ok" | "off" | "degraded" | "down";
+        Progress: {
+            /** Format: uint64 */
+            done: number;
+            /** Format: uint64 */
+            total: number;
+        };
+        Everything: {
+            dependencies: components["schemas"]["Dependency"][];
+        };
         Line: {
             /** @constant */
             type: "start";
@@ -188,6 +202,17 @@ export interface components {
             kind: "diff";
             path: string;
             unified: string;
+        } | {
+            /** @constant */
+            kind: "choice";
+            text: string;
+            options: string[];
+        };
+        /** @description Output too long for the model, kept whole for a while. */
+        Artifact: {
+            key: string;
+            /** Format: uint64 */
+            bytes: number;
         };
         /** @description Output too long for the model, kept whole for a while. */
         Artifact: {
@@ -558,21 +583,33 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /** @description What the person sorts their conversations by, in order. */
+            tags?: string[];
+            /** @description What the conversation is about. */
+            attached?: components["schemas"]["EntityRef"] | null;
             /**
              * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
              *     the preview holds it.
              */
             found?: components["schemas"]["FoundTurn"] | null;
         };
-        /**
-         * @description Where a session lives.
-         * @enum {string}
-         */
-        SessionOrigin: "chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api";
+        /** @description Where a session lives. */
+        SessionOrigin: ("chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api") | "temporary";
         /** @description How several agents answer one message. */
         LaneOrder: "parallel" | "sequential";
         /** @enum {string} */
         SessionStatus: "active" | "archived";
+        /** @description One page, task, ref or project of a person. */
+        EntityRef: {
+            space: string;
+            kind: components["schemas"]["EntityKind"];
+            id: string;
+        };
+        /**
+         * @description What a space holds.
+         * @enum {string}
+         */
+        EntityKind: "page" | "task" | "ref" | "project";
         /** @description The message of a conversation that says best what was looked for. */
         FoundTurn: {
             /**
@@ -633,6 +670,10 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /** @description What the person sorts their conversations by, in order. */
+            tags?: string[];
+            /** @description What the conversation is about. */
+            attached?: components["schemas"]["EntityRef"] | null;
             /**
              * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
              *     the preview holds it.
@@ -658,6 +699,28 @@ export interface components {
              * @description Where it leaves the one it was forked from; absent for the first.
              */
             fork_turn: string | null;
+        };
+        /** @description What a person thinks of an answer. The newest one about an answer counts; no prompt ever holds it. */
+        Feedback: {
+            /**
+             * Format: uuid
+             * @description A text of the answer, in the same log.
+             */
+            about: string;
+            /** @description Absent: what was said before is taken back. */
+            rating?: components["schemas"]["Rating"] | null;
+            note?: string | null;
+        };
+        /** @enum {string} */
+        Rating: "good" | "bad";
+        TagList: {
+            tags: components["schemas"]["TagCount"][];
+        };
+        /** @description A tag, and how many conversations have it. */
+        TagCount: {
+            tag: string;
+            /** Format: uint64 */
+            conversations: number;
         };
         QueuedMessages: {
             /** @description In the order in which they were said. */
@@ -836,6 +899,12 @@ export interface components {
         /** @description A chunk that retrieval supplied to a run. */
         ContextPiece: {
             source: string;
+            /** @description The id of an attached source; of other files and of conversations, their path. */
+            source_id: string;
+            /** @description Names the chunk until its file is indexed anew. */
+            chunk_id: string;
+            /** @description What people call the source. */
+            title: string;
             scope: components["schemas"]["Scope"];
             origin: components["schemas"]["Origin"];
             /** Format: float */
@@ -1616,6 +1685,13 @@ export interface components {
         };
         /** @enum {string} */
         LogLevel: "trace" | "debug" | "info" | "warn" | "error";
+        /** @description What is logged, and what was at the start. */
+        LogLevels: {
+            /** @description This level and worse. */
+            level: components["schemas"]["LogLevel"];
+            /** @description What the next start logs: what `ONYX_LOG` says, or `info`. */
+            at_start: components["schemas"]["LogLevel"];
+        };
         SourceList: {
             sources: components["schemas"]["SourceView"][];
         };
@@ -1738,12 +1814,6 @@ export interface components {
              */
             problem_count: number;
             problems: components["schemas"]["Problem"][];
-        };
-        Progress: {
-            /** Format: uint64 */
-            done: number;
-            /** Format: uint64 */
-            total: number;
         };
         Embedding: {
             /** @constant */
@@ -2134,16 +2204,14 @@ export interface components {
             version: string;
             body?: string | null;
         };
-        /**
-         * @description What a space holds.
-         * @enum {string}
-         */
-        EntityKind: "page" | "task" | "ref" | "project";
         EntityList: {
             /** @description Changed last first, without their bodies. */
             entities: components["schemas"]["EntityView"][];
             /** @description Give it as `before` for the rest. */
             before?: string | null;
+        };
+        AttachedConversations: {
+            sessions: components["schemas"]["SessionView"][];
         };
         CompanionView: {
             /** Format: uuid */
@@ -2289,6 +2357,8 @@ export interface components {
         };
         ThreadContextPiece: {
             source: string;
+            source_id: string;
+            chunk_id: string;
             title: string;
             scope: components["schemas"]["Scope"];
             origin: components["schemas"]["Origin"];
@@ -2424,6 +2494,12 @@ export interface components {
             agent: string | null;
             confirm?: components["schemas"]["Confirm"] | null;
             dry_run?: boolean | null;
+            /**
+             * @description Without a `session_id`: begins a chat that is not listed, not indexed, not remembered and
+             *     deleted a day after it was last used.
+             * @default false
+             */
+            temporary: boolean;
         } | {
             message: string;
         } | {
@@ -2628,6 +2704,8 @@ export interface components {
             until?: string | null;
             /** @description Only those that are, or are not, pinned. */
             pinned?: boolean | null;
+            /** @description Only those that have this tag. */
+            tag?: string | null;
             /** Format: uuid */
             before?: string | null;
             /** Format: uint32 */
@@ -2640,6 +2718,18 @@ export interface components {
             mode?: components["schemas"]["LaneOrder"] | null;
             /** @description Kept at the top of the list, with its forks. */
             pinned?: boolean | null;
+            /** @description In the place of those it has, with its forks. */
+            tags?: string[] | null;
+            /**
+             * @description The page, task, ref or project that it is about; `null` detaches it.
+             * @default null
+             */
+            attached: components["schemas"]["EntityRef"] | null;
+        };
+        GivenFeedback: {
+            /** @description Absent or `null`: what was said before is taken back. */
+            rating?: components["schemas"]["Rating"] | null;
+            note?: string | null;
         };
         Fork: {
             /** Format: uuid */
@@ -2928,6 +3018,10 @@ export interface components {
              * @description The newest so many; 200 unless given.
              */
             limit?: number | null;
+        };
+        NewLevel: {
+            /** @description This level and worse. */
+            level: components["schemas"]["LogLevel"];
         };
         SourcesQuery: {
             /** @description Only those of this space, channel, thread or agent. */

@@ -7,13 +7,17 @@ import type {
   ChatRequest,
   Draft,
   DraftState,
+  EntityRef,
   Fault,
+  Feedback,
   QueuedMessage,
+  Rating,
   RunStatus,
   Session,
   SessionFilter,
   SessionList,
   SessionStatus,
+  Tag,
   TurnPage,
   Usage,
 } from './types';
@@ -79,9 +83,28 @@ export class Sessions {
       agents?: string[];
       mode?: Session['mode'];
       pinned?: boolean;
+      tags?: string[];
+      /** `null` detaches it. */
+      attached?: EntityRef | null;
     },
   ): Promise<Session> {
     return this.http.json(`/v1/sessions/${id}`, { method: 'PATCH', body: change });
+  }
+
+  /** The tags of the person's conversations. */
+  async tags(): Promise<Tag[]> {
+    return (await this.http.json<{ tags: Tag[] }>('/v1/tags')).tags;
+  }
+
+  /** What the person thinks of an answer, named by a text of it. Without a rating it is taken back. */
+  rate(id: string, turnId: string, feedback: { rating?: Rating; note?: string }): Promise<Feedback> {
+    return this.http.json(`/v1/sessions/${id}/turns/${turnId}/feedback`, { method: 'PUT', body: feedback });
+  }
+
+  /** Those that are attached to a page, task, ref or project, newest first. */
+  async about({ space, kind, id }: EntityRef): Promise<Session[]> {
+    const path = `/api/spaces/${space}/${kind}s/${encodeURIComponent(id)}/conversations`;
+    return (await this.http.json<{ sessions: Session[] }>(path)).sessions;
   }
 
   remove(id: string): Promise<void> {
@@ -133,5 +156,22 @@ export class Drafts {
 
   reject(id: string, options: { reason?: string } = {}): Promise<Draft> {
     return this.http.json(`/api/pending-changes/${id}/reject`, { body: options });
+  }
+
+  /** For the owner: what members may not approve for themselves. */
+  async ofMembers(): Promise<Draft[]> {
+    return (await this.http.json<{ drafts: Draft[] }>('/api/admin/pending-changes')).drafts;
+  }
+
+  /** The owner's decision on a member's draft. */
+  decideFor(
+    person: string,
+    id: string,
+    decision: 'approve' | 'reject',
+    options: { planHash?: string; reason?: string } = {},
+  ): Promise<Draft> {
+    const { planHash, reason } = options;
+    const body = decision === 'approve' ? { plan_hash: planHash, reason } : { reason };
+    return this.http.json(`/api/admin/pending-changes/${person}/${id}/${decision}`, { body });
   }
 }

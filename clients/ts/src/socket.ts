@@ -85,7 +85,8 @@ export class Socket {
     return this.ask('chat.send', request);
   }
 
-  abort(target: { sessionId: string } | { runId: string }): Promise<{ stopped: boolean }> {
+  /** With an agent, only that one of several stops. */
+  abort(target: { sessionId: string } | { runId: string; agent?: string }): Promise<{ stopped: boolean }> {
     return this.ask('chat.abort', target);
   }
 

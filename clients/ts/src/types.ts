@@ -61,6 +61,10 @@ export interface GivenPiece {
   source: string;
   startLine?: number;
   endLine?: number;
+  /** The source and chunk it is part of; logs from before have none. */
+  sourceId?: string;
+  chunkId?: string;
+  title?: string;
   tokens: number;
   text: string;
 }
@@ -70,6 +74,14 @@ export function authorOf(author: string): { kind: string; id: string } {
   const at = author.indexOf(':');
   return at < 0 ? { kind: author, id: author } : { kind: author.slice(0, at), id: author.slice(at + 1) };
 }
+
+/** What a person thinks of an answer; without a rating, what was said before is taken back. */
+export type Feedback = Schema<'Feedback'>;
+export type Rating = Schema<'Rating'>;
+/** A tag of conversations, and how many have it. */
+export type Tag = Schema<'TagCount'>;
+/** A page, task, ref or project. */
+export type EntityRef = Schema<'EntityRef'>;
 
 interface TurnBase {
   id: string;
@@ -97,8 +109,18 @@ export type Turn = TurnBase &
       }
     | { type: 'decision'; draftId: string; state: DraftState; reason?: string; output?: string }
     | { type: 'run_start'; agents?: string[]; model?: string; action?: ActionOfRun }
-    | { type: 'run_end'; status: RunStatus; usage: Usage; cost?: number; model?: string; error?: Fault }
+    | {
+        type: 'run_end';
+        status: RunStatus;
+        usage: Usage;
+        cost?: number;
+        model?: string;
+        error?: Fault;
+        /** Lanes of agents that the person stopped while others went on. */
+        cancelledLanes?: number[];
+      }
     | { type: 'summary'; content: string; replaces: { first: string; last: string } }
+    | ({ type: 'feedback' } & Feedback)
   );
 
 export interface TurnPage {
@@ -137,6 +159,7 @@ export interface SessionFilter {
   since?: string;
   until?: string;
   pinned?: boolean;
+  tag?: string;
   before?: string;
   limit?: number;
 }
@@ -156,6 +179,8 @@ export type DraftState =
 
 export interface Draft {
   id: string;
+  /** Whose it is, in the owner's list of what members may not approve for themselves. */
+  person?: string;
   state: DraftState;
   tool: string;
   /** The strictest of what it would do; told with the row, not with the event that announces it. */
@@ -279,6 +304,8 @@ export interface SendRequest {
   retry?: string;
   /** A message that waits since no run has read it. */
   queued?: string;
+  /** A new chat that is not listed, indexed or remembered, and is deleted a day after it was last used. */
+  temporary?: boolean;
   delivery?: 'steer' | 'follow_up';
   /** The same key is sent once, however often it is repeated. */
   key?: string;

@@ -22,7 +22,7 @@ mod wire;
 
 pub use access::{Access, AuthContext, Authenticator, Front};
 pub use changes::{Change, Changes};
-pub use logs::{LogLevel, LogLine, LogRing, Mask};
+pub use logs::{LogLevel, LogLevels, LogLine, LogRing, Mask, SetLevel};
 pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use pass_through::PassThrough;
 pub use ports::{

@@ -43,14 +43,45 @@ pub enum LogLevel {
     Error,
 }
 
+impl LogLevel {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// Takes secrets out of a text.
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// Changes what is logged from now on; `None`: as at the start.
+pub type SetLevel = Arc<dyn Fn(Option<LogLevel>) -> Result<(), String> + Send + Sync>;
+
+/// What is logged, and what was at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LogLevels {
+    /// This level and worse.
+    pub level: LogLevel,
+    /// What the next start logs: what `ONYX_LOG` says, or `info`.
+    pub at_start: LogLevel,
+}
+
+struct LevelControl {
+    levels: LogLevels,
+    set: SetLevel,
+}
 
 /// Keeps so many lines and no more.
 pub struct LogRing {
     lines: Mutex<Lines>,
     told: broadcast::Sender<Arc<LogLine>>,
     mask: RwLock<Option<Mask>>,
+    /// Where nobody controls the level, it is that of the ring.
+    control: RwLock<Option<LevelControl>>,
 }
 
 #[derive(Default)]
@@ -64,7 +95,7 @@ struct Lines {
 impl Default for LogRing {
     fn default() -> Self {
         let (told, _) = broadcast::channel(BEHIND);
-        Self { lines: Mutex::default(), told, mask: RwLock::default() }
+        Self { lines: Mutex::default(), told, mask: RwLock::default(), control: RwLock::default() }
     }
 }
 
@@ -85,6 +116,28 @@ impl LogRing {
     /// What no line may hold from now on.
     pub fn set_mask(&self, mask: Mask) {
         *self.mask.write().unwrap_or_else(PoisonError::into_inner) = Some(mask);
+    }
+
+    /// Who changes the level, and what it is.
+    pub fn set_control(&self, at_start: LogLevel, set: SetLevel) {
+        let levels = LogLevels { level: at_start, at_start };
+        *self.control.write().unwrap_or_else(PoisonError::into_inner) =
+            Some(LevelControl { levels, set });
+    }
+
+    pub(crate) fn levels(&self) -> LogLevels {
+        let control = self.control.read().unwrap_or_else(PoisonError::into_inner);
+        let usual = LogLevels { level: LogLevel::Info, at_start: LogLevel::Info };
+        control.as_ref().map_or(usual, |control| control.levels)
+    }
+
+    /// `None` goes back to what it was at the start.
+    pub(crate) fn set_level(&self, level: Option<LogLevel>) -> Result<LogLevels, String> {
+        let mut control = self.control.write().unwrap_or_else(PoisonError::into_inner);
+        let control = control.as_mut().ok_or("nobody can change what is logged here")?;
+        (control.set)(level)?;
+        control.levels.level = level.unwrap_or(control.levels.at_start);
+        Ok(control.levels)
     }
 
     /// A text without the secrets that are known by now.

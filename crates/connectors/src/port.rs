@@ -108,4 +108,6 @@ pub struct Decision {
 pub enum DraftVerdict {
     Approve,
     Reject,
+    /// Answers a question with the option that has this number, from 0 on.
+    Choose(usize),
 }

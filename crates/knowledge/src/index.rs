@@ -12,7 +12,7 @@ use crate::files::watch::Watcher;
 use crate::follow::Followers;
 use crate::graph::FinderState;
 use crate::search::SearchSettings;
-use crate::status::{IndexStatus, Problem, Progress, Watching};
+use crate::status::{IndexStatus, IndexWork, Problem, Progress, Watching};
 use crate::vectors::embedding::{EmbedderChange, EmbedderState, Made};
 use crate::{Chunking, KnowledgeError};
 
@@ -376,6 +376,14 @@ impl Index {
             problem_count: own.problems + shared.problems,
             problems: problems.into_iter().map(problem).collect(),
         })
+    }
+
+    /// What it has to do yet, of everybody's files and conversations.
+    pub fn work(&self) -> IndexWork {
+        let waiting = self.pending().waiting();
+        let state = self.state();
+        let (is_complete, progress) = (state.complete, state.progress);
+        IndexWork { is_complete, waiting, progress, error: state.error.clone() }
     }
 
     fn watching(&self) -> Watching {

@@ -29,7 +29,7 @@ pub use graph::{EntityPage, Fact, FactFinder, FactPassage, FoundFact, FoundFacts
 pub use index::{Index, IndexSettings, Touched};
 pub use search::{Answer, Hit, Retrieval, Retrieved, Search, SearchSettings, Weights};
 pub use settings::{GraphSettings, MemorySettings, WeightSettings};
-pub use status::{Embedding, IndexStatus, Problem, Progress, Watching};
+pub use status::{Embedding, IndexStatus, IndexWork, Problem, Progress, Watching};
 pub use text::snippet::SnippetPart;
 
 /// What is embedded for a chunk: a note stands alone, so it says where it is from. A message is its

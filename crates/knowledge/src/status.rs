@@ -25,6 +25,18 @@ pub struct IndexStatus {
     pub problems: Vec<Problem>,
 }
 
+/// What an index has to do yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexWork {
+    /// Everything was looked through since the start.
+    pub is_complete: bool,
+    /// Files and conversations of which it does not hold the newest.
+    pub waiting: usize,
+    pub progress: Option<Progress>,
+    /// What went wrong last and has not gone right since.
+    pub error: Option<String>,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Progress {
     pub done: u64,

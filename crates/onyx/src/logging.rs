@@ -14,7 +14,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer};
+use tracing_subscriber::{EnvFilter, Layer, reload};
 
 use crate::cli::Command;
 use crate::{env, output};
@@ -24,11 +24,19 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
     let usual =
         if matches!(command, Command::Serve(_)) { "info,refinery_core=warn" } else { "error" };
     let wanted = env::text(env::ONYX_LOG).unwrap_or_else(|| usual.to_owned());
-    let (filter, bad) = match EnvFilter::try_new(&wanted) {
-        Ok(filter) => (filter, None),
-        Err(error) => (EnvFilter::new(usual), Some(error)),
+    let (filter, as_started, bad) = match EnvFilter::try_new(&wanted) {
+        Ok(filter) => (filter, wanted, None),
+        Err(error) => (EnvFilter::new(usual), usual.to_owned(), Some(error)),
     };
     let ring = Arc::new(LogRing::default());
+    let at_start = hint(&filter);
+    let (filter, handle) = reload::Layer::new(filter);
+    let set = move |level: Option<LogLevel>| {
+        let text = level.map_or_else(|| as_started.clone(), directives);
+        let filter = EnvFilter::try_new(text).map_err(|error| error.to_string())?;
+        handle.reload(filter).map_err(|error| error.to_string())
+    };
+    ring.set_control(at_start, Arc::new(set));
     // Without colours: whatever else in a line steers a terminal was chosen by somebody.
     let stderr = tracing_subscriber::fmt::layer().with_ansi(false);
     let stderr = match env::text(env::ONYX_LOG_FORMAT).as_deref() {
@@ -41,6 +49,19 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
         output::warning(&format!("ONYX_LOG is not understood ({error}); logging at {usual}"));
     }
     ring
+}
+
+/// What is logged at a level: of Onyx everything, of what it is made of no more than usual.
+fn directives(level: LogLevel) -> String {
+    let others = level.max(LogLevel::Info).as_str();
+    format!("{others},refinery_core=warn,onyx={}", level.as_str())
+}
+
+/// The lowest level of which anything is logged.
+fn hint(filter: &EnvFilter) -> LogLevel {
+    let level = filter.max_level_hint().and_then(|hint| hint.into_level());
+    // Where nothing is logged, an error would be the first to be.
+    level.map_or(LogLevel::Error, self::level)
 }
 
 /// Stderr, where an event is one line without secrets or hidden characters.

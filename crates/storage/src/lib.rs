@@ -43,8 +43,8 @@ pub use ledger::{
     PeerKey, PeerKind, PeerRow, PeerState, PersonRow, QueueFigures, Repeat, Role, RunOutcome,
     RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter,
     SessionMarks, SessionMeta, SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim,
-    SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent, TitleSource, UpdateFailure,
-    UsageRow,
+    SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent, TagCount, TitleSource,
+    UpdateFailure, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{

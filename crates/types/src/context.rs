@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where one piece of retrieved text stands in the untrusted block of its message. The block itself
@@ -14,6 +15,20 @@ pub struct ContextMark {
     /// The first byte of its text in the block, and the first after it.
     pub from: usize,
     pub to: usize,
+    /// What it is part of. Logs from before, and what no search found, have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited: Option<CitedSource>,
+}
+
+/// The source and the chunk that a piece of retrieved text is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CitedSource {
+    /// The id of an attached source; of other files and of conversations, their path.
+    pub source_id: String,
+    /// Names the chunk until its file is indexed anew.
+    pub chunk_id: String,
+    /// What people call the source.
+    pub title: String,
 }
 
 impl ContextMark {

@@ -120,10 +120,13 @@ impl<'de> Deserialize<'de> for EntityId {
 }
 
 /// One page, task, ref or project of a person.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct EntityRef {
     pub space: SpaceId,
     pub kind: EntityKind,
+    #[schemars(with = "String", length(min = 1, max = 120))]
     pub id: EntityId,
 }
 

@@ -3,8 +3,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentId, AsksFor, CallLabel, CallReport, DraftId, ErrorCode, Fault, LaneId, MatchType, Origin,
-    Preview, RunId, RunStatus, Scope, SessionId, Timestamp, ToolUseId, TurnId, Usage,
+    AgentId, AsksFor, CallLabel, CallReport, CitedSource, DraftId, ErrorCode, Fault, LaneId,
+    MatchType, Origin, Preview, RunId, RunStatus, Scope, SessionId, Timestamp, ToolUseId, TurnId,
+    Usage,
 };
 
 /// One event of a run, in order. Every surface's format is a pure fold over these.
@@ -151,6 +152,8 @@ pub struct ActionRun {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextPiece {
     pub source: String,
+    #[serde(flatten)]
+    pub cited: CitedSource,
     pub scope: Scope,
     pub origin: Origin,
     pub score: f32,

@@ -46,7 +46,7 @@ pub use call::{
 };
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
-pub use context::ContextMark;
+pub use context::{CitedSource, ContextMark};
 pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use error::{ErrorCode, Fault};
 pub use event::{ActionRun, ContextPiece, Envelope, Event, StatusCode};
@@ -78,9 +78,9 @@ pub use tool::{
     Schema, Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
-    AssistantText, Decision, DraftState, LaneOrder, OpenedSkill, ReasoningTurn, RunEnd, RunStart,
-    RunStatus, SessionOrigin, Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody,
-    TurnRange, UnknownTurn, UserContent, UserPart, UserTurn, View,
+    AssistantText, Decision, DraftState, Feedback, LaneOrder, OpenedSkill, Rating, ReasoningTurn,
+    RunEnd, RunStart, RunStatus, SessionOrigin, Summary, TextStatus, ToolCallTurn, ToolResultTurn,
+    Turn, TurnBody, TurnRange, UnknownTurn, UserContent, UserPart, UserTurn, View,
 };
 pub use upstream_error::UpstreamError;
 pub use usage::Usage;

@@ -303,6 +303,56 @@ pub enum Preview {
         #[schemars(with = "String")]
         unified: String,
     },
+    /// A question with answers to choose from; any other answer may be given too.
+    Choice {
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        text: String,
+        #[serde(serialize_with = "visible_options")]
+        #[schemars(with = "Vec<String>")]
+        options: Vec<String>,
+    },
+}
+
+impl Preview {
+    /// The answers that a question offers.
+    pub fn options(&self) -> &[String] {
+        match self {
+            Self::Choice { options, .. } => options,
+            Self::None | Self::Text { .. } | Self::Diff { .. } => &[],
+        }
+    }
+
+    /// The answer that these words mean where options were shown with numbers: an option that says
+    /// the same, else the one with that number, else the words themselves.
+    pub fn answer_meant<'a>(&'a self, words: &'a str) -> &'a str {
+        let words = words.trim();
+        let options = self.options();
+        let same = options.iter().find(|option| option.to_lowercase() == words.to_lowercase());
+        let numbered = || {
+            let number: usize = words.trim_end_matches('.').parse().ok()?;
+            options.get(number.checked_sub(1)?)
+        };
+        same.or_else(numbered).map_or(words, String::as_str)
+    }
+
+    /// The preview with its texts changed, for example to take secrets out of them.
+    #[must_use]
+    pub fn map_text(self, change: impl Fn(String) -> String) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Text { text } => Self::Text { text: change(text) },
+            Self::Diff { path, unified } => Self::Diff { path, unified: change(unified) },
+            Self::Choice { text, options } => Self::Choice {
+                text: change(text),
+                options: options.into_iter().map(change).collect(),
+            },
+        }
+    }
+}
+
+fn visible_options<S: serde::Serializer>(options: &[String], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(options.iter().map(|option| crate::visible(option)))
 }
 
 /// What came of a tool call.

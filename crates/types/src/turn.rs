@@ -21,6 +21,18 @@ pub struct Turn {
     pub extra: Map<String, Value>,
 }
 
+impl Turn {
+    /// The field of a run's end that names the lanes which a person stopped while others went on.
+    pub const CANCELLED_LANES: &str = "cancelled_lanes";
+
+    /// The lanes that a person stopped while others went on; of a run's end.
+    pub fn cancelled_lanes(&self) -> Vec<LaneId> {
+        let lanes = self.extra.get(Self::CANCELLED_LANES).and_then(Value::as_array);
+        let lanes = lanes.into_iter().flatten().filter_map(Value::as_u64);
+        lanes.filter_map(|lane| u16::try_from(lane).ok()).map(LaneId).collect()
+    }
+}
+
 /// Serialises as the type's own fields; the type's name stands beside them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -34,6 +46,7 @@ pub enum TurnBody {
     RunStart(RunStart),
     RunEnd(RunEnd),
     Summary(Summary),
+    Feedback(Feedback),
     Unknown(UnknownTurn),
 }
 
@@ -324,6 +337,25 @@ impl RunStatus {
     }
 }
 
+/// What a person thinks of an answer. The newest one about an answer counts; no prompt ever holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Feedback {
+    /// A text of the answer, in the same log.
+    pub about: TurnId,
+    /// Absent: what was said before is taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rating {
+    Good,
+    Bad,
+}
+
 /// Compaction: stands for older turns in the prompt; they stay in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -379,9 +411,25 @@ pub enum SessionOrigin {
     Connector,
     Job,
     Api,
+    /// A chat that is not listed, not indexed and deleted a day after it was last used.
+    Temporary,
 }
 
 impl SessionOrigin {
+    /// Nobody looks for such a session later: it is in no list and no index, and is deleted a day
+    /// after it was last used.
+    pub const fn is_passing(self) -> bool {
+        match self {
+            Self::Api | Self::Temporary => true,
+            Self::Chat
+            | Self::Companion
+            | Self::Thread
+            | Self::AgentEditor
+            | Self::Connector
+            | Self::Job => false,
+        }
+    }
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -391,6 +439,7 @@ impl SessionOrigin {
             Self::Connector => "connector",
             Self::Job => "job",
             Self::Api => "api",
+            Self::Temporary => "temporary",
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::turn::{
-    AssistantText, Decision, ReasoningTurn, RunEnd, RunStart, Summary, ToolCallTurn,
+    AssistantText, Decision, Feedback, ReasoningTurn, RunEnd, RunStart, Summary, ToolCallTurn,
     ToolResultTurn, Turn, TurnBody, UnknownTurn, UserTurn,
 };
 use crate::{Author, LaneId, Origin, RunId, Timestamp, TurnId};
@@ -23,6 +23,7 @@ const KINDS: &[(&str, &[&str])] = &[
     ("run_start", &["agents", "model", "action"]),
     ("run_end", &["status", "usage", "cost", "model", "error"]),
     ("summary", &["content", "replaces"]),
+    ("feedback", &["about", "rating", "note"]),
 ];
 
 impl TurnBody {
@@ -37,6 +38,7 @@ impl TurnBody {
             Self::RunStart(_) => "run_start",
             Self::RunEnd(_) => "run_end",
             Self::Summary(_) => "summary",
+            Self::Feedback(_) => "feedback",
             Self::Unknown(unknown) => &unknown.kind,
         }
     }
@@ -58,6 +60,7 @@ impl TurnBody {
             "run_start" => Self::RunStart(parse::<RunStart>(fields)?),
             "run_end" => Self::RunEnd(parse::<RunEnd>(fields)?),
             "summary" => Self::Summary(parse::<Summary>(fields)?),
+            "feedback" => Self::Feedback(parse::<Feedback>(fields)?),
             _ => return None,
         })
     }

@@ -51,6 +51,7 @@ impl<'de> Visitor<'de> for Quick {
             "run_start" => TurnBody::RunStart(Deserialize::deserialize(rest)?),
             "run_end" => TurnBody::RunEnd(Deserialize::deserialize(rest)?),
             "summary" => TurnBody::Summary(Deserialize::deserialize(rest)?),
+            "feedback" => TurnBody::Feedback(Deserialize::deserialize(rest)?),
             _ => return Err(other_order()),
         };
         Ok(Turn {

@@ -1,18 +1,20 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
-import { Archive, MoreHorizontal, Search, Users } from 'lucide-react';
-import type { UserContent } from '@onyx/sdk';
-import { say, setArchived, show } from '../store/actions';
-import { loadConversation } from '../store/client';
+import { Archive, Hourglass, MoreHorizontal, Search, Users } from 'lucide-react';
+import type { EntityRef, UserContent } from '@onyx/sdk';
+import { attach, say, setArchived, show } from '../store/actions';
+import { loadConversation, onyx } from '../store/client';
 import { readKept, keep } from '../store/kept';
 import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore, type State } from '../store/state';
 import { Empty, ErrorLine } from '../ui/page';
+import { useLoaded } from '../ui/useLoaded';
 import { Suggestions } from '../pages/actions/Suggestions';
 import { COMPANION } from '../rail/useRail';
 import { OUTPUT, titleIn, turnsOf } from '../shell/links';
 import { Header } from '../shell/Header';
 import { TourOffer } from '../shell/tour-offer';
+import { placeOf } from './attached';
 import { Composer } from './Composer';
 import { Conversation } from './Conversation';
 import { Find } from './Find';
@@ -95,6 +97,7 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
             <Archive size={14} aria-hidden /> Archived
           </button>
         )}
+        {session?.attached && <About entity={session.attached} />}
         <TaintMark sessionId={id} />
         {session && session.agents.length > 1 && <Several agents={session.agents} />}
         {session && session.messageCount > 0 && <span className="meta hidden sm:inline">{turnsOf(session)}</span>}
@@ -118,6 +121,7 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
           You are offline. This is the chat as you last read it here.
         </p>
       )}
+      {session?.origin === 'temporary' && <Passing />}
       {finding && <Find sessionId={id} onFound={setFound} onClose={closeFind} />}
       {phase === 'failed' && fault ? (
         <div className="flex-1 px-4 py-6 md:px-6">
@@ -156,6 +160,39 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
         )}
       </Bottom>
     </>
+  );
+}
+
+/** What a temporary chat is, said in it. */
+function Passing() {
+  return (
+    <p
+      role="note"
+      className="flex items-center gap-2 border-b border-line bg-sunken px-4 py-2 text-meta text-dim md:px-6"
+    >
+      <Hourglass size={14} className="shrink-0" aria-hidden />
+      <span>
+        Temporary chat. It is not listed, searched or remembered, and is deleted 24 hours after its last message.
+      </span>
+    </p>
+  );
+}
+
+/** What a chat is about; its page opens. */
+function About({ entity }: { entity: EntityRef }) {
+  const place = placeOf(entity);
+  const { data } = useLoaded(`${entity.space}/${place}/${entity.id}`, () =>
+    onyx.spaces.entity(entity.space, place, entity.id),
+  );
+  return (
+    <Link
+      to="/spaces/$space/$place/$entity"
+      params={{ space: entity.space, place, entity: entity.id }}
+      className="chip max-w-60 min-w-0"
+      title={`About this ${entity.kind}`}
+    >
+      <span className="truncate">{data?.title ?? entity.id}</span>
+    </Link>
   );
 }
 
@@ -198,23 +235,46 @@ function Several({ agents }: { agents: string[] }) {
 /** Whom new chats begin with, where the person has chosen so; who was asked last is no such choice. */
 const PINNED_AGENT = 'onyx.agent.pinned';
 
-export function NewChatPage({ shared, sharedFiles = false }: { shared?: string; sharedFiles?: boolean }) {
+interface NewChat {
+  shared?: string;
+  sharedFiles?: boolean;
+  about?: EntityRef;
+}
+
+export function NewChatPage({ shared, sharedFiles = false, about }: NewChat) {
   const navigate = useNavigate();
   const files = useSharedFiles(sharedFiles);
   const [pinned, setPinned] = useState(() => readKept<string | undefined>(PINNED_AGENT, undefined));
   const [agent, setAgent] = useState(pinned);
+  const [temporary, setTemporary] = useState(false);
   const agents = useStore((state) => state.status?.agents);
   const waiting = useMessages(undefined);
   useOpensWhenSent();
   const known = agents?.some((candidate) => candidate.id === agent) ? agent : undefined;
 
   const send = async (content: UserContent, model?: string) => {
-    const id = await say({ content, agent: known, model });
+    const id = await say({ content, agent: known, model, temporary: temporary || undefined });
+    if (id && about) await attach(id, about);
     if (id && location.pathname === '/chat') await navigate({ to: '/chat/$id', params: { id }, replace: true });
   };
   return (
     <>
-      <Header title="New chat" />
+      <Header title="New chat">
+        {about ? (
+          <About entity={about} />
+        ) : (
+          <button
+            type="button"
+            className={`chip ${temporary ? 'text-accent' : ''}`}
+            aria-pressed={temporary}
+            title="A chat that is not listed, searched or remembered"
+            onClick={() => setTemporary(!temporary)}
+          >
+            <Hourglass size={14} aria-hidden /> Temporary
+          </button>
+        )}
+      </Header>
+      {temporary && <Passing />}
       {waiting.length > 0 ? (
         <Conversation />
       ) : (

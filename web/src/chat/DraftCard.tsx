@@ -53,9 +53,17 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
     if (held) (nextOpenCard(card.current) ?? card.current)?.focus();
   };
   const asks = draft?.asksFor === 'answer';
+  // A member's draft stands here only for the owner, who may.
+  const mayApprove = !draft?.needsOwner || draft.person !== undefined;
+  const options = asks && draft?.preview.kind === 'choice' ? draft.preview.options : [];
+  const choices = options.map((option, index) => [
+    `${index + 1}`,
+    () => !busy && void answer({ decision: 'approve', reason: option }),
+  ]);
   useDecisionKeys(card, {
-    a: () => !asks && !busy && !draft?.needsOwner && void answer({ decision: 'approve' }),
+    a: () => !asks && !busy && mayApprove && void answer({ decision: 'approve' }),
     r: () => !busy && setRejecting(true),
+    ...Object.fromEntries(choices),
   });
   if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">This draft no longer exists.</div>;
   const open = isOpen(draft) && !given;
@@ -72,7 +80,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
     >
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
         <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">
-          {asks && draft.preview.kind === 'text' ? draft.preview.text : draft.summary}
+          {asks && 'text' in draft.preview ? draft.preview.text : draft.summary}
         </Title>
         <About draft={draft} inChat={inChat} />
       </header>
@@ -90,6 +98,13 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
             onCancel={() => setRejecting(false)}
           />
         )}
+        {open && !rejecting && asks && draft.preview.kind === 'choice' && (
+          <Options
+            options={draft.preview.options}
+            busy={busy}
+            onChoose={(reason) => void answer({ decision: 'approve', reason })}
+          />
+        )}
         {open && !rejecting && asks && (
           <Words
             {...REPLY}
@@ -100,7 +115,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
         )}
         {open && !rejecting && !asks && (
           <>
-            {draft.needsOwner ? (
+            {!mayApprove ? (
               <span>Only the owner of this home can approve this.</span>
             ) : (
               <button
@@ -127,7 +142,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
               Reject
             </button>
             <span className="hidden gap-2 md:flex" aria-hidden>
-              {!draft.needsOwner && <kbd className="kbd">A</kbd>}
+              {mayApprove && <kbd className="kbd">A</kbd>}
               <kbd className="kbd">R</kbd>
             </span>
             {draft.state === 'stale' && (
@@ -148,7 +163,7 @@ function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
   const agent = useStore((state) => state.status?.agents.find((one) => one.id === draft.agent)?.name ?? draft.agent);
   return (
     <span className="meta flex min-w-0 flex-wrap items-baseline gap-x-1.5">
-      {agent && <span>{agent}</span>}
+      {agent && <span>{draft.person ? `${agent} of ${draft.person}` : agent}</span>}
       {draft.effect && EFFECTS[draft.effect] && <span className="text-warn">{EFFECTS[draft.effect]}</span>}
       {draft.instruction && <span className="text-warn">changes agent instructions</span>}
       {draft.tainted && <span className="text-warn">after reading outside content</span>}
@@ -256,9 +271,31 @@ function Words({
   );
 }
 
+/** The answers that a question offers; any other can be written below. */
+function Options(props: { options: string[]; busy: boolean; onChoose: (option: string) => void }) {
+  return (
+    <div role="group" aria-label="Answers" className="flex w-full flex-wrap gap-2">
+      {props.options.map((option, index) => (
+        <button
+          key={option}
+          type="button"
+          className="btn max-w-full whitespace-normal text-left [overflow-wrap:anywhere]"
+          disabled={props.busy}
+          onClick={() => props.onChoose(option)}
+        >
+          <span>{option}</span>
+          <kbd className="kbd hidden md:inline" aria-hidden>
+            {index + 1}
+          </kbd>
+        </button>
+      ))}
+    </div>
+  );
+}
+
 function PreviewOf({ preview }: { preview: Preview }) {
   if (preview.kind === 'none') return null;
-  if (preview.kind === 'text') {
+  if (preview.kind === 'text' || preview.kind === 'choice') {
     return (
       <pre
         className="diff border-t border-line px-3.5 whitespace-pre-wrap [overflow-wrap:anywhere]"

@@ -1,11 +1,12 @@
 import { useState, type ReactNode } from 'react';
-import { Archive, ArchiveRestore, Download, Pencil, Pin, PinOff, Trash2, Users } from 'lucide-react';
+import { Archive, ArchiveRestore, Download, Pencil, Pin, PinOff, Tag, Trash2, Unlink, Users } from 'lucide-react';
 import type { Session } from '@onyx/sdk';
-import { exportSession, remove, rename, setArchived, setPinned } from '../store/actions';
+import { attach, exportSession, remove, rename, setArchived, setPinned, setTags } from '../store/actions';
 import { useStore } from '../store/state';
 import { Menu } from '../ui/Menu';
 import { Ask, Confirm } from '../ui/Modal';
 import { Answering } from './Answering';
+import { Tags } from './Tags';
 
 const SIZE = 15;
 
@@ -21,7 +22,7 @@ export function SessionMenu({
   onDeleted?: () => void;
   children: ReactNode;
 }) {
-  const [asking, setAsking] = useState<'name' | 'delete' | 'agents'>();
+  const [asking, setAsking] = useState<'name' | 'delete' | 'agents' | 'tags'>();
   const name = (title?: string) => {
     setAsking(undefined);
     if (title) void rename(session.id, title);
@@ -33,18 +34,38 @@ export function SessionMenu({
   const { id, pinned } = session;
   const archived = session.status === 'archived';
   const isToRead = session.origin === 'agent_editor';
+  // It is in no list that it could be sorted in.
+  const isTemporary = session.origin === 'temporary';
   const several = useStore((state) => (state.status?.agents.length ?? 0) > 1) && !isToRead;
+  const sort = (tags?: string[]) => {
+    setAsking(undefined);
+    if (tags) void setTags(id, tags);
+  };
   const entries = [
-    {
-      label: pinned ? 'Unpin' : 'Pin',
-      icon: pinned ? <PinOff size={SIZE} aria-hidden /> : <Pin size={SIZE} aria-hidden />,
-      run: () => void setPinned(id, !pinned),
-    },
+    ...(isTemporary
+      ? []
+      : [
+          {
+            label: pinned ? 'Unpin' : 'Pin',
+            icon: pinned ? <PinOff size={SIZE} aria-hidden /> : <Pin size={SIZE} aria-hidden />,
+            run: () => void setPinned(id, !pinned),
+          },
+          { label: 'Tags', icon: <Tag size={SIZE} aria-hidden />, run: () => setAsking('tags') },
+        ]),
+    ...(session.attached
+      ? [
+          {
+            label: `Detach from this ${session.attached.kind}`,
+            icon: <Unlink size={SIZE} aria-hidden />,
+            run: () => void attach(id, null),
+          },
+        ]
+      : []),
     { label: 'Rename', icon: <Pencil size={SIZE} aria-hidden />, run: () => setAsking('name') },
     ...(several
       ? [{ label: 'Who answers', icon: <Users size={SIZE} aria-hidden />, run: () => setAsking('agents') }]
       : []),
-    ...(isToRead
+    ...(isToRead || isTemporary
       ? []
       : [
           {
@@ -79,6 +100,7 @@ export function SessionMenu({
       {asking === 'name' && (
         <Ask label="Name of this chat" value={session.title ?? ''} action="Rename" onAnswer={name} />
       )}
+      {asking === 'tags' && <Tags label="Tags of this chat" action="Save" given={session.tags ?? []} onAnswer={sort} />}
       {asking === 'agents' && <Answering session={session} close={() => setAsking(undefined)} />}
       {asking === 'delete' && (
         <Confirm

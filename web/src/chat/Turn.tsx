@@ -1,9 +1,9 @@
 import { memo, useState, type CSSProperties, type ReactNode } from 'react';
 import { Link } from '@tanstack/react-router';
-import { Brain } from 'lucide-react';
+import { Brain, Square } from 'lucide-react';
 import { Citations } from '../markdown/citations';
 import { Markdown } from '../markdown/Markdown';
-import { redoRun, say } from '../store/actions';
+import { redoRun, say, stopAgent } from '../store/actions';
 import { partKey, type Answer, type Message, type Part } from '../store/messages';
 import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
@@ -74,6 +74,7 @@ function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?:
               <PartView key={partKey(part)} part={part} live={running && index === last} undone={undone} />
             ))}
             {running && <Working answer={answer} />}
+            {running && sessionId && <StopOne answer={answer} sessionId={sessionId} name={name} />}
           </div>
         </Citations>
         {undone && <Undone runId={answer.runId} />}
@@ -88,6 +89,22 @@ function Working({ answer }: { answer: Answer }) {
   const last = answer.parts.at(-1);
   if (last?.kind === 'text') return null;
   return <span className="caret text-meta text-dim">{last === undefined ? 'Thinking' : 'Working'}</span>;
+}
+
+/** Where several agents answer, each can be stopped by itself. */
+function StopOne({ answer, sessionId, name }: { answer: Answer; sessionId: string; name: string }) {
+  const several = useStore((state) => (state.conversations[sessionId]?.live?.agents?.length ?? 0) > 1);
+  const { runId, agent } = answer;
+  if (!several || runId === undefined) return null;
+  return (
+    <button
+      type="button"
+      className="inline-flex items-center gap-1.5 self-start text-meta text-dim underline underline-offset-3 max-md:min-h-11"
+      onClick={() => void stopAgent(runId, agent)}
+    >
+      <Square size={12} aria-hidden /> Stop {name}
+    </button>
+  );
 }
 
 function Undone({ runId }: { runId?: string }) {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { BookOpenText, Copy, GitFork, MoreHorizontal, Pencil, Redo2, RefreshCw, Undo2 } from 'lucide-react';
+import type { Rating } from '@onyx/sdk';
 import { fork, learnUndone, redoRun, say, undoRun } from '../store/actions';
 import { answerText, textOf, type Answer, type Words } from '../store/messages';
 import { usePreferences } from '../store/preferences';
@@ -11,6 +12,7 @@ import { sendsByKey } from '../ui/keyboard';
 import { fullTime, money, timeOf, tokens } from '../ui/time';
 import { useSurface } from './density';
 import { changes } from './describe';
+import { Note, Rated, Thumbs } from './Feedback';
 import { Siblings } from './Siblings';
 
 const ROW =
@@ -139,6 +141,7 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
   };
   const { wrote, undone } = useUndone(answer);
   const { usage, runId } = answer;
+  const [noting, setNoting] = useState<Rating>();
   const more = [
     // Where it leaves is known when the answer is in the log.
     ...(isPage && answer.lastTurn
@@ -152,50 +155,58 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
       : []),
   ];
   return (
-    <div className={`${ROW} -ml-2 ${isLast ? 'md:opacity-100' : ''}`}>
-      <button
-        type="button"
-        className="icon-btn"
-        aria-label="Copy reply"
-        title="Copy reply"
-        onClick={() => void copy(answerText(answer), 'Reply copied')}
-      >
-        <Copy size={15} aria-hidden />
-      </button>
-      {retrieved && answer.asked && (
+    <>
+      {noting ? (
+        <Note answer={answer} sessionId={sessionId} rating={noting} close={() => setNoting(undefined)} />
+      ) : (
+        <Rated answer={answer} onChange={() => setNoting(answer.feedback?.rating ?? undefined)} />
+      )}
+      <div className={`${ROW} -ml-2 ${isLast ? 'md:opacity-100' : ''}`}>
         <button
           type="button"
           className="icon-btn"
-          aria-label="What was retrieved"
-          title="What was retrieved"
-          onClick={() => answer.asked && retrieved(answer.asked)}
+          aria-label="Copy reply"
+          title="Copy reply"
+          onClick={() => void copy(answerText(answer), 'Reply copied')}
         >
-          <BookOpenText size={15} aria-hidden />
+          <Copy size={15} aria-hidden />
         </button>
-      )}
-      {isPage && (
-        <button
-          type="button"
-          className="icon-btn"
-          aria-label="Regenerate"
-          title="Regenerate"
-          disabled={busy || !answer.asked}
-          onClick={() => void again()}
-        >
-          <RefreshCw size={15} aria-hidden />
-        </button>
-      )}
-      {more.length > 0 && (
-        <Menu label="More for this reply" className="icon-btn" entries={more}>
-          <MoreHorizontal size={15} aria-hidden />
-        </Menu>
-      )}
-      {usage && (usage.input > 0 || usage.output > 0) && (
-        <span className="ml-1 text-tiny" title={`${usage.input} tokens in, ${usage.output} out`}>
-          {tokens(usage.input + usage.output)} tokens{usage.cost ? ` · ${money(usage.cost)}` : ''}
-        </span>
-      )}
-      <Time at={answer.ts} />
-    </div>
+        {retrieved && answer.asked && (
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label="What was retrieved"
+            title="What was retrieved"
+            onClick={() => answer.asked && retrieved(answer.asked)}
+          >
+            <BookOpenText size={15} aria-hidden />
+          </button>
+        )}
+        {isPage && (
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label="Regenerate"
+            title="Regenerate"
+            disabled={busy || !answer.asked}
+            onClick={() => void again()}
+          >
+            <RefreshCw size={15} aria-hidden />
+          </button>
+        )}
+        <Thumbs answer={answer} sessionId={sessionId} disabled={busy} onRated={setNoting} />
+        {more.length > 0 && (
+          <Menu label="More for this reply" className="icon-btn" entries={more}>
+            <MoreHorizontal size={15} aria-hidden />
+          </Menu>
+        )}
+        {usage && (usage.input > 0 || usage.output > 0) && (
+          <span className="ml-1 text-tiny" title={`${usage.input} tokens in, ${usage.output} out`}>
+            {tokens(usage.input + usage.output)} tokens{usage.cost ? ` · ${money(usage.cost)}` : ''}
+          </span>
+        )}
+        <Time at={answer.ts} />
+      </div>
+    </>
   );
 }

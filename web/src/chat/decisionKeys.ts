@@ -1,4 +1,4 @@
-// The keys that decide a draft: A and R for the card that has the focus, or for the only one that waits on the page.
+// The keys that decide a draft: A, R and the numbers of offered answers, for the card that has the focus, or for the only one that waits on the page.
 
 import { useEffect, type RefObject } from 'react';
 import { isWriting } from '../ui/keyboard';
@@ -14,18 +14,17 @@ export function nextOpenCard(card: HTMLElement | null): HTMLElement | undefined 
   return others.find(isAfter) ?? others.at(-1);
 }
 
-export function useDecisionKeys(
-  card: RefObject<HTMLElement | null>,
-  acts: { a: () => unknown; r: () => unknown },
-): void {
+/** `acts`: what each key does, by the key. */
+export function useDecisionKeys(card: RefObject<HTMLElement | null>, acts: Record<string, () => unknown>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== 'a' && event.key !== 'r') return;
+      const act = Object.hasOwn(acts, event.key) ? acts[event.key] : undefined;
+      if (!act) return;
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || event.repeat) return;
       if (isWriting(event.target) || document.querySelector('dialog[open]') || !isMeant(card.current)) return;
       // Else the letter would be typed into the field for the reason, which takes the focus.
       event.preventDefault();
-      acts[event.key]();
+      act();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);

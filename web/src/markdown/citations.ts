@@ -4,6 +4,11 @@ export interface Citation {
   source: string;
   startLine: number;
   endLine: number;
+  /** The source and chunk it is part of, where a search found it. */
+  sourceId?: string;
+  chunkId?: string;
+  /** What the source is called. */
+  title?: string;
 }
 
 /** What the numbers in an answer stand for. */

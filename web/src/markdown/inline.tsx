@@ -166,12 +166,15 @@ function Cited({ text, code = false }: { text: string; code?: boolean }): ReactN
   if (code && bits.every((bit) => typeof bit === 'string')) return <code>{text}</code>;
   return bits.map((bit, index) => {
     if (typeof bit === 'string') return code ? <code key={index}>{bit}</code> : bit;
-    const { source: path, startLine, endLine } = bit.of;
-    const where = `${path}:${startLine}–${endLine}`;
+    const { source: path, startLine, endLine, title, sourceId, chunkId } = bit.of;
+    const place = `${path}:${startLine}–${endLine}`;
+    const where = title ? `${title}, ${place}` : place;
     return (
       <a
         key={index}
         data-inside
+        data-source={sourceId}
+        data-chunk={chunkId}
         className={bit.number === undefined ? 'cite cite-path' : 'cite'}
         href={placeOf(bit.of)}
         title={where}

@@ -30,6 +30,7 @@ export function InboxPage() {
       : newest(Object.values(drafts).filter((draft) => !isOpen(draft)));
   const all = useJobs((state) => state.jobs);
   const jobs = useMemo(() => all.filter((job) => job.state === 'waiting'), [all]);
+  const own = waiting.filter(isOwn);
   const count = waiting.length + jobs.length;
   useMovingByKeys();
   return (
@@ -54,13 +55,34 @@ export function InboxPage() {
     >
       <div className="flex flex-col gap-4">
         {tab === 'waiting' && jobs.map((job) => <WaitingJob key={job.id} job={job} />)}
-        {tab === 'waiting' && waiting.length > 1 && <All waiting={waiting} />}
-        {shown.map((draft) => (
+        {tab === 'waiting' && own.length > 1 && <All waiting={own} />}
+        {shown.filter(isOwn).map((draft) => (
           <DraftCard key={draft.id} id={draft.id} />
         ))}
+        <OfMembers drafts={shown.filter((draft) => !isOwn(draft))} />
         {shown.length === 0 && !(tab === 'waiting' && jobs.length > 0) && <Nothing tab={tab} phase={phase} />}
       </div>
     </Page>
+  );
+}
+
+const isOwn = (draft: Draft) => draft.person === undefined;
+
+/** What members' agents want and only the owner may approve. */
+function OfMembers({ drafts }: { drafts: Draft[] }) {
+  if (drafts.length === 0) return null;
+  return (
+    <section aria-labelledby="of-members" className="flex flex-col gap-4">
+      <div>
+        <h2 id="of-members" className="font-semibold">
+          From members
+        </h2>
+        <p className="meta">Their agents want to do this, and only you can approve it.</p>
+      </div>
+      {drafts.map((draft) => (
+        <DraftCard key={draft.id} id={draft.id} inChat />
+      ))}
+    </section>
   );
 }
 

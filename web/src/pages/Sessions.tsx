@@ -1,12 +1,14 @@
 import { useEffect, useMemo, useState } from 'react';
 import { Link } from '@tanstack/react-router';
-import { Archive, ArchiveRestore, MoreHorizontal, Pin, Plus, Trash2 } from 'lucide-react';
+import { Archive, ArchiveRestore, MoreHorizontal, Pin, Plus, Tag as TagIcon, Trash2 } from 'lucide-react';
 import type { Fault, Session, SessionStatus } from '@onyx/sdk';
 import { SessionMenu } from '../chat/SessionMenu';
-import { remove, setArchived } from '../store/actions';
+import { Tags } from '../chat/Tags';
+import { remove, setArchived, setTags } from '../store/actions';
 import { faultOf, onyx } from '../store/client';
 import { spaceOf, useSpaces } from '../store/spaces';
 import { toast, useStore } from '../store/state';
+import { useTagList } from '../store/tags';
 import { Header } from '../shell/Header';
 import { titleOf, turnsOf } from '../shell/links';
 import { Select } from '../ui/form';
@@ -33,6 +35,8 @@ export function SessionsPage() {
   const [agent, setAgent] = useState('');
   const [status, setStatus] = useState<SessionStatus>('active');
   const [since, setSince] = useState('Any time');
+  const [tag, setTag] = useState('');
+  const tags = useTagList();
   const [list, setList] = useState<Session[]>();
   const [before, setBefore] = useState<string>();
   const [fault, setFault] = useState<Fault>();
@@ -44,7 +48,13 @@ export function SessionsPage() {
 
   const filter = () => {
     const days = SINCE[since];
-    return { q: query.trim(), agent, status, since: days && new Date(Date.now() - days * 86_400_000).toISOString() };
+    return {
+      q: query.trim(),
+      agent,
+      status,
+      tag,
+      since: days && new Date(Date.now() - days * 86_400_000).toISOString(),
+    };
   };
   useEffect(() => {
     if (!online) return;
@@ -55,7 +65,7 @@ export function SessionsPage() {
       );
     }, 120);
     return () => clearTimeout(timer);
-  }, [query, agent, status, since, online, round]);
+  }, [query, agent, status, since, tag, online, round]);
   const more = async () => {
     const page = await attempt('No older chats', () =>
       onyx.sessions.list({ ...filter(), before, limit: 50 } as object),
@@ -67,7 +77,9 @@ export function SessionsPage() {
   const shown = list
     ?.filter(({ id }) => !gone.has(id))
     .map((session) => ({ ...session, ...known[session.id], found: session.found }))
-    .filter((session) => session.status === status);
+    .filter((session) => session.status === status)
+    // Its tags may have been changed here since it was listed.
+    .filter((session) => tag === '' || session.tags?.includes(tag));
   const groups = useMemo(() => byAge(shown ?? []), [shown]);
   const toggle = (id: string) => {
     const next = new Set(chosen);
@@ -123,6 +135,14 @@ export function SessionsPage() {
                 ['archived', 'Archived'],
               ]}
             />
+            {tags.length > 0 && (
+              <Select
+                label="Tag"
+                value={tag}
+                onChange={setTag}
+                options={[['', 'All tags'], ...tags.map((one) => [one.tag, one.tag] as [string, string])]}
+              />
+            )}
           </div>
           {chosen && <Several ids={[...chosen]} status={status} onDone={() => setChosen(undefined)} />}
           {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => setRound(round + 1) }} />}
@@ -131,7 +151,7 @@ export function SessionsPage() {
             (online ? <Skeletons height="h-16" /> : <Empty>Your chats appear when the connection is back.</Empty>)}
           {shown?.length === 0 && (
             <p className="meta py-10 text-center">
-              {query || agent || since !== 'Any time'
+              {query || agent || tag || since !== 'Any time'
                 ? 'No chats match these filters.'
                 : status === 'archived'
                   ? 'No archived chats.'
@@ -170,11 +190,24 @@ export function SessionsPage() {
 /** What is done with all that are chosen. */
 function Several({ ids, status, onDone }: { ids: string[]; status: SessionStatus; onDone: () => void }) {
   const [asking, setAsking] = useState(false);
+  const [tagging, setTagging] = useState(false);
+  const known = useStore((state) => state.sessions);
   const archived = status === 'archived';
   const none = ids.length === 0;
   const archive = async () => {
     for (const id of ids) await setArchived(id, !archived, 'quiet');
     toast(`${counted(ids.length, 'chat')} ${archived ? 'unarchived' : 'archived'}`);
+    onDone();
+  };
+  const tagAll = async (tags?: string[]) => {
+    setTagging(false);
+    if (!tags || tags.length === 0) return;
+    let tagged = 0;
+    for (const id of ids) {
+      const had = (known[id] ?? (await onyx.sessions.get(id).catch(() => undefined)))?.tags ?? [];
+      if (await setTags(id, [...new Set([...had, ...tags])])) tagged += 1;
+    }
+    toast(`${counted(tagged, 'chat')} tagged`);
     onDone();
   };
   const removeAll = async (yes: boolean) => {
@@ -198,6 +231,10 @@ function Several({ ids, status, onDone }: { ids: string[]; status: SessionStatus
         {archived ? <ArchiveRestore size={15} aria-hidden /> : <Archive size={15} aria-hidden />}
         {archived ? 'Unarchive' : 'Archive'}
       </button>
+      <button type="button" className="btn" disabled={none} onClick={() => setTagging(true)}>
+        <TagIcon size={15} aria-hidden /> Tag
+      </button>
+      {tagging && <Tags label="Add tags" action="Add tags" given={[]} onAnswer={(tags) => void tagAll(tags)} />}
       <button type="button" className="btn btn-danger" disabled={none} onClick={() => setAsking(true)}>
         <Trash2 size={15} aria-hidden /> Delete
       </button>
@@ -262,6 +299,11 @@ function Row({ session, chosen, onChoose }: { session: Session; chosen?: boolean
             {session.pinned && (
               <Pin size={12} className="shrink-0 self-center text-dim" role="img" aria-label="pinned" />
             )}
+            {session.tags?.map((tag) => (
+              <span key={tag} className="max-w-32 shrink-0 truncate rounded-sm bg-sunken px-1.5 text-tiny text-dim">
+                {tag}
+              </span>
+            ))}
             {home && <span className="max-w-1/2 shrink-0 truncate text-tiny text-dim">{home}</span>}
             {mark && <span className={`shrink-0 text-tiny ${color}`}>{mark}</span>}
             <span className="ml-auto shrink-0 text-tiny text-dim sm:hidden">{ago(session.updatedAt)}</span>

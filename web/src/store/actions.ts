@@ -1,8 +1,17 @@
 // What people do.
 
-import type { SendRequest, Session, UserContent } from '@onyx/sdk';
+import type { EntityRef, Rating, SendRequest, Session, UserContent } from '@onyx/sdk';
 import { OnyxError } from '@onyx/sdk';
-import { changeConversation, faultOf, forgetSession, lookAtShown, onyx, socket, whenOnline } from './client';
+import {
+  changeConversation,
+  faultOf,
+  forgetSession,
+  loadConversation,
+  lookAtShown,
+  onyx,
+  socket,
+  whenOnline,
+} from './client';
 import { deliverToCompanion } from './companion';
 import { attempt } from '../ui/act';
 import { save } from '../ui/download';
@@ -10,6 +19,7 @@ import { answerQuestion, flushVerdicts } from './drafts';
 import { startLive } from './messages';
 import { addPending, changePending } from './outbox';
 import { usePreferences } from './preferences';
+import { refreshTags } from './tags';
 import { deliverToThread } from './threads';
 import { toast, useStore, type Pending } from './state';
 
@@ -27,6 +37,8 @@ export interface Saying {
   queued?: string;
   /** Names it, where several tabs may say the same: it is said once. */
   key?: string;
+  /** A new chat that leaves nothing behind. */
+  temporary?: boolean;
 }
 
 /** Says something; the session it ends up in, or nothing while it waits for the connection. */
@@ -102,6 +114,11 @@ export async function stop(sessionId: string): Promise<void> {
   await attempt('The run could not be stopped', () => socket.abort({ sessionId }));
 }
 
+/** Stops one of several agents that answer; the others go on. */
+export async function stopAgent(runId: string, agent: string): Promise<void> {
+  await attempt('The answer could not be stopped', () => socket.abort({ runId, agent }));
+}
+
 /** Forgets a message that no run has read; its words come back to be written differently. */
 export async function discardQueued(sessionId: string, message: string): Promise<boolean> {
   const done = await attempt('The message was not discarded', () =>
@@ -154,6 +171,28 @@ export async function setArchived(id: string, archived: boolean, told: 'told' | 
 /** Keeps a chat, with its forks, at the top of the list on every device. */
 export async function setPinned(id: string, pinned: boolean): Promise<void> {
   await change(id, { pinned }, pinned ? 'The chat was not pinned' : 'The chat was not unpinned');
+}
+
+export async function setTags(id: string, tags: string[]): Promise<boolean> {
+  const done = await change(id, { tags }, 'The tags were not changed');
+  if (done) await refreshTags();
+  return done;
+}
+
+/** Attaches a chat to a page, task, ref or project, or detaches it. */
+export async function attach(id: string, attached: EntityRef | null): Promise<boolean> {
+  return change(id, { attached }, attached ? 'The chat was not attached' : 'The chat was not detached');
+}
+
+/** Says what an answer was like; without a rating, takes that back. */
+export async function rate(
+  sessionId: string,
+  turnId: string,
+  feedback: { rating?: Rating; note?: string },
+): Promise<boolean> {
+  const kept = await attempt('Your rating was not kept', () => onyx.sessions.rate(sessionId, turnId, feedback));
+  if (kept) await loadConversation(sessionId);
+  return kept !== undefined;
 }
 
 async function change(id: string, patch: Parameters<typeof onyx.sessions.update>[1], failed: string): Promise<boolean> {

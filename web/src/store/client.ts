@@ -12,7 +12,7 @@ import {
   type Turn,
 } from '@onyx/sdk';
 import { keep, readKept } from './kept';
-import { keepDraft, refreshDraft, refreshDrafts } from './drafts';
+import { keepDraft, refreshDraft, refreshDrafts, refreshMemberDrafts } from './drafts';
 import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
 import { tellEnded, tellJob } from './notify';
 import { forgetAllChats, forgetChat, keepChat, keepOfflineFor, showKeptChats } from './offline';
@@ -98,7 +98,7 @@ function onLink(link: Link, refusal?: Fault): void {
 async function refresh(): Promise<void> {
   onBack();
   void refreshMe();
-  await Promise.all([refreshStatus(), refreshSessions(), refreshDrafts()]);
+  await Promise.all([refreshStatus(), refreshSessions(), refreshDrafts(), refreshMemberDrafts()]);
   const running = new Set(getState().status?.runs.map((run) => run.runId));
   for (const [id, conversation] of Object.entries(getState().conversations)) {
     const { live } = conversation;
@@ -123,6 +123,7 @@ async function refreshMe(): Promise<void> {
   try {
     const me = await onyx.me();
     setState({ me });
+    void refreshMemberDrafts();
     if (me.role !== 'owner') return;
     const models = await onyx.admin.models();
     setState({ models: Object.fromEntries(models.map((model) => [model.id, model])) });
@@ -341,6 +342,7 @@ export function watch(topic: string, changed: () => void): () => void {
 function onChange(change: ChangeEvent): void {
   for (const changed of watchers.get(change.topic) ?? []) changed();
   if (change.topic === 'drafts') return void (change.draftId ? refreshDraft(change.draftId) : refreshDrafts());
+  if (change.topic === 'member_drafts') return void refreshMemberDrafts();
   if (change.topic === 'jobs') {
     if (change.message) tellJob(change.message);
     return;

@@ -25,8 +25,28 @@ export async function refreshDrafts(): Promise<void> {
   }
 }
 
+/** For the owner: what members may not approve for themselves. They stand among the others, with whose they are. */
+export async function refreshMemberDrafts(): Promise<void> {
+  if (getState().me?.role !== 'owner') return;
+  try {
+    const drafts = await onyx.drafts.ofMembers();
+    const waiting = new Set(drafts.map(({ id }) => id));
+    setState((state) => {
+      // One that was decided by the member is none of the owner's any more.
+      const others = Object.entries(state.drafts).filter(
+        ([id, { person, state: at }]) => person === undefined || at !== 'pending' || waiting.has(id),
+      );
+      const fresh = drafts.map((draft) => [draft.id, draft] as const);
+      return { drafts: Object.fromEntries([...others, ...fresh]) };
+    });
+  } catch {
+    // Without a connection those that are known are shown; they are read again when it is back.
+  }
+}
+
 /** One that changed, or an old one that a chat still shows. */
 export async function refreshDraft(id: string): Promise<void> {
+  if (getState().drafts[id]?.person !== undefined) return refreshMemberDrafts();
   try {
     put(await onyx.drafts.get(id));
   } catch {
@@ -84,7 +104,11 @@ export async function decide(draftId: string, verdict: Verdict): Promise<'done' 
 
 async function send(draftId: string, verdict: SentVerdict): Promise<'done' | 'waiting' | 'refused'> {
   try {
-    put(await socket.decide({ draftId, ...verdict }));
+    const person = getState().drafts[draftId]?.person;
+    const { decision, ...said } = verdict;
+    put(
+      await (person ? onyx.drafts.decideFor(person, draftId, decision, said) : socket.decide({ draftId, ...verdict })),
+    );
     keepVerdict(draftId);
     return 'done';
   } catch (error) {

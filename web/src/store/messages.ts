@@ -6,6 +6,7 @@ import {
   type CallReport,
   type ContextPiece,
   type Fault,
+  type Feedback,
   type GivenPiece,
   type RunEvent,
   type RunStatus,
@@ -47,6 +48,8 @@ export interface Answer {
   usage?: Usage;
   error?: Fault;
   context?: Cited[];
+  /** What the person thinks of it. */
+  feedback?: Feedback;
   /** The message it answers. */
   asked?: string;
   /** The newest of its turns in the log; where a fork may leave. */
@@ -56,10 +59,18 @@ export interface Answer {
 }
 
 /** A piece that retrieval put beside the words: where it stands. */
-export type Cited = Pick<ContextPiece, 'source' | 'startLine' | 'endLine'>;
+export type Cited = Pick<ContextPiece, 'source' | 'startLine' | 'endLine'> &
+  Partial<Pick<ContextPiece, 'sourceId' | 'chunkId' | 'title'>>;
 
 const citedIn = (pieces: GivenPiece[] | undefined): Cited[] | undefined =>
-  pieces?.map(({ source, startLine = 1, endLine = startLine }) => ({ source, startLine, endLine }));
+  pieces?.map(({ source, startLine = 1, endLine = startLine, sourceId, chunkId, title }) => ({
+    source,
+    startLine,
+    endLine,
+    sourceId,
+    chunkId,
+    title,
+  }));
 
 export interface Words {
   kind: 'words';
@@ -220,9 +231,9 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
         }
         const answers = [...open.values()];
         const last = answers.at(-1);
-        for (const answer of answers) answer.state = turn.status;
+        const cancelled = new Set(turn.cancelledLanes);
+        for (const [lane, answer] of open) answer.state = cancelled.has(lane) ? 'cancelled' : turn.status;
         if (last) {
-          last.state = turn.status;
           last.usage = turn.usage;
           last.error = turn.error;
           last.endedAt = turn.ts;
@@ -239,6 +250,11 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
           detail: turn.content,
         });
         break;
+      case 'feedback': {
+        const rated = messages.findLast((message) => holdsTurn(message, turn.about));
+        if (rated?.kind === 'answer') rated.feedback = turn.rating ? turn : undefined;
+        break;
+      }
       case 'reasoning':
       case 'decision':
         break;
@@ -323,13 +339,15 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
     case 'usage':
       return mapAnswer(next, agent, (answer) => ({ ...answer, usage: event }));
     case 'error':
+      // One of several agents was stopped; a run that is stopped whole says so at its end.
+      if (event.code === 'cancelled') return mapAnswer(next, agent, (answer) => ({ ...answer, state: 'cancelled' }));
       return mapAnswer(next, agent, (answer) => ({ ...answer, error: event }));
     case 'done':
       next.ended = event.status;
       // The whole run's usage stands once, below the last who spoke.
       next.answers = next.answers.map((answer, index, all) => ({
         ...answer,
-        state: event.status,
+        state: answer.state === 'cancelled' ? answer.state : event.status,
         usage: index === all.length - 1 ? event.usage : undefined,
       }));
       return next;

@@ -128,12 +128,10 @@ export async function cancelAnswer(threadId: string, messageId: string): Promise
   await refreshWaiting(threadId);
 }
 
-/** The answer under way, by the name it has before there is one. */
+/** The message that is being answered: all answers to it stop by its name. */
 export function questionAtWork(threadId: string): string | undefined {
   const { conversations, pending } = getState();
   const { live, turns = [] } = conversations[threadId] ?? {};
   const logged = turns.findLast((turn) => turn.type === 'user' && turn.runId === live?.runId)?.id;
-  const question = logged ?? pending.find((item) => item.sessionId === threadId && item.turnId !== undefined)?.turnId;
-  const agent = live?.agents?.[0] ?? live?.answers[0]?.agent;
-  return question && agent ? `${question}.${agent}` : undefined;
+  return logged ?? pending.find((item) => item.sessionId === threadId && item.turnId !== undefined)?.turnId;
 }

@@ -2,7 +2,7 @@
 
 use onyx_storage::Delivery;
 use onyx_tools::LiveOutput;
-use onyx_types::ToolUseId;
+use onyx_types::{AgentId, ToolUseId};
 use tokio::sync::mpsc;
 
 use crate::step::{DecidedDraft, Input, UserInput};
@@ -15,6 +15,8 @@ pub(crate) enum RunMessage {
     Words(Delivery, UserInput),
     /// A decision on a draft of the session.
     Decided(DecidedDraft),
+    /// A person stops one of several agents.
+    CancelAgent(AgentId),
     /// Live output of a call that a person approved.
     Output(ToolUseId, String),
 }
@@ -24,6 +26,7 @@ impl RunMessage {
         match self {
             Self::Words(delivery, words) => Input::Steer(delivery, words),
             Self::Decided(decided) => Input::Decided(decided),
+            Self::CancelAgent(agent) => Input::CancelAgent(agent),
             Self::Output(id, chunk) => Input::ApprovedOutput(id, chunk),
         }
     }
@@ -48,6 +51,12 @@ impl MessageSender {
     pub(crate) fn decided(&self, decided: DecidedDraft) {
         // A run that takes nothing leaves the decision to the session's next one.
         let _ = self.0.try_send(RunMessage::Decided(decided));
+    }
+
+    /// Waits for room: what a person stops must not go on.
+    pub(crate) async fn cancel_agent(&self, agent: AgentId) {
+        // A run that is over has stopped already.
+        let _ = self.0.send(RunMessage::CancelAgent(agent)).await;
     }
 
     /// Where a call that a person approved shows its output while it works.

@@ -84,6 +84,7 @@ impl PromptFiles<'_> {
                     source: format!("daily/{date}.md"),
                     lines: None,
                     text: bounded(&log.untrusted, before, MAX_DAILY).into_owned(),
+                    cited: None,
                 });
             }
             if !log.trusted.trim().is_empty() {

@@ -171,7 +171,7 @@ impl History {
     fn is_mark(&self, turn: &Turn) -> bool {
         let calling = || self.turns.last().is_some_and(|t| matches!(t.body, TurnBody::ToolCall(_)));
         match &turn.body {
-            TurnBody::RunStart(_) => true,
+            TurnBody::RunStart(_) | TurnBody::Feedback(_) => true,
             // The end of a run is also the end of waiting for a result.
             TurnBody::RunEnd(end) => end.status == RunStatus::Done && !calling(),
             TurnBody::User(_)

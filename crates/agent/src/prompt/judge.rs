@@ -29,6 +29,7 @@ impl ForeignFile {
             source: self.path.to_string(),
             lines: None,
             text: bounded(&self.text.text, self.text.before, MAX_FILE).into_owned(),
+            cited: None,
         }
     }
 }

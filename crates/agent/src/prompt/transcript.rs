@@ -47,6 +47,7 @@ fn line(turn: &Turn) -> Option<String> {
         | TurnBody::Summary(_)
         | TurnBody::RunStart(_)
         | TurnBody::RunEnd(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Unknown(_) => return None,
     })
 }

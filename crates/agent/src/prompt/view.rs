@@ -127,6 +127,7 @@ impl AgentView {
             | TurnBody::Summary(_)
             | TurnBody::ToolCall(_)
             | TurnBody::RunStart(_)
+            | TurnBody::Feedback(_)
             | TurnBody::Unknown(_) => {}
             TurnBody::RunEnd(end) => match end.status {
                 // Their results begin the next run.

@@ -28,7 +28,10 @@ pub fn turn_weight(turn: &Turn) -> usize {
             estimate_tokens(&summary.content) + skills.sum::<usize>()
         }
         TurnBody::Decision(_) => 32,
-        TurnBody::RunStart(_) | TurnBody::RunEnd(_) | TurnBody::Unknown(_) => 0,
+        TurnBody::RunStart(_)
+        | TurnBody::RunEnd(_)
+        | TurnBody::Feedback(_)
+        | TurnBody::Unknown(_) => 0,
     }
 }
 
@@ -45,7 +48,10 @@ pub(super) fn turn_bytes(turn: &Turn) -> usize {
                 + summary.skills.iter().map(|skill| skill.text.len()).sum::<usize>()
         }
         TurnBody::ToolCall(_) | TurnBody::Reasoning(_) | TurnBody::Unknown(_) => 2_000,
-        TurnBody::Decision(_) | TurnBody::RunStart(_) | TurnBody::RunEnd(_) => 0,
+        TurnBody::Decision(_)
+        | TurnBody::RunStart(_)
+        | TurnBody::RunEnd(_)
+        | TurnBody::Feedback(_) => 0,
     };
     text + TURN_BYTES
 }

@@ -309,7 +309,7 @@ fn session_to_name(runs: &Shared, plan: &RunPlan, actors: &[LaneActor]) -> Optio
     let SessionAddress { key, origin, unnamed, .. } = &plan.session;
     // A job names its sessions itself.
     let is_listed =
-        !matches!(origin, SessionOrigin::Api | SessionOrigin::AgentEditor | SessionOrigin::Job);
+        !origin.is_passing() && !matches!(origin, SessionOrigin::AgentEditor | SessionOrigin::Job);
     let is_asked_by_agent = plan.request.terms.delegated.is_some();
     if !unnamed || !is_listed || is_asked_by_agent || !runs.namer.asks_models() {
         return None;

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_tools::Skills;
-use onyx_types::{Fault, PersonId, RunId, SessionId, TurnId};
+use onyx_types::{AgentId, Event, Fault, PersonId, RunId, SessionId, TurnId};
 use tokio::sync::Notify;
 
 use crate::agents::{CurrentRoster, PreferenceFiles};
@@ -172,6 +172,37 @@ impl Runs {
         contact.cancel.cancel();
         // Its end is certain; only how soon is not, and the caller need not wait for a slow disk.
         let ended = drained(contact.feed.read_after(0));
+        let _ = self.shared.drive.clock.within(STOP_PATIENCE, ended).await;
+        Ok(true)
+    }
+
+    /// Stops one of the agents that answer in a run and waits until that is told; the others go on.
+    /// `false`: it was not at work.
+    pub async fn stop_agent(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        agent: &AgentId,
+    ) -> Result<bool, Fault> {
+        let contact = self.shared.live.get(run);
+        let contact = contact.filter(|run| run.key.person == *person && !run.feed.is_done());
+        let Some(contact) = contact else { return Ok(false) };
+        // From here on, so that its end is heard.
+        let mut events = contact.feed.read_after(0);
+        contact.messages.cancel_agent(agent.clone()).await;
+        let mut lane = None;
+        let ended = async {
+            while let Some(told) = events.next().await {
+                match &told.event {
+                    Event::Start { agents, .. } => {
+                        lane = agents.iter().position(|one| one == agent);
+                    }
+                    Event::Error { .. } if lane == Some(usize::from(told.lane.0)) => return,
+                    Event::Done { .. } => return,
+                    _ => {}
+                }
+            }
+        };
         let _ = self.shared.drive.clock.within(STOP_PATIENCE, ended).await;
         Ok(true)
     }

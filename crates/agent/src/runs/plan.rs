@@ -11,7 +11,9 @@ use onyx_types::{
 };
 
 use super::Shared;
-use super::request::{Company, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_IN_COMPANY};
+use super::request::{
+    Company, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_IN_COMPANY, TOOLS_THAT_REMEMBER,
+};
 use crate::agents::{AgentProfile, Roster, is_editor};
 use crate::drive::RunSlot;
 use crate::sessions::{ForkPoint, SessionSpace};
@@ -77,6 +79,12 @@ pub(super) async fn resolve_input(
     if let Some(light) = &request.terms.light {
         for agent in &mut agents {
             let policy = Arc::new(agent.policy.only(light.tools));
+            Arc::make_mut(agent).policy = policy;
+        }
+    }
+    if session.origin == SessionOrigin::Temporary {
+        for agent in &mut agents {
+            let policy = Arc::new(agent.policy.without(TOOLS_THAT_REMEMBER));
             Arc::make_mut(agent).policy = policy;
         }
     }

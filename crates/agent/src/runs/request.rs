@@ -57,6 +57,9 @@ pub enum Company {
 /// What an agent may use where others listen: nothing that reads or changes what is the person's.
 pub(super) const TOOLS_IN_COMPANY: &[&str] = &["web_search", "web_fetch", "render_mermaid"];
 
+/// What a temporary chat does without: nothing of it goes into memory.
+pub(super) const TOOLS_THAT_REMEMBER: &[&str] = &["memory_write"];
+
 /// All that a run is told and given, where the usual prompt would cost more than it is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightPrompt {

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use onyx_knowledge::{Hit, Index, Retrieval, Retrieved};
 use onyx_tools::Addresses;
-use onyx_types::{ContextPiece, Event, Origin, RunId, Scope, SessionKey, StatusCode, TurnBody};
+use onyx_types::{
+    CitedSource, ContextPiece, Event, Origin, RunId, Scope, SessionKey, StatusCode, TurnBody,
+};
 
 use super::opening::MessageToAnswer;
 use crate::prompt::{self, History, UntrustedPiece};
@@ -73,9 +75,18 @@ fn degraded(message: String) -> Event {
     Event::Status { message, code: StatusCode::Degraded }
 }
 
+fn cited(hit: &Hit) -> CitedSource {
+    CitedSource {
+        source_id: hit.source_id(),
+        chunk_id: hit.chunk.0.to_string(),
+        title: hit.title.clone(),
+    }
+}
+
 fn context_piece(hit: &Hit) -> ContextPiece {
     ContextPiece {
         source: hit.path(),
+        cited: cited(hit),
         scope: hit.scope.clone(),
         origin: hit.origin,
         score: hit.score,
@@ -96,6 +107,7 @@ fn untrusted_piece(hit: Hit) -> UntrustedPiece {
     };
     UntrustedPiece {
         scope: scope.to_owned(),
+        cited: Some(cited(&hit)),
         source: hit.path(),
         lines: Some((hit.start_line, hit.end_line)),
         text: hit.text,

@@ -1,5 +1,6 @@
-//! Sessions of API clients, which keep their conversations themselves. Their logs are kept for a
-//! day, so that somebody can look into them.
+//! Passing sessions: those of API clients, which keep their conversations themselves, and temporary
+//! chats. Their logs are kept for a day after they were last used. When that was is in the session's
+//! row and log, so a restart does not make them younger.
 
 use std::time::Duration;
 
@@ -12,22 +13,29 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: u32 = 200;
 
 impl Sessions {
-    /// Removes the sessions of API clients that nobody has used for a day; tells how many.
-    pub async fn delete_expired_client_sessions(&self) -> Result<u64, Fault> {
+    /// Removes the passing sessions that nobody has used for a day; tells how many.
+    pub async fn delete_expired(&self) -> Result<u64, Fault> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let until = Timestamp::from_millis(self.shared.ids.now().as_millis().saturating_sub(kept));
         let mut deleted = 0;
         for person in self.shared.files.people()? {
-            deleted += self.delete_expired_of(&person, until).await?;
+            for origin in [SessionOrigin::Api, SessionOrigin::Temporary] {
+                deleted += self.delete_expired_of(&person, origin, until).await?;
+            }
         }
         Ok(deleted)
     }
 
-    async fn delete_expired_of(&self, person: &PersonId, until: Timestamp) -> Result<u64, Fault> {
+    async fn delete_expired_of(
+        &self,
+        person: &PersonId,
+        origin: SessionOrigin,
+        until: Timestamp,
+    ) -> Result<u64, Fault> {
         let mut deleted = 0;
         loop {
             let filter = SessionFilter {
-                origin: Some(SessionOrigin::Api),
+                origin: Some(origin),
                 until: Some(until),
                 limit: PAGE,
                 ..SessionFilter::default()

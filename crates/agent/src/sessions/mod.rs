@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use onyx_storage::{
     Files, Leases, Ledger, SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus,
-    Store, StoreError, TitleSource, TurnLog, forget_details, keep_details,
+    Store, StoreError, TagCount, TitleSource, TurnLog, forget_details, keep_details,
 };
 use onyx_types::{
     AgentId, ErrorCode, Fault, LaneOrder, PersonId, RunId, SessionId, SessionKey, SessionOrigin,
@@ -28,7 +28,7 @@ use onyx_types::{
 
 use crate::agents::CurrentRoster;
 use crate::notices::{NoticeKind, Notifier};
-use patch::one_line;
+use patch::{in_order, one_line};
 
 pub use forks::ForkPoint;
 pub(crate) use ids::Ids;
@@ -161,6 +161,8 @@ impl Sessions {
             agents: patch.agents,
             mode: patch.mode,
             pinned: patch.pinned,
+            tags: patch.tags.map(|tags| in_order(&tags)),
+            attached: patch.attached,
         };
         self.change(person, session, &change).await
     }
@@ -181,6 +183,11 @@ impl Sessions {
         keep_details(&*self.shared.files, &key_of(person, &meta), &meta).await?;
         self.shared.notices.tell(person, session, NoticeKind::SessionChanged);
         Ok(meta)
+    }
+
+    /// The tags of a person's conversations, in order.
+    pub async fn tags(&self, person: &PersonId) -> Result<Vec<TagCount>, Fault> {
+        Ok(self.shared.ledger.session_tags(person).await?)
     }
 
     /// The person has read it; other devices are told.

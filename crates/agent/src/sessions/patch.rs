@@ -1,5 +1,5 @@
 use onyx_storage::SessionStatus;
-use onyx_types::{AgentId, ErrorCode, Fault, LaneOrder};
+use onyx_types::{AgentId, EntityRef, ErrorCode, Fault, LaneOrder};
 
 use crate::agents::Roster;
 
@@ -12,6 +12,10 @@ pub struct SessionPatch {
     pub agents: Option<Vec<AgentId>>,
     pub mode: Option<LaneOrder>,
     pub pinned: Option<bool>,
+    /// In the place of those it has.
+    pub tags: Option<Vec<String>>,
+    /// `Some(None)` detaches it.
+    pub attached: Option<Option<EntityRef>>,
 }
 
 /// A field of a patch that cannot be taken, by its path.
@@ -25,6 +29,8 @@ pub struct PatchFlaw {
 const LONGEST_TITLE: usize = 200;
 /// More would be a crowd, and each costs a call.
 const MOST_AGENTS: usize = 8;
+const MOST_TAGS: usize = 16;
+const LONGEST_TAG: usize = 40;
 
 impl SessionPatch {
     pub fn check(&self, roster: &Roster) -> Result<(), PatchFlaw> {
@@ -38,6 +44,7 @@ impl SessionPatch {
                 return Err(flaw("title", why));
             }
         }
+        self.tags.as_deref().map_or(Ok(()), check_tags)?;
         self.agents.as_deref().map_or(Ok(()), |agents| check_agents(agents, roster))
     }
 }
@@ -58,6 +65,30 @@ fn check_agents(agents: &[AgentId], roster: &Roster) -> Result<(), PatchFlaw> {
         }
     }
     Ok(())
+}
+
+fn check_tags(tags: &[String]) -> Result<(), PatchFlaw> {
+    if tags.len() > MOST_TAGS {
+        return Err(flaw("tags", format!("a conversation has at most {MOST_TAGS} tags")));
+    }
+    for (index, tag) in tags.iter().enumerate() {
+        let length = one_line(tag).chars().count();
+        let field = format!("tags[{index}]");
+        if length == 0 {
+            return Err(flaw(field, "it is empty"));
+        }
+        if length > LONGEST_TAG {
+            let why = format!("it has {length} characters; {LONGEST_TAG} are allowed");
+            return Err(flaw(field, why));
+        }
+    }
+    Ok(())
+}
+
+/// Tags as they are kept: each one line and once.
+pub(super) fn in_order(tags: &[String]) -> Vec<String> {
+    let tags: std::collections::BTreeSet<String> = tags.iter().map(|tag| one_line(tag)).collect();
+    tags.into_iter().collect()
 }
 
 fn flaw(field: impl Into<String>, why: impl Into<String>) -> PatchFlaw {

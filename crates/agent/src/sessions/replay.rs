@@ -178,6 +178,9 @@ impl ToldEvents {
 
     fn end(&mut self, turn: &Turn, end: &RunEnd) {
         self.has_ended = true;
+        for lane in turn.cancelled_lanes() {
+            self.tell(lane, Event::error(&Fault::plain(ErrorCode::Cancelled)));
+        }
         if let Some(fault) = &end.error {
             self.tell(turn.lane, Event::error(fault));
         }

@@ -184,7 +184,8 @@ impl SessionSpaces {
             | SessionOrigin::AgentEditor
             | SessionOrigin::Connector
             | SessionOrigin::Job
-            | SessionOrigin::Api => Ok(None),
+            | SessionOrigin::Api
+            | SessionOrigin::Temporary => Ok(None),
         }
     }
 

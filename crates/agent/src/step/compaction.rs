@@ -192,6 +192,7 @@ fn starts_step(turns: &[Arc<Turn>], index: usize) -> bool {
         | TurnBody::Decision(_)
         | TurnBody::RunEnd(_)
         | TurnBody::Summary(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Unknown(_) => false,
     }
 }

@@ -4,8 +4,8 @@ use std::mem::take;
 use std::time::Duration;
 
 use onyx_types::{
-    Author, ErrorCode, Event, Fault, LaneId, LaneOrder, Origin, RunEnd, RunStatus, TextStatus,
-    Turn, TurnBody,
+    AgentId, Author, ErrorCode, Event, Fault, LaneId, LaneOrder, Origin, RunEnd, RunStatus,
+    TextStatus, Turn, TurnBody,
 };
 
 use super::input::{Effect, RunSummary, StopReason};
@@ -59,7 +59,7 @@ pub(super) fn end_lane_with(
         state.ending.error.get_or_insert(fault);
     }
     if !state.lanes.iter().all(Lane::is_over) {
-        return state.append(turns, events, Next::LaneOver(lane), effects);
+        return state.append(turns, events, Next::LaneOver, effects);
     }
     let status = match (&state.ending.error, state.ending.awaiting_client) {
         (Some(_), _) => RunStatus::Error,
@@ -85,16 +85,55 @@ fn run_end_turn(state: &mut RunState, status: RunStatus) -> Turn {
         // Says whose answers did not come to their end; the others' are good.
         turn.extra.insert("unfinished_lanes".to_owned(), serde_json::json!(unfinished));
     }
+    let cancelled = &state.ending.cancelled_lanes;
+    if !cancelled.is_empty() {
+        turn.extra.insert(Turn::CANCELLED_LANES.to_owned(), serde_json::json!(cancelled));
+    }
     turn
 }
 
-/// A lane is durable to its end: the next one may begin.
-pub(super) fn lane_over(state: &RunState, lane: LaneId) -> Next {
-    let next = LaneId(lane.0 + 1);
-    match state.order {
-        LaneOrder::Sequential if usize::from(next.0) < state.lanes.len() => Next::TakeStep(next),
-        LaneOrder::Sequential | LaneOrder::Parallel => Next::Wait,
+/// A lane is durable to its end: the next one may begin, unless another is at work, because one that
+/// had not begun was stopped.
+pub(super) fn lane_over(state: &RunState) -> Next {
+    let is_at_work = |lane: &Lane| !matches!(lane.phase, Phase::Waiting | Phase::Over);
+    let next = state.lanes.iter().find(|lane| matches!(lane.phase, Phase::Waiting));
+    match (state.order, next) {
+        (LaneOrder::Sequential, Some(next)) if !state.lanes.iter().any(is_at_work) => {
+            Next::TakeStep(next.id)
+        }
+        (LaneOrder::Sequential | LaneOrder::Parallel, _) => Next::Wait,
     }
+}
+
+/// A person stops one of several agents; the others go on. The last one at work takes the run along.
+pub(super) fn cancel_agent(
+    state: &mut RunState,
+    agent: &AgentId,
+    effects: &mut Vec<Effect>,
+) -> Next {
+    if state.is_ending() || state.is_stopping() {
+        return Next::Wait;
+    }
+    let mut at_work = state.lanes.iter().filter(|lane| !lane.is_over());
+    let found = at_work.clone().find(|lane| lane.setup.agent == *agent);
+    let Some(lane) = found.map(|lane| lane.id) else { return Next::Wait };
+    if at_work.nth(1).is_none() {
+        return Next::Stop(StopReason::Cancelled);
+    }
+    match &state.lane(lane).phase {
+        Phase::Calling | Phase::Compacting(_) => effects.push(Effect::StopModel(lane)),
+        Phase::Tools(_) => effects.push(Effect::StopTools(lane)),
+        // What is written is written before the driver hears the next input, so a lane that saves
+        // is never found here.
+        Phase::Saving => return Next::Wait,
+        Phase::Waiting | Phase::Over => {}
+    }
+    let (turns, mut events) = last_turns(state, lane, TextStatus::Cancelled);
+    events.push((lane, Event::error(&Fault::plain(ErrorCode::Cancelled))));
+    state.lane(lane).phase = Phase::Over;
+    state.ending.unfinished_lanes.push(lane);
+    state.ending.cancelled_lanes.push(lane);
+    state.append(turns, events, Next::LaneOver, effects)
 }
 
 /// The end is durable: close the books, and only then say `done`.

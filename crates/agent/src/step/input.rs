@@ -35,6 +35,8 @@ pub enum Input {
     Decided(DecidedDraft),
     Tick,
     Cancel,
+    /// A person stops one of the agents that answer.
+    CancelAgent(AgentId),
     StoreFailed(Fault),
 }
 

@@ -78,6 +78,7 @@ fn receive(state: &mut RunState, input: Input, effects: &mut Vec<Effect>) -> Nex
         Input::Decided(decided) => waiting::add_decision(state, decided),
         Input::Tick => tick(state),
         Input::Cancel => Next::Stop(StopReason::Cancelled),
+        Input::CancelAgent(agent) => ending::cancel_agent(state, &agent, effects),
         Input::StoreFailed(fault) => ending::store_failed(state, &fault, effects),
     }
 }
@@ -102,7 +103,7 @@ fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
             Next::EndLane(lane, status, fault) => {
                 ending::end_lane(state, lane, status, fault, effects)
             }
-            Next::LaneOver(lane) => ending::lane_over(state, lane),
+            Next::LaneOver => ending::lane_over(state),
             Next::Stop(reason) => ending::stop(state, reason, effects),
             Next::FinishStopping => ending::finish_stopping(state, effects),
             Next::RunOver => ending::run_over(state, effects),

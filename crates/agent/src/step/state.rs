@@ -120,6 +120,8 @@ pub(super) struct Spent {
 pub(super) struct Ending {
     pub(super) error: Option<Fault>,
     pub(super) unfinished_lanes: Vec<LaneId>,
+    /// Those of them that a person stopped while others went on.
+    pub(super) cancelled_lanes: Vec<LaneId>,
     /// Whether a lane has left calls to the client.
     pub(super) awaiting_client: bool,
     pub(super) assistant_turns: Vec<TurnId>,
@@ -154,8 +156,8 @@ pub(super) enum Next {
     AfterFlush(LaneId),
     /// The lane's last words, as they are, and why it could not go on.
     EndLane(LaneId, TextStatus, Option<Fault>),
-    /// The lane is durable to its end.
-    LaneOver(LaneId),
+    /// A lane is durable to its end.
+    LaneOver,
     Stop(StopReason),
     /// Every tool has reported, or its last moment is over.
     FinishStopping,

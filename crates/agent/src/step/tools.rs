@@ -158,6 +158,11 @@ pub(super) fn done(
     if let Some(spending) = outcome.spent.take() {
         state.spend_on_tool(lane, *spending);
     }
+    if state.lane(lane).is_over() {
+        // Its agent was stopped while the tool worked.
+        waiting::answered(state, lane, id);
+        return Next::Wait;
+    }
     if waiting::needs_decision(state, &outcome) {
         return waiting::ask(state, lane, id, outcome, effects);
     }

@@ -8,6 +8,7 @@ fn block(text: &str, source: &str) -> String {
         source: source.to_owned(),
         lines: Some((3, 9)),
         text: text.to_owned(),
+        cited: None,
     };
     untrusted_block(&[7; 32], ID.parse().unwrap(), ID.parse().unwrap(), &[piece]).unwrap().text
 }
@@ -38,6 +39,7 @@ fn the_fence_differs_by_turn_and_secret() {
         source: "x".to_owned(),
         lines: None,
         text: "t".to_owned(),
+        cited: None,
     }];
     let one = untrusted_block(&[1; 32], ID.parse().unwrap(), ID.parse().unwrap(), &piece);
     let two = untrusted_block(&[1; 32], ID.parse().unwrap(), other.parse().unwrap(), &piece);

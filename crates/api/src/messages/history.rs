@@ -34,6 +34,8 @@ pub struct HistoryMessage {
 /// What came with an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
+    /// The texts that the answer is made of: what a rating names.
+    pub texts: Vec<TurnId>,
     pub draft_ids: Vec<DraftId>,
     /// Who answered last.
     pub model: Option<String>,
@@ -73,8 +75,8 @@ pub(crate) struct Fold {
     messages: Vec<HistoryMessage>,
     /// Answers that more turns may belong to: whose, and where in `messages`.
     open: Vec<(Option<RunId>, LaneId, usize)>,
-    /// Who was asked first in the run that began last.
-    asked: Option<(Option<RunId>, AgentId)>,
+    /// Who was asked in the run that began last, by lane.
+    asked: Option<(Option<RunId>, Vec<AgentId>)>,
 }
 
 impl Fold {
@@ -114,6 +116,7 @@ impl Fold {
                     answer.content.push_str(PARAGRAPH);
                 }
                 answer.content.push_str(&text.content);
+                answer.trace.texts.push(turn.id);
                 answer.trace.model = Some(text.model.clone());
                 answer.status = status_of_text(text.status);
             }
@@ -134,12 +137,13 @@ impl Fold {
                 }
             }
             TurnBody::RunStart(start) => {
-                self.asked = start.agents.first().map(|agent| (turn.run, agent.clone()));
+                self.asked = Some((turn.run, start.agents.clone()));
             }
             TurnBody::RunEnd(end) => self.end(turn, end),
             TurnBody::Reasoning(_)
             | TurnBody::Decision(_)
             | TurnBody::Summary(_)
+            | TurnBody::Feedback(_)
             | TurnBody::Unknown(_) => {}
         }
     }
@@ -166,11 +170,13 @@ impl Fold {
             RunStatus::Error => MessageStatus::Error,
             RunStatus::Interrupted => MessageStatus::Interrupted,
         };
+        let cancelled = turn.cancelled_lanes();
+        self.name_unheard(turn, &cancelled);
         let answered = self.open.iter().any(|(run, ..)| *run == turn.run);
         if !answered && status != MessageStatus::Complete {
             // Nothing was said, but that it was not, and by whom, must be seen.
             let asked = self.asked.take().filter(|(run, _)| *run == turn.run);
-            self.answer(turn).agent = asked.map(|(_, agent)| agent);
+            self.answer(turn).agent = asked.and_then(|(_, agents)| agents.into_iter().next());
         }
         for (run, _, index) in &self.open {
             if *run == turn.run {
@@ -180,9 +186,23 @@ impl Fold {
         // Where several agents answer, one that fails does not take the others along.
         let unfinished = turn.extra.get("unfinished_lanes").and_then(|lanes| lanes.as_array());
         self.close(turn.run, |lane| match unfinished {
+            _ if cancelled.contains(&lane) => (MessageStatus::Cancelled, None),
             Some(lanes) if !lanes.contains(&lane.0.into()) => (MessageStatus::Complete, None),
             Some(_) | None => (status, end.error.as_ref()),
         });
+    }
+
+    /// Agents that were stopped before their first word still have an answer, which says so.
+    fn name_unheard(&mut self, turn: &Turn, cancelled: &[LaneId]) {
+        for lane in cancelled {
+            let is_heard = self.open.iter().any(|(run, open, _)| *run == turn.run && open == lane);
+            let asked = self.asked.as_ref().filter(|(run, _)| *run == turn.run);
+            let agent = asked.and_then(|(_, agents)| agents.get(usize::from(lane.0))).cloned();
+            if !is_heard && agent.is_some() {
+                let of_lane = Turn { lane: *lane, ..turn.clone() };
+                self.answer(&of_lane).agent = agent;
+            }
+        }
     }
 
     fn close<'e>(

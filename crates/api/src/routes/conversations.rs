@@ -341,7 +341,8 @@ async fn conversation(
         | SessionOrigin::AgentEditor
         | SessionOrigin::Connector
         | SessionOrigin::Job
-        | SessionOrigin::Api => Err(none()),
+        | SessionOrigin::Api
+        | SessionOrigin::Temporary => Err(none()),
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::wire::Json;
-use crate::{Access, ApiState, Dependency, DependencyState, Route, Routes};
+use crate::{Access, ApiState, AuthContext, Dependency, DependencyState, Route, Routes};
 
 pub(super) fn routes() -> Routes {
     Routes::tagged(
@@ -20,6 +20,9 @@ pub(super) fn routes() -> Routes {
                 .summary("What it stands on, each with its state")
                 .tag("ready")
                 .answers_json::<Ready>(),
+            Route::get("/api/health", Access::Read, everything)
+                .summary("Everything it uses, each with its state and what to do")
+                .answers_json::<Everything>(),
         ],
     )
 }
@@ -40,11 +43,23 @@ pub(super) async fn health() -> Json<Health> {
     Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Everything {
+    dependencies: Vec<Dependency>,
+}
+
+pub(super) async fn everything(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Json<Everything> {
+    Json(Everything { dependencies: state.readiness.health(&caller.person).await })
+}
+
 pub(super) async fn ready(State(state): State<ApiState>) -> Response {
     let dependencies = state.readiness.dependencies().await;
     let worst = dependencies.iter().map(|dependency| dependency.state).max();
     let (code, status) = match worst.unwrap_or(DependencyState::Ok) {
-        DependencyState::Ok => (StatusCode::OK, "ready"),
+        DependencyState::Off | DependencyState::Ok => (StatusCode::OK, "ready"),
         DependencyState::Degraded => (StatusCode::OK, "degraded"),
         DependencyState::Down => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
     };

@@ -10,15 +10,17 @@ use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream::{Stream, StreamExt, iter, unfold};
+use onyx_storage::AuditEntry;
+use onyx_types::{ErrorCode, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::logs::{LogFilter, LogLevel, LogLine};
+use crate::logs::{LogFilter, LogLevel, LogLevels, LogLine};
 use crate::routing::schema_of;
 use crate::wire::{FieldNames, Json};
-use crate::{Access, ApiState, Problem, QueryOf, Route, Routes};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const USUAL: usize = 200;
@@ -28,7 +30,20 @@ pub(super) fn routes() -> Routes {
         .summary("The newest lines of the log, or a feed of them")
         .query::<LogsQuery>()
         .answers_json_or_events(schema_of::<LogLines>, schema_of::<LogLine>);
-    Routes::tagged("admin", [row])
+    let level = "/api/admin/logs/level";
+    let levels = [
+        Route::get(level, Access::Owner, show_level)
+            .summary("What is logged, and what the next start logs")
+            .answers_json::<LogLevels>(),
+        Route::put(level, Access::Owner, set_level)
+            .summary("Logs more or less until the next start")
+            .body::<NewLevel>()
+            .answers_json::<LogLevels>(),
+        Route::delete(level, Access::Owner, reset_level)
+            .summary("Logs what the next start logs")
+            .answers_json::<LogLevels>(),
+    ];
+    Routes::tagged("admin", [row]).merge(Routes::tagged("admin", levels))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -42,6 +57,59 @@ pub(crate) struct LogsQuery {
     /// The newest so many; 200 unless given.
     #[schemars(range(min = 1, max = 2000))]
     pub(super) limit: Option<usize>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewLevel {
+    /// This level and worse.
+    level: LogLevel,
+}
+
+pub(super) async fn show_level(State(state): State<ApiState>) -> Json<LogLevels> {
+    Json(state.logs.levels())
+}
+
+pub(super) async fn set_level(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(new): JsonBody<NewLevel>,
+) -> Result<Json<LogLevels>, Problem> {
+    change_level(&state, &caller, Some(new.level)).await
+}
+
+pub(super) async fn reset_level(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<LogLevels>, Problem> {
+    change_level(&state, &caller, None).await
+}
+
+async fn change_level(
+    state: &ApiState,
+    caller: &AuthContext,
+    level: Option<LogLevel>,
+) -> Result<Json<LogLevels>, Problem> {
+    let before = state.logs.levels().level;
+    let failed =
+        |why: String| Fault::new(ErrorCode::Internal, format!("It stays as it is: {why}."));
+    let now = state.logs.set_level(level).map_err(failed)?;
+    let entry = AuditEntry {
+        ts: state.agent.now(),
+        person: caller.person.clone(),
+        actor_kind: "person".to_owned(),
+        actor: caller.person.to_string(),
+        agent: None,
+        session: None,
+        run: None,
+        tool: None,
+        effect: None,
+        decision: None,
+        diff_summary: format!("log level: {} → {}", before.as_str(), now.level.as_str()),
+        result: "ok".to_owned(),
+    };
+    state.store.ledger.append_audit(entry).await.map_err(Fault::from)?;
+    tracing::info!(level = now.level.as_str(), "the log level was changed");
+    Ok(Json(now))
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -7,10 +7,10 @@ mod turn_view;
 
 use axum::extract::{Path, State};
 use onyx_knowledge::{Hit, SnippetPart};
-use onyx_storage::{Page, Pos, SessionFilter, SessionMarks, SessionMeta, SessionStatus};
+use onyx_storage::{Page, Pos, SessionFilter, SessionMarks, SessionMeta, SessionStatus, TagCount};
 use onyx_types::{
-    AgentId, ErrorCode, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn,
-    TurnBody, TurnId,
+    AgentId, ErrorCode, Feedback, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp,
+    Turn, TurnBody, TurnId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::routing::PathValue;
 use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
-use change::{Fork, Patch};
+use change::{Fork, GivenFeedback, Patch};
 use export::ExportQuery;
 use queued::QueuedMessages;
 pub(super) use turn_view::{TurnView, body_of};
@@ -56,6 +56,15 @@ pub(super) fn routes() -> Routes {
             .summary("The person has read it, on whatever device")
             .path_value("id", PathValue::Uuid)
             .answers_nothing(),
+        Route::put("/v1/sessions/{id}/turns/{turn}/feedback", Write, change::rate)
+            .summary("What the person thinks of an answer")
+            .path_value("id", PathValue::Uuid)
+            .path_value("turn", PathValue::Uuid)
+            .body::<GivenFeedback>()
+            .answers_json::<Feedback>(),
+        Route::get("/v1/tags", Read, tags)
+            .summary("The tags of conversations")
+            .answers_json::<TagList>(),
         Route::post("/v1/sessions/{id}/fork", Write, change::fork)
             .summary("A copy up to a turn")
             .path_value("id", PathValue::Uuid)
@@ -173,6 +182,8 @@ pub(crate) struct ListQuery {
     until: Option<Timestamp>,
     /// Only those that are, or are not, pinned.
     pinned: Option<bool>,
+    /// Only those that have this tag.
+    tag: Option<String>,
     before: Option<SessionId>,
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u32>,
@@ -203,11 +214,26 @@ pub(super) async fn list(
         since: query.since,
         until: query.until,
         pinned: query.pinned,
+        tag: query.tag,
+        attached: None,
         before: query.before,
         limit: list_limit("limit", query.limit)?,
     };
     let ListPage { sessions, before, degraded } = list_page(&state, &caller, filter).await?;
     Ok(Json(SessionList { sessions, before, degraded }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TagList {
+    tags: Vec<TagCount>,
+}
+
+pub(super) async fn tags(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<TagList>, Problem> {
+    let tags = state.agent.sessions.tags(&caller.person).await?;
+    Ok(Json(TagList { tags }))
 }
 
 pub(super) fn list_limit(name: &str, given: Option<u32>) -> Result<u32, Problem> {

@@ -1,6 +1,7 @@
 //! `/api/spaces`: a person's spaces and what is in them. Files are the truth; these routes read and
 //! write them.
 
+mod attached;
 mod capture;
 mod entities;
 pub(super) mod removal;
@@ -19,7 +20,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::routing::PathValue;
 use crate::wire::{Json, etag, expected};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
+use attached::AttachedConversations;
 use capture::CaptureRequest;
+pub(super) use entities::check_entity;
 use entities::{EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity};
 
 const LONGEST_NAME: usize = 120;
@@ -57,6 +60,7 @@ pub(super) fn routes() -> Routes {
 fn entity_routes() -> Routes {
     use Access::{Read, Write};
     let (all, one) = ("/api/spaces/{id}/{kind}", "/api/spaces/{id}/{kind}/{entity}");
+    let about = "/api/spaces/{id}/{kind}/{entity}/conversations";
     let rows = [
         Route::get(all, Read, entities::list)
             .summary("What it holds of a kind")
@@ -77,6 +81,10 @@ fn entity_routes() -> Routes {
             .path_value("kind", KIND)
             .body::<EntityPatch>()
             .answers_json::<EntityView>(),
+        Route::get(about, Read, attached::list)
+            .summary("The conversations that are attached to it, newest first")
+            .path_value("kind", KIND)
+            .answers_json::<AttachedConversations>(),
         Route::delete(one, Write, entities::remove)
             .summary("Removes it; what it held is kept")
             .path_value("kind", KIND)

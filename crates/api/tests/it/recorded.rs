@@ -1,9 +1,9 @@
 //! One run with everything in it, as the core tells it.
 
 use onyx_types::{
-    AgentId, ContextPiece, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, MatchType, Mint,
-    Origin, Preview, RunId, RunStatus, Scope, SessionId, StatusCode, Timestamp, ToolUseId, TurnId,
-    Usage,
+    AgentId, CitedSource, ContextPiece, DraftId, Envelope, ErrorCode, Event, Fault, LaneId,
+    MatchType, Mint, Origin, Preview, RunId, RunStatus, Scope, SessionId, StatusCode, Timestamp,
+    ToolUseId, TurnId, Usage,
 };
 use serde_json::json;
 
@@ -83,6 +83,11 @@ pub(crate) fn whole_run() -> Vec<Envelope> {
         Event::Context {
             pieces: vec![ContextPiece {
                 source: "notes.md".to_owned(),
+                cited: CitedSource {
+                    source_id: "notes.md".to_owned(),
+                    chunk_id: "7".to_owned(),
+                    title: "Notes".to_owned(),
+                },
                 scope: Scope::Person,
                 origin: Origin::Person,
                 score: 0.5,

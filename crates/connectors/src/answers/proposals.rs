@@ -26,7 +26,7 @@ pub(super) async fn proposal_parts(
     let text = text(number, proposal, context.port.link().as_deref());
     let buttons = match proposal.asks_for {
         AsksFor::Approval => buttons(proposal.draft),
-        AsksFor::Answer => Vec::new(),
+        AsksFor::Answer => answer_buttons(proposal.draft, proposal.preview.options()),
     };
     parts_with_buttons(&traits, to, &text, &buttons)
 }
@@ -37,6 +37,10 @@ fn text(number: u64, proposal: &Proposal, link: Option<&str>) -> String {
         Preview::Text { text } => fenced("", &onyx_types::visible(text)),
         Preview::Diff { path, unified } => {
             format!("`{path}`\n\n{}", fenced("diff", &onyx_types::visible(unified)))
+        }
+        Preview::Choice { text, options } => {
+            let text = fenced("", &onyx_types::visible(text));
+            format!("{text}\n\n{}", numbered(options))
         }
     };
     let preview = if preview.len() <= LONGEST_PREVIEW {
@@ -52,7 +56,10 @@ fn text(number: u64, proposal: &Proposal, link: Option<&str>) -> String {
     let summary = onyx_types::visible_line(&proposal.summary).into_owned();
     let ask = match proposal.asks_for {
         AsksFor::Approval => format!("/approve {number} or /reject {number}"),
-        AsksFor::Answer => format!("/approve {number} followed by your answer"),
+        AsksFor::Answer if proposal.preview.options().is_empty() => {
+            format!("/approve {number} followed by your answer")
+        }
+        AsksFor::Answer => format!("/approve {number} followed by your answer or its number"),
     };
     format!("**Approval {number}:** {summary}\n\n{preview}\n\n{ask}")
 }
@@ -71,13 +78,32 @@ fn buttons(draft: DraftId) -> Vec<Button> {
     ]
 }
 
+/// Networks allow few bytes behind a button, so it carries the option's number and not its words.
+fn answer_buttons(draft: DraftId, options: &[String]) -> Vec<Button> {
+    let numbered = options.iter().enumerate();
+    let button = |(index, option): (usize, &String)| Button {
+        label: onyx_types::visible_line(option).into_owned(),
+        data: format!("answer{index}:{draft}"),
+    };
+    numbered.map(button).collect()
+}
+
+/// Shown also where there are buttons: a network may cut their labels or have none.
+fn numbered(options: &[String]) -> String {
+    let numbered = options.iter().enumerate();
+    let line = |(index, option): (usize, &String)| {
+        format!("{}. {}", index + 1, onyx_types::visible_line(option))
+    };
+    numbered.map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// What a button means; `None` for one that is not ours.
 pub(super) fn pressed(data: &str) -> Option<(DraftVerdict, DraftId)> {
     let (verdict, draft) = data.split_once(':')?;
     let verdict = match verdict {
         "approve" => DraftVerdict::Approve,
         "reject" => DraftVerdict::Reject,
-        _ => return None,
+        other => DraftVerdict::Choose(other.strip_prefix("answer")?.parse().ok()?),
     };
     Some((verdict, draft.parse().ok()?))
 }

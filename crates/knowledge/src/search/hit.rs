@@ -89,6 +89,17 @@ impl Hit {
         Some((session, parts.next().and_then(|run| run.parse().ok())))
     }
 
+    /// What it is part of: the attached source whose document it is, else the file or conversation.
+    pub fn source_id(&self) -> String {
+        let mut parts = self.key.path.split('/').skip_while(|part| *part != "sources").skip(1);
+        // People may have a folder of that name among their own files.
+        let holds_sources = ["spaces/", "memory/"].iter().any(|at| self.key.path.starts_with(at));
+        match parts.next() {
+            Some(id) if holds_sources => id.to_owned(),
+            Some(_) | None => self.path(),
+        }
+    }
+
     /// The path as people know it.
     pub fn path(&self) -> String {
         shown_path(&self.key)

@@ -290,8 +290,8 @@ fn scope_of(meta: &SessionMeta, spaces: &Companions) -> Option<Scope> {
     // its owner, and by no other conversation.
     let alone = || meta.root.to_string().parse().ok().map(Scope::Thread);
     match meta.origin {
-        // Passing clients' words are not kept for anybody.
-        SessionOrigin::Api => None,
+        // Words of passing clients and of temporary chats are not kept for anybody.
+        SessionOrigin::Api | SessionOrigin::Temporary => None,
         SessionOrigin::Thread => alone(),
         SessionOrigin::Companion => {
             spaces.get(&meta.root).cloned().map(Scope::Space).or_else(alone)

@@ -70,6 +70,11 @@ pub(super) fn preview_lines(preview: &Preview) -> Vec<String> {
         Preview::None => Vec::new(),
         Preview::Text { text } => text.lines().map(str::to_owned).collect(),
         Preview::Diff { unified, .. } => unified.lines().map(str::to_owned).collect(),
+        Preview::Choice { text, options } => {
+            let numbered = options.iter().enumerate();
+            let numbered = numbered.map(|(index, option)| format!("{}. {option}", index + 1));
+            text.lines().map(str::to_owned).chain(numbered).collect()
+        }
     }
 }
 
@@ -91,6 +96,7 @@ pub(crate) async fn run(home: &HomeFolder, command: DraftsCommand) -> Result<Exi
                 output::aside("not approved; it stays as it is");
                 return Ok(());
             }
+            let reason = reason.map(|words| seen.preview.answer_meant(&words).to_owned());
             let said = Said { reason, plan_hash: Some(seen.plan_hash) };
             decide(client, draft, "approve", said, json).await
         }

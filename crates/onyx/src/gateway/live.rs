@@ -18,6 +18,7 @@ use onyx_storage::Store;
 use onyx_tools::{GitRemotes, Masker, Toolbox, Web};
 use onyx_types::{PersonId, Zone};
 
+use super::health::Machine;
 use super::models::LiveModels;
 use super::parts::{check_jobs, connections, declared, remember, zones};
 use super::probe::WriteProbe;
@@ -55,6 +56,7 @@ pub(super) struct Live {
     pub(super) writable: WriteProbe,
     pub(super) changes: Changes,
     pub(super) admission: Arc<Admission>,
+    pub(super) machine: Machine,
 }
 
 /// A config that was found good.
@@ -239,6 +241,16 @@ impl Readiness for Live {
             all.extend(self.providers());
             all.extend(self.memory());
             all.extend(super::connectors::dependencies(&self.connectors).await);
+            all
+        })
+    }
+
+    fn health<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, Vec<Dependency>> {
+        Box::pin(async {
+            let mut all = self.dependencies().await;
+            // The embedder stands for itself here.
+            all.retain(|dependency| dependency.name != "memory");
+            all.extend(self.the_rest(person).await);
             all
         })
     }

@@ -8,6 +8,7 @@ mod claim;
 mod connection;
 mod connectors;
 mod desk;
+mod health;
 mod live;
 mod local;
 mod logins;
@@ -47,6 +48,7 @@ use tokio::task::JoinSet;
 use crate::config::{self, ConfigError};
 use crate::home::HomeFolder;
 use connectors::AgentDoor;
+use health::Machine;
 use live::Live;
 use parts::{Ground, Parts};
 use probe::WriteProbe;
@@ -193,6 +195,7 @@ impl Gateway {
             writable: WriteProbe::default(),
             changes,
             admission: Admission::new(parts.connections),
+            machine: Machine { sandbox: parts::sandbox(), docker: parts.docker },
         };
         let live = Arc::new(live);
         parts.desk.open(&live);
@@ -273,14 +276,14 @@ impl Gateway {
         self.servers.spawn(async move { memory::tend(&live, stop).await });
     }
 
-    /// Forgets what passing clients left behind, now and every hour.
+    /// Forgets what passing clients and temporary chats left behind, now and every hour.
     pub(crate) fn tidy_up(&mut self) {
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
             let (agent, artifacts) = (&live.agent, &live.extensions.artifacts);
             loop {
-                if let Err(fault) = agent.sessions.delete_expired_client_sessions().await {
-                    tracing::warn!(%fault, "old sessions of API clients could not be removed");
+                if let Err(fault) = agent.sessions.delete_expired().await {
+                    tracing::warn!(%fault, "old passing sessions could not be removed");
                 }
                 match artifacts.expire(agent.now(), &*live.store.ledger).await {
                     Ok(0) => {}

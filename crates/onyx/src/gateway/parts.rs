@@ -45,6 +45,7 @@ pub(super) struct Parts {
     pub(super) desk: Arc<Desk>,
     pub(super) extensions: Extensions,
     pub(super) web: Web,
+    pub(super) docker: Docker,
     pub(super) remotes: GitRemotes,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
@@ -101,17 +102,18 @@ impl Parts {
         let owner = declared.owner().map_err(ConfigError::from)?;
         let owner_of_tools = owner.clone();
         let desk = Arc::new(Desk::default());
+        let docker = Docker::new(&config.tools.docker, owner);
         let skills = skills(ground);
         let artifacts = artifacts(ground).map_err(|error| ConfigError::of(&error))?;
         let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
         let tools = [
             builtin_tools(),
             index_tools(ground.index),
-            space_tools(&Spaces::new(folder.path().to_owned())),
+            space_tools(&Spaces::new(folder.path().to_owned()), &ground.store.ledger),
             web_tools(&web),
             runtime_tools(&runtime),
             git_tools(&runtime, &remotes),
-            docker_tools(&Docker::new(&config.tools.docker, owner)),
+            docker_tools(&docker),
             session_tools(ground.store),
             delegation_tools(&(Arc::clone(&desk) as Arc<dyn Delegates>), Arc::clone(&router)),
             model_tools(router),
@@ -152,6 +154,7 @@ impl Parts {
             toolbox,
             desk,
             extensions,
+            docker,
             remotes,
             roster,
             models,

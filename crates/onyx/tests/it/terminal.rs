@@ -199,6 +199,15 @@ async fn what_needs_a_person_is_shown_and_answered_at_the_terminal() {
     terminal.wait(PROMPT).await;
     let heard = model.last_request().body["messages"].to_string();
     assert!(heard.contains("\"content\":\"blue\""), "{heard}");
+    // Options are shown with numbers, and a number means its option.
+    let arguments = json!({"question": "Which wood?", "options": ["oak", "larch"]});
+    terminal.press(&format!("{}\r", crate::drafts::message(&[("ask_person", arguments)])));
+    terminal.wait("2. larch").await;
+    terminal.wait("or its number:").await;
+    terminal.press("2\r");
+    terminal.wait(PROMPT).await;
+    let heard = model.last_request().body["messages"].to_string();
+    assert!(heard.contains("\"content\":\"larch\""), "{heard}");
     terminal.press(CTRL_D);
     assert_eq!(terminal.ended().await.code(), Some(0));
 }

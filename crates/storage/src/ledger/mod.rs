@@ -10,8 +10,8 @@ mod jobs;
 
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, Hash, LaneOrder, PersonId, RunId, RunStatus, SessionId, SessionKey, SessionOrigin,
-    Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
+    AgentId, EntityRef, Hash, LaneOrder, PersonId, RunId, RunStatus, SessionId, SessionKey,
+    SessionOrigin, Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,13 +62,26 @@ pub struct SessionMeta {
 }
 
 /// What a person's devices share of a session and its log does not say. A rebuild leaves it alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SessionMarks {
     /// Something was answered since the person last read it.
     pub unread: bool,
     /// The person keeps it, with its forks, at the top of the list.
     pub pinned: bool,
+    /// What the person sorts their conversations by, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What the conversation is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attached: Option<EntityRef>,
+}
+
+/// A tag, and how many conversations have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TagCount {
+    pub tag: String,
+    pub conversations: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +121,10 @@ pub struct SessionChange {
     pub mode: Option<LaneOrder>,
     /// Of the session with all of its forks.
     pub pinned: Option<bool>,
+    /// In the place of those it has, also of all of its forks.
+    pub tags: Option<Vec<String>>,
+    /// `Some(None)` detaches it, with all of its forks.
+    pub attached: Option<Option<EntityRef>>,
 }
 
 /// Which sessions are listed. Of a family of forks only the one updated last is.
@@ -115,7 +132,7 @@ pub struct SessionChange {
 pub struct SessionFilter {
     pub agent: Option<AgentId>,
     pub status: Option<SessionStatus>,
-    /// `None`: all but those of passing API clients, which are not for people to look at.
+    /// `None`: all but passing ones, of API clients and temporary chats, which are in no list.
     pub origin: Option<SessionOrigin>,
     /// Part of the title or the preview...
     pub text: Option<String>,
@@ -128,6 +145,10 @@ pub struct SessionFilter {
     pub until: Option<Timestamp>,
     /// Only those that are, or are not, pinned.
     pub pinned: Option<bool>,
+    /// Only those that have this tag.
+    pub tag: Option<String>,
+    /// Only those that are attached to this.
+    pub attached: Option<EntityRef>,
     /// Only sessions updated before this one (cursor); `NotFound` when it is gone.
     pub before: Option<SessionId>,
     /// 0: a page of the store's own size.
@@ -362,6 +383,9 @@ pub trait Ledger: Send + Sync {
         session: SessionId,
         change: &SessionChange,
     ) -> Result<SessionMeta, StoreError>;
+
+    /// The tags of a person's conversations, in order.
+    async fn session_tags(&self, person: &PersonId) -> Result<Vec<TagCount>, StoreError>;
 
     /// The person has read the session. `true`: it was unread before.
     async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError>;

@@ -41,6 +41,7 @@ pub(crate) fn length_about(turn: &Turn) -> usize {
         | TurnBody::Decision(_)
         | TurnBody::RunStart(_)
         | TurnBody::RunEnd(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Unknown(_) => 0,
     }
 }

@@ -68,6 +68,7 @@ fn message_in(body: &TurnBody) -> Option<Cow<'_, str>> {
         | TurnBody::RunStart(_)
         | TurnBody::RunEnd(_)
         | TurnBody::Summary(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Unknown(_) => None,
     }
 }
@@ -174,7 +175,10 @@ impl LogSummary {
     /// Newest first: what is set already came later.
     fn take(&mut self, turn: &Turn) {
         self.oldest = Some(turn.ts);
-        self.newest = self.newest.max(Some(turn.ts));
+        // Rating an old answer does not move a conversation to the top of the list.
+        if !matches!(turn.body, TurnBody::Feedback(_)) {
+            self.newest = self.newest.max(Some(turn.ts));
+        }
         if let (None, Some(run)) = (self.last_run, turn.run) {
             let status = match &turn.body {
                 TurnBody::RunEnd(end) => Some(end.status),
@@ -195,6 +199,7 @@ impl LogSummary {
             | TurnBody::Decision(_)
             | TurnBody::RunStart(_)
             | TurnBody::Summary(_)
+            | TurnBody::Feedback(_)
             | TurnBody::Unknown(_) => {}
         }
     }

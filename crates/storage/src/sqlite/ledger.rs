@@ -12,7 +12,7 @@ use crate::blocking::{Blocking, lock};
 use crate::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, ModelUse,
     RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence,
-    StoreError, UsageRow,
+    StoreError, TagCount, UsageRow,
 };
 
 use super::connection::{Durability, migrate, open_writer};
@@ -227,6 +227,11 @@ impl Ledger for SqliteLedger {
         let change =
             move |connection: &Connection| sessions::change(connection, &person, session, &change);
         self.writer.write(change).await
+    }
+
+    async fn session_tags(&self, person: &PersonId) -> Result<Vec<TagCount>, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| sessions::all_tags(connection, &person)).await
     }
 
     async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {

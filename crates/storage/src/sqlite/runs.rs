@@ -164,12 +164,12 @@ fn fold_into_session(
             ":run": outcome.run.to_string(),
             ":status": outcome.status.as_str(),
         })?;
-    // Nobody reads the sessions of passing API clients.
+    // Nobody looks for a passing session later.
     connection
         .prepare_cached(
             "INSERT OR IGNORE INTO unread (person, session, since)
              SELECT person, session, ?3 FROM sessions
-             WHERE person = ?1 AND session = ?2 AND origin <> 'api'",
+             WHERE person = ?1 AND session = ?2 AND origin NOT IN ('api', 'temporary')",
         )?
         .execute(params![person, session, outcome.ended_at.as_millis()])?;
     Ok(())

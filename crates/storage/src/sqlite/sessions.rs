@@ -1,16 +1,34 @@
 use std::collections::HashSet;
 
-use onyx_types::{AgentId, LaneOrder, PersonId, SessionId};
+use onyx_types::{AgentId, EntityRef, LaneOrder, PersonId, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::{
     SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
-    SessionStatus, StoreError,
+    SessionStatus, StoreError, TagCount,
 };
 
 use super::convert::{
     count, integer, named, named_if_any, parsed, parsed_if_any, timestamp, unreadable,
 };
+
+/// A session's row with what the person put on its family, as `session_row` reads it.
+const ROW: &str =
+    "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
+            token_count, preview, root, fork_turn, last_run, last_run_status,
+            agents, mode, titled_by,
+            EXISTS (SELECT 1 FROM unread WHERE unread.person = listed.person
+                      AND unread.session = listed.session),
+            EXISTS (SELECT 1 FROM pins WHERE pins.person = listed.person
+                      AND pins.root = listed.root) AS pinned,
+            (SELECT group_concat(tag, char(10)) FROM (
+                 SELECT tag FROM session_tags WHERE session_tags.person = listed.person
+                   AND session_tags.root = listed.root ORDER BY tag)),
+            (SELECT entity FROM session_attachments
+             WHERE session_attachments.person = listed.person
+               AND session_attachments.root = listed.root) AS attached
+     FROM sessions AS listed
+     ";
 
 /// A filter without a limit still gets a page, not everything.
 const DEFAULT_PAGE: usize = 50;
@@ -96,6 +114,12 @@ pub(crate) fn change(
     if let Some(pinned) = change.pinned {
         pin(connection, person, session, pinned)?;
     }
+    if let Some(tags) = &change.tags {
+        tag(connection, person, session, tags)?;
+    }
+    if let Some(entity) = &change.attached {
+        attach(connection, person, session, entity.as_ref())?;
+    }
     one(connection, person, session)?.ok_or(StoreError::NotFound)
 }
 
@@ -117,6 +141,65 @@ fn pin(
     Ok(())
 }
 
+/// Tags belong to a family of forks, as pins do.
+fn tag(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+    tags: &[String],
+) -> Result<(), StoreError> {
+    let (person, session) = (person.as_str(), session.to_string());
+    connection
+        .prepare_cached(
+            "DELETE FROM session_tags WHERE person = ?1
+               AND root = (SELECT root FROM sessions WHERE person = ?1 AND session = ?2)",
+        )?
+        .execute(params![person, session])?;
+    let mut insert = connection.prepare_cached(
+        "INSERT OR IGNORE INTO session_tags (person, root, tag)
+         SELECT person, root, ?3 FROM sessions WHERE person = ?1 AND session = ?2",
+    )?;
+    for tag in tags {
+        insert.execute(params![person, session, tag])?;
+    }
+    Ok(())
+}
+
+fn attach(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+    entity: Option<&EntityRef>,
+) -> Result<(), StoreError> {
+    let statement = match entity {
+        Some(_) => {
+            "INSERT OR REPLACE INTO session_attachments (person, root, entity)
+             SELECT person, root, ?3 FROM sessions WHERE person = ?1 AND session = ?2"
+        }
+        None => {
+            "DELETE FROM session_attachments WHERE person = ?1 AND ?3 IS NULL
+               AND root = (SELECT root FROM sessions WHERE person = ?1 AND session = ?2)"
+        }
+    };
+    let entity = entity.map(EntityRef::path);
+    let at = params![person.as_str(), session.to_string(), entity];
+    connection.prepare_cached(statement)?.execute(at)?;
+    Ok(())
+}
+
+pub(crate) fn all_tags(
+    connection: &Connection,
+    person: &PersonId,
+) -> Result<Vec<TagCount>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT tag, count(*) FROM session_tags WHERE person = ?1 GROUP BY tag ORDER BY tag",
+    )?;
+    let rows = statement.query_map(params![person.as_str()], |row| {
+        Ok(TagCount { tag: row.get(0)?, conversations: count(row, 1)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 pub(crate) fn delete(
     connection: &Connection,
     person: &PersonId,
@@ -133,12 +216,16 @@ pub(crate) fn delete(
     connection
         .prepare_cached("DELETE FROM unread WHERE person = ?1 AND session = ?2")?
         .execute(params![person.as_str(), session])?;
-    connection
-        .prepare_cached(
-            "DELETE FROM pins WHERE person = ?1
-               AND root NOT IN (SELECT root FROM sessions WHERE person = ?1)",
-        )?
-        .execute(params![person.as_str()])?;
+    for of_family in [
+        "DELETE FROM pins WHERE person = ?1
+           AND root NOT IN (SELECT root FROM sessions WHERE person = ?1)",
+        "DELETE FROM session_tags WHERE person = ?1
+           AND root NOT IN (SELECT root FROM sessions WHERE person = ?1)",
+        "DELETE FROM session_attachments WHERE person = ?1
+           AND root NOT IN (SELECT root FROM sessions WHERE person = ?1)",
+    ] {
+        connection.prepare_cached(of_family)?.execute(params![person.as_str()])?;
+    }
     Ok(())
 }
 
@@ -158,16 +245,8 @@ pub(crate) fn one(
     person: &PersonId,
     session: SessionId,
 ) -> Result<Option<SessionMeta>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
-                token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by,
-                EXISTS (SELECT 1 FROM unread WHERE unread.person = sessions.person
-                          AND unread.session = sessions.session),
-                EXISTS (SELECT 1 FROM pins WHERE pins.person = sessions.person
-                          AND pins.root = sessions.root)
-         FROM sessions WHERE person = ?1 AND session = ?2",
-    )?;
+    let select = [ROW, "WHERE person = ?1 AND session = ?2"].concat();
+    let mut statement = connection.prepare_cached(&select)?;
     let found = statement.query_row(params![person.as_str(), session.to_string()], session_row);
     Ok(found.optional()?)
 }
@@ -202,17 +281,8 @@ pub(crate) fn family(
     person: &PersonId,
     root: SessionId,
 ) -> Result<Vec<SessionMeta>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
-                token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by,
-                EXISTS (SELECT 1 FROM unread WHERE unread.person = sessions.person
-                          AND unread.session = sessions.session),
-                EXISTS (SELECT 1 FROM pins WHERE pins.person = sessions.person
-                          AND pins.root = sessions.root)
-         FROM sessions
-         WHERE person = ?1 AND root = ?2 ORDER BY created_at, session LIMIT ?3",
-    )?;
+    let rest = "WHERE person = ?1 AND root = ?2 ORDER BY created_at, session LIMIT ?3";
+    let mut statement = connection.prepare_cached(&[ROW, rest].concat())?;
     let rows = statement
         .query_map(params![person.as_str(), root.to_string(), LARGEST_FAMILY], session_row)?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -238,15 +308,8 @@ pub(crate) fn page(
         None => "AND :before_time IS NULL AND :before_session IS NULL",
     };
     let select = [
-        "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
-                token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by,
-                EXISTS (SELECT 1 FROM unread WHERE unread.person = listed.person
-                          AND unread.session = listed.session),
-                EXISTS (SELECT 1 FROM pins WHERE pins.person = listed.person
-                          AND pins.root = listed.root) AS pinned
-         FROM sessions AS listed
-         WHERE person = :person
+        ROW,
+        "WHERE person = :person
            AND NOT EXISTS (
                SELECT 1 FROM sessions AS fork
                WHERE fork.person = :person AND fork.root = listed.root
@@ -256,10 +319,15 @@ pub(crate) fn page(
         "
            AND (:agent IS NULL OR agent = :agent)
            AND (:status IS NULL OR status = :status)
-           AND (origin = :origin OR (:origin IS NULL AND origin <> 'api'))
+           AND (origin = :origin OR (:origin IS NULL AND origin NOT IN ('api', 'temporary')))
            AND (:since IS NULL OR updated_at >= :since)
            AND (:until IS NULL OR updated_at < :until)
            AND (:pinned IS NULL OR pinned = :pinned)
+           AND (:tag IS NULL OR EXISTS (
+               SELECT 1 FROM session_tags
+               WHERE session_tags.person = listed.person AND session_tags.root = listed.root
+                 AND tag = :tag))
+           AND (:attached IS NULL OR attached = :attached)
          ORDER BY updated_at DESC, session DESC",
     ];
     let mut statement = connection.prepare_cached(&select.concat())?;
@@ -274,6 +342,8 @@ pub(crate) fn page(
             ":since": filter.since.map(|at| at.as_millis()),
             ":until": filter.until.map(|at| at.as_millis()),
             ":pinned": filter.pinned,
+            ":tag": filter.tag,
+            ":attached": filter.attached.as_ref().map(EntityRef::path),
         },
         session_row,
     )?;
@@ -335,8 +405,20 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
         fork_turn: parsed_if_any(row, 11)?,
         last_run: parsed_if_any(row, 12)?,
         last_run_status: named_if_any(row, 13)?,
-        marks: SessionMarks { unread: row.get(17)?, pinned: row.get(18)? },
+        marks: SessionMarks {
+            unread: row.get(17)?,
+            pinned: row.get(18)?,
+            tags: tags(row, 19)?,
+            // A file that no entity can have any more is nothing that could be shown.
+            attached: row.get_ref(20)?.as_str_or_null()?.and_then(EntityRef::of_path),
+        },
     })
+}
+
+/// A tag is one line.
+fn tags(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+    let joined = row.get_ref(column)?.as_str_or_null()?;
+    Ok(joined.map(|tags| tags.split('\n').map(str::to_owned).collect()).unwrap_or_default())
 }
 
 /// Ids hold no spaces. Nothing there: the session was made before there could be several.

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Draft, InboxRow, Ledger,
     ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMarks, SessionMeta,
-    SessionStatus, Spent, StoreError, TitleSource, UsageRow,
+    SessionStatus, Spent, StoreError, TagCount, TitleSource, UsageRow,
 };
 use onyx_types::{
-    AgentId, Clock, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey,
-    SessionOrigin, Timestamp, TurnId, Usage,
+    AgentId, Clock, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp,
+    TurnId, Usage,
 };
 
 use super::jobs::JobTables;
@@ -102,7 +102,7 @@ impl Books {
             meta.title = meta.title.take().or(outcome.title);
             meta.last_run = Some(outcome.run);
             meta.last_run_status = Some(outcome.status);
-            meta.marks.unread = meta.origin != SessionOrigin::Api;
+            meta.marks.unread = !meta.origin.is_passing();
         }
         let day = clock.zone_of(&key.person).date(outcome.ended_at);
         self.book(&key, &outcome.usage, outcome.used, &day);
@@ -147,6 +147,15 @@ impl Books {
             let family = self.sessions.iter_mut().filter(|((person, _), _)| *person == id.0);
             for (_, meta) in family.filter(|(_, meta)| meta.root == root) {
                 meta.marks.pinned = pinned;
+            }
+        }
+        let family = self.sessions.iter_mut().filter(|((person, _), _)| *person == id.0);
+        for (_, meta) in family.filter(|(_, meta)| meta.root == root) {
+            if let Some(tags) = &change.tags {
+                meta.marks.tags.clone_from(tags);
+            }
+            if let Some(attached) = &change.attached {
+                meta.marks.attached.clone_from(attached);
             }
         }
         let meta = self.sessions.get_mut(id).ok_or(StoreError::NotFound)?;
@@ -203,6 +212,8 @@ impl Books {
             .filter(|meta| filter.since.is_none_or(|since| meta.updated_at >= since))
             .filter(|meta| filter.until.is_none_or(|until| meta.updated_at < until))
             .filter(|meta| filter.pinned.is_none_or(|pinned| meta.marks.pinned == pinned))
+            .filter(|meta| filter.tag.as_ref().is_none_or(|tag| meta.marks.tags.contains(tag)))
+            .filter(|meta| filter.attached.is_none() || meta.marks.attached == filter.attached)
             .filter(|meta| {
                 wanted.as_ref().is_none_or(|wanted| holds(meta) || mentions(meta, wanted))
             })
@@ -325,6 +336,22 @@ impl Ledger for MemoryLedger {
         self.with(Op::PutSession, |books| books.change(&id, change)).await
     }
 
+    async fn session_tags(&self, person: &PersonId) -> Result<Vec<TagCount>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let families: BTreeSet<_> = books
+                .of_person(person)
+                .flat_map(|meta| meta.marks.tags.iter().map(|tag| (tag.clone(), meta.root)))
+                .collect();
+            let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+            for (tag, _) in families {
+                *counts.entry(tag).or_default() += 1;
+            }
+            let counted = |(tag, conversations)| TagCount { tag, conversations };
+            Ok(counts.into_iter().map(counted).collect())
+        })
+        .await
+    }
+
     async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {
         self.with(Op::PutSession, |books| {
             let meta = books.sessions.get_mut(&(person.clone(), session));
@@ -355,7 +382,11 @@ impl Ledger for MemoryLedger {
             let unread = books.sessions.get(&id).is_some_and(|before| before.marks.unread);
             let pinned =
                 books.of_person(person).any(|other| other.root == meta.root && other.marks.pinned);
-            let marks = SessionMarks { unread, pinned };
+            let family = books.of_person(person).find(|other| other.root == meta.root);
+            let (tags, attached) =
+                family.map(|fork| (fork.marks.tags.clone(), fork.marks.attached.clone())).unzip();
+            let (tags, attached) = (tags.unwrap_or_default(), attached.flatten());
+            let marks = SessionMarks { unread, pinned, tags, attached };
             books.sessions.insert(id, SessionMeta { marks, ..meta.clone() });
             Ok(())
         })

@@ -272,6 +272,7 @@ fn written(turn: &Turn) -> Result<Turn, StoreError> {
         | TurnBody::Decision(_)
         | TurnBody::RunStart(_)
         | TurnBody::RunEnd(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Summary(_) => {}
     }
     if deepest + 1 > MAX_DEPTH {

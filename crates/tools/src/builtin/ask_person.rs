@@ -10,6 +10,10 @@ use serde_json::Value;
 use super::{acting, spec_of, text_argument};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
+/// So many answers still fit under a question on a phone.
+const MOST_OPTIONS: usize = 8;
+const LONGEST_OPTION: usize = 80;
+
 /// A question is a draft whose approval is the answer, so it is shown, waited for and kept like
 /// everything else that a person decides.
 pub(super) struct AskPerson(ToolSpec);
@@ -19,6 +23,11 @@ pub(super) struct AskPerson(ToolSpec);
 pub(super) struct Arguments {
     #[schemars(length(min = 1, max = 4000))]
     question: String,
+    /// Short answers to choose from, at most eight, when the answer is most likely one of them. The
+    /// person may still answer in other words.
+    #[serde(default)]
+    #[schemars(length(max = 8), inner(length(min = 1, max = 80)))]
+    options: Vec<String>,
 }
 
 impl AskPerson {
@@ -42,7 +51,11 @@ impl TypedTool for AskPerson {
     }
 
     async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        let preview = Preview::Text { text: asked.question.clone() };
+        let text = asked.question.clone();
+        let preview = match options_of(asked)? {
+            options if options.is_empty() => Preview::Text { text },
+            options => Preview::Choice { text, options },
+        };
         let plan = acting(&self.0, ToolEffect::Read, Target::Person, preview);
         Ok(Plan { consent: Consent::Person, ..plan })
     }
@@ -58,4 +71,27 @@ impl TypedTool for AskPerson {
         let output = answer.unwrap_or("Yes.").to_owned();
         Ok(ToolOutcome::ok(output, plan.into_inner().summary))
     }
+}
+
+/// The options without blanks around them. Each becomes a button, so none may be empty, long or
+/// there twice.
+fn options_of(asked: &Arguments) -> Result<Vec<String>, ToolError> {
+    let options: Vec<String> =
+        asked.options.iter().map(|option| option.trim().to_owned()).collect();
+    let wrong = |why: String| Err(ToolError::Arguments(why));
+    if options.len() > MOST_OPTIONS {
+        return wrong(format!("at most {MOST_OPTIONS} options can be offered"));
+    }
+    for (index, option) in options.iter().enumerate() {
+        if option.is_empty() || option.contains('\n') {
+            return wrong("an option is one line that says something".to_owned());
+        }
+        if option.chars().count() > LONGEST_OPTION {
+            return wrong(format!("an option has at most {LONGEST_OPTION} characters"));
+        }
+        if options[..index].contains(option) {
+            return wrong(format!("the option {option:?} is there twice"));
+        }
+    }
+    Ok(options)
 }

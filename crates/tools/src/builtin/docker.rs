@@ -48,6 +48,11 @@ impl Docker {
         Self { program, socket, owner }
     }
 
+    /// Whether there is a Docker to work with; else why not.
+    pub fn is_here(&self) -> Result<(), String> {
+        self.program().map(drop).map_err(|error| error.to_string())
+    }
+
     fn program(&self) -> Result<&Path, ToolError> {
         let failed = |why: &str| ToolError::Failed(format!("Docker is not here: {why}"));
         let program = self.program.as_deref();

@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_knowledge::Index;
-use onyx_storage::Store;
+use onyx_storage::{Ledger, Store};
 use onyx_types::{
     FileChange, Origin, Plan, PlanTarget, Preview, Target, ToolEffect, ToolName, ToolSpec,
 };
@@ -64,10 +64,10 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
 }
 
 /// The companion's, over the pages, tasks, refs and projects of spaces.
-pub fn space_tools(spaces: &Spaces) -> Vec<Arc<dyn Tool>> {
+pub fn space_tools(spaces: &Spaces, ledger: &Arc<dyn Ledger>) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(read_entity::ReadEntity::new(spaces.clone())),
-        Arc::new(view_context::ViewContext::new(spaces.clone())),
+        Arc::new(view_context::ViewContext::new(spaces.clone(), Arc::clone(ledger))),
         Arc::new(propose_change::ProposeChange::new(spaces.clone())),
     ]
 }

@@ -105,6 +105,7 @@ fn line(turn: &Turn) -> Option<String> {
         | TurnBody::Reasoning(_)
         | TurnBody::RunStart(_)
         | TurnBody::RunEnd(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Unknown(_) => return None,
     })
 }

@@ -1,7 +1,8 @@
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_storage::Entity;
+use onyx_storage::{Entity, Ledger, SessionFilter};
 use onyx_types::{
     CallLabel, Capability, EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect,
     ToolOutcome, ToolSpec, Verb,
@@ -15,7 +16,12 @@ use crate::files::entities;
 use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
 /// What the person looks at, and what is around it.
-pub(super) struct ViewContext(ToolSpec, Spaces);
+pub(super) struct ViewContext {
+    spec: ToolSpec,
+    spaces: Spaces,
+    /// Knows which conversations are about what.
+    ledger: Arc<dyn Ledger>,
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,14 +29,16 @@ pub(super) struct Arguments {}
 
 /// Neighbours named of each kind.
 const MOST_NEIGHBOURS: usize = 12;
+const MOST_CONVERSATIONS: u32 = 12;
 /// Of the viewed text: `read` gives the whole.
 const OPENING: usize = 1_200;
 
 impl ViewContext {
-    pub(super) fn new(spaces: Spaces) -> Self {
+    pub(super) fn new(spaces: Spaces, ledger: Arc<dyn Ledger>) -> Self {
         let description = "What the person is looking at now, and what is around it.";
         let spec = spec_of::<Arguments>("context", "knowledge", ToolEffect::Read, description);
-        Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
+        let spec = ToolSpec { needs: vec![Capability::Spaces], ..spec };
+        Self { spec, spaces, ledger }
     }
 }
 
@@ -39,11 +47,11 @@ impl TypedTool for ViewContext {
     type Arguments = Arguments;
 
     fn spec(&self) -> &ToolSpec {
-        &self.0
+        &self.spec
     }
 
     fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
-        self.1.check(person)
+        self.spaces.check(person)
     }
 
     fn label(&self, _: &Value) -> CallLabel {
@@ -55,7 +63,7 @@ impl TypedTool for ViewContext {
             Some(view) => format!("view {}/{}", view.entity_type, view.entity_id),
             None => "view".to_owned(),
         };
-        Ok(reading(&self.0, Target::View(name)))
+        Ok(reading(&self.spec, Target::View(name)))
     }
 
     async fn invoke(
@@ -72,7 +80,10 @@ impl TypedTool for ViewContext {
                 // Writing into a string cannot fail.
                 let _ = writeln!(around.text, "The person looks at {what}.");
             }
-            Viewed::Entity(at) => around.entity(cx, &at).await?,
+            Viewed::Entity(at) => {
+                around.entity(cx, &at).await?;
+                around.conversations(&*self.ledger, cx, at).await?;
+            }
         }
         around.spaces(cx).await?;
         Ok(ToolOutcome::ok(around.text, plan.summary).from_origin(around.origin))
@@ -120,6 +131,35 @@ impl Around {
         let more = if opening.len() < entity.body.len() { "\n[read gives the rest]" } else { "" };
         self.origin = self.origin.max(entity.origin);
         let _ = writeln!(self.text, "The person looks at {}\n\n{opening}{more}\n", line(entity));
+        Ok(())
+    }
+
+    /// The conversations that the person attached to it.
+    async fn conversations(
+        &mut self,
+        ledger: &dyn Ledger,
+        cx: &ToolCx,
+        at: EntityRef,
+    ) -> Result<(), ToolError> {
+        let filter = SessionFilter {
+            attached: Some(at),
+            limit: MOST_CONVERSATIONS,
+            ..SessionFilter::default()
+        };
+        let sessions = ledger.sessions(&cx.key.person, &filter).await?;
+        if sessions.is_empty() {
+            return Ok(());
+        }
+        self.text.push_str("Conversations about it (`read` with type conversation):\n");
+        for session in &sessions {
+            let title = session.title.as_deref().unwrap_or(&session.preview);
+            let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+            let (id, date) = (session.session_id, session.updated_at.utc_date());
+            let _ = writeln!(self.text, "- conversation {id} {title:?}, {date}");
+        }
+        self.text.push('\n');
+        // Titles are made of what was said, and nobody knows after what.
+        self.origin = self.origin.max(Origin::AgentTainted);
         Ok(())
     }
 

@@ -66,6 +66,7 @@ fn said(turn: &Turn) -> Option<String> {
         | TurnBody::Decision(_)
         | TurnBody::RunStart(_)
         | TurnBody::RunEnd(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Unknown(_) => return None,
     };
     (!text.trim().is_empty()).then_some(text)

@@ -138,6 +138,14 @@ impl Policy {
         Self { tools, narrowed: Some(narrowed), ..self.clone() }
     }
 
+    /// The same tools but these.
+    #[must_use]
+    pub fn without(&self, names: &[&str]) -> Self {
+        let stays = |tool: &&ToolName| !names.contains(&tool.as_str());
+        let tools: Arc<[ToolName]> = self.tools.iter().filter(stays).cloned().collect();
+        Self { tools, ..self.clone() }
+    }
+
     /// Every tool there is for the agent, by name.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(ToolName::as_str)

@@ -38,7 +38,7 @@ impl Change {
         let lines = self.lines();
         let unified = match self.preview {
             Preview::Diff { unified, .. } => unified,
-            Preview::None | Preview::Text { .. } => String::new(),
+            Preview::None | Preview::Text { .. } | Preview::Choice { .. } => String::new(),
         };
         CallChange { unified, lines }
     }
@@ -52,7 +52,7 @@ impl Change {
 pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
     match Change::between(path, old, new).preview {
         Preview::Diff { unified, .. } => unified,
-        Preview::None | Preview::Text { .. } => String::new(),
+        Preview::None | Preview::Text { .. } | Preview::Choice { .. } => String::new(),
     }
 }
 

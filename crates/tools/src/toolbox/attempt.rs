@@ -272,6 +272,7 @@ impl<'a> Attempt<'a> {
             Preview::None => String::new(),
             Preview::Text { text } => format!("\n{text}"),
             Preview::Diff { unified, .. } => format!("\n{unified}"),
+            Preview::Choice { text, options } => format!("\n{text}\n{}", options.join("\n")),
         };
         let (summary, head) = (&plan.summary, "dry run, nothing was done");
         let output = format!("{head}: {summary} ({effect}: {verdict}){preview}");

@@ -213,12 +213,9 @@ impl Toolbox {
         }
         if let Some(rehearsal) = &mut outcome.report.rehearsal {
             rehearsal.summary = self.for_people(&rehearsal.summary);
-            match &mut rehearsal.preview {
-                Preview::None => {}
-                Preview::Text { text } | Preview::Diff { unified: text, .. } => {
-                    *text = self.services.masker.mask(text).into_owned();
-                }
-            }
+            let preview = std::mem::replace(&mut rehearsal.preview, Preview::None);
+            rehearsal.preview =
+                preview.map_text(|text| self.services.masker.mask(&text).into_owned());
         }
         outcome
     }

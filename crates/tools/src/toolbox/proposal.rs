@@ -170,7 +170,7 @@ pub(crate) fn shown_whole(
     plan.summary = one_line(&services.masker.mask(&plan.summary));
     plan.preview = match plan.preview {
         Preview::None => Preview::Text { text: format!("{:#}", plan.arguments) },
-        shown @ (Preview::Text { .. } | Preview::Diff { .. }) => shown,
+        shown @ (Preview::Text { .. } | Preview::Diff { .. } | Preview::Choice { .. }) => shown,
     };
     let why = why_instructions(&plan, cx)?;
     plan.preview = match plan.preview {
@@ -179,17 +179,17 @@ pub(crate) fn shown_whole(
         Preview::Diff { path, unified } => {
             Preview::Diff { path, unified: format!("{why}{unified}") }
         }
+        // A question changes no file.
+        choice @ Preview::Choice { .. } => choice,
     };
-    let mask = |text: String| services.masker.mask(&text).into_owned();
-    plan.preview = match plan.preview {
-        Preview::None => Preview::None,
-        Preview::Text { text } => Preview::Text { text: mask(text) },
-        Preview::Diff { path, unified } => Preview::Diff { path, unified: mask(unified) },
-    };
+    plan.preview = plan.preview.map_text(|text| services.masker.mask(&text).into_owned());
     let bytes = match &plan.preview {
         Preview::None => 0,
         Preview::Text { text } => text.len(),
         Preview::Diff { unified, .. } => unified.len(),
+        Preview::Choice { text, options } => {
+            text.len() + options.iter().map(String::len).sum::<usize>()
+        }
     };
     if bytes > PREVIEW_BYTES {
         return Err(ToolError::Refused(format!(

@@ -88,6 +88,11 @@ impl Web {
         self.resolved().egress
     }
 
+    /// Where searches are sent, if anywhere.
+    pub fn search_engine(&self) -> Option<String> {
+        self.resolved().engine.map(|engine| engine.to_string())
+    }
+
     pub(crate) fn has_engine(&self) -> bool {
         self.resolved().engine.is_some()
     }

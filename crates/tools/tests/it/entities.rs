@@ -15,7 +15,8 @@ const PAGE: &str = "---\ntitle: Beans\nmine: kept\n---\n\nSow in May.\n";
 async fn world() -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
     let spaces = Spaces::new(world.folder.path().to_owned());
-    let world = world.with_tools(space_tools(&spaces), Masker::default());
+    let tools = space_tools(&spaces, &world.store.ledger);
+    let world = world.with_tools(tools, Masker::default());
     assert!(
         offered(&world).is_empty(),
         "without spaces there is nothing to read or change in them"

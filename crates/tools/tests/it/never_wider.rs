@@ -134,7 +134,7 @@ async fn world(canary: &Site) -> World {
     let spaces = Spaces::new(world.folder.path().to_owned());
     let tools: Vec<Arc<dyn Tool>> = [
         builtin_tools(),
-        space_tools(&spaces),
+        space_tools(&spaces, &world.store.ledger),
         web_tools(&web),
         runtime_tools(&runtime),
         git_tools(&runtime, &crate::git::remotes()),

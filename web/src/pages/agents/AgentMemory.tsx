@@ -4,6 +4,7 @@ import { Card, Line, Section } from '../../ui/form';
 import { Shown } from '../../ui/page';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
+import { Sources } from '../channels/Sources';
 import type { AgentTab } from './AgentPage';
 
 /** What this agent remembers of you. */
@@ -13,21 +14,26 @@ export function AgentMemory({ agent }: AgentTab) {
     (await onyx.memory.files({ types: 'memory,daily' })).files.filter((file) => file.path.startsWith(folder)),
   );
   return (
-    <Section title="Memory" detail="Long-term facts and a daily log.">
-      <Shown of={files}>
-        {(list) => (
-          <Card>
-            {list.length === 0 && <Line label={<span className="meta">No memories yet.</span>} />}
-            {list.map((file) => (
-              <Line key={file.path} label={file.path.slice(folder.length)} detail={`changed ${ago(file.modified)}`}>
-                <Link to="/memory" search={{ path: file.path }} className="btn" aria-label={`Open ${file.path}`}>
-                  Open
-                </Link>
-              </Line>
-            ))}
-          </Card>
-        )}
-      </Shown>
-    </Section>
+    <>
+      <Section title="Memory" detail="Long-term facts and a daily log.">
+        <Shown of={files}>
+          {(list) => (
+            <Card>
+              {list.length === 0 && <Line label={<span className="meta">No memories yet.</span>} />}
+              {list.map((file) => (
+                <Line key={file.path} label={file.path.slice(folder.length)} detail={`changed ${ago(file.modified)}`}>
+                  <Link to="/memory" search={{ path: file.path }} className="btn" aria-label={`Open ${file.path}`}>
+                    Open
+                  </Link>
+                </Line>
+              ))}
+            </Card>
+          )}
+        </Shown>
+      </Section>
+      <Section title="Knowledge sources" detail={`What ${agent.name} can look up, wherever it answers you.`}>
+        <Sources scope={{ type: 'agent', id: agent.id }} />
+      </Section>
+    </>
   );
 }

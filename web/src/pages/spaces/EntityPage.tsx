@@ -16,6 +16,7 @@ import { ago, fullTime } from '../../ui/time';
 import { savesByKey } from '../../ui/unsaved';
 import { useLoaded } from '../../ui/useLoaded';
 import { Backlinks } from './Backlinks';
+import { AttachedChats } from './AttachedChats';
 import { nameOfStatus, statusOf } from './board';
 import { Conflict } from './Conflict';
 import { isConflict, reread, shownText, wrote, type Editing } from './editing';
@@ -49,7 +50,12 @@ export function EntityPage({
     <div className="flex min-h-0 flex-1 flex-col overflow-y-auto px-4 py-4 md:px-6">
       <div className="mx-auto flex min-h-0 w-full max-w-[760px] flex-1 flex-col">
         <Shown of={entity} rows={1} height="h-96">
-          {(opened) => <Opened entity={opened} place={place} reload={entity.reload} />}
+          {(opened) => (
+            <>
+              <Opened entity={opened} place={place} reload={entity.reload} />
+              <AttachedChats entity={opened} />
+            </>
+          )}
         </Shown>
       </div>
     </div>

@@ -6,13 +6,18 @@ import { useRail } from '../../rail/useRail';
 import { Header } from '../../shell/Header';
 import { refreshSpaces, useSpaceList } from '../../store/spaces';
 import { useStore } from '../../store/state';
+import { Section } from '../../ui/form';
 import { Empty, ErrorLine, Skeletons } from '../../ui/page';
 import { Tabs } from '../../ui/Tabs';
+import { Sources } from '../channels/Sources';
 import { Board } from './Board';
 import { EntityList } from './EntityList';
 import { EntityPage } from './EntityPage';
 import { placeNamed, PLACES } from './places';
 import { SpaceMenu } from './SpacesPage';
+
+/** The place that holds nothing of its own: what is attached from elsewhere. */
+const SOURCES = 'sources';
 
 /** A space: one of its places, or one thing in it, with the companion beside. */
 export function SpacePage({ id, place, entity }: { id: string; place: string; entity?: string }) {
@@ -72,7 +77,13 @@ function Opened({ space, place: name, entity }: { space: Space; place: string; e
         <div className="border-b border-line px-2 md:hidden">
           <SpaceTabs space={space} />
         </div>
-        {place === undefined ? (
+        {name === SOURCES ? (
+          <Column>
+            <Section title="Knowledge sources" detail="What agents can look up in this space.">
+              <Sources scope={{ type: 'space', id: space.id }} />
+            </Section>
+          </Column>
+        ) : place === undefined ? (
           <Column>
             <Empty>A space has pages, tasks, refs and projects.</Empty>
           </Column>
@@ -96,7 +107,10 @@ function SpaceTabs({ space }: { space: Space }) {
     <Tabs
       label="In this space"
       exact={false}
-      tabs={PLACES.map(({ place, title }) => ({ to: `/spaces/${encodeURIComponent(space.id)}/${place}`, text: title }))}
+      tabs={[...PLACES, { place: SOURCES, title: 'Sources' }].map(({ place, title }) => ({
+        to: `/spaces/${encodeURIComponent(space.id)}/${place}`,
+        text: title,
+      }))}
     />
   );
 }

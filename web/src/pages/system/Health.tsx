@@ -9,6 +9,7 @@ import { ErrorLine } from '../../ui/page';
 
 const REFRESH_MS = 15_000;
 const WORDS: Record<Dependency['state'], [string, string]> = {
+  off: ['Not set up', 'text-dim'],
   ok: ['OK', 'text-ok-text'],
   degraded: ['Needs attention', 'text-warn'],
   down: ['Down', 'text-danger'],
@@ -71,6 +72,16 @@ const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
   storage: { label: 'Disk and database', to: '/system/logs', action: 'Open logs' },
   provider: { label: 'Provider', to: '/settings/providers', action: 'Provider settings' },
   memory: { label: 'Memory search', to: '/memory', action: 'Open memory' },
+  disk: { label: 'Disk' },
+  index: { label: 'Index', to: '/memory', action: 'Open memory' },
+  embedder: { label: 'Search by meaning', to: '/settings/config', action: 'Open configuration' },
+  search: { label: 'Web search', to: '/settings/config', action: 'Open configuration' },
+  sandbox: { label: 'Commands' },
+  docker: { label: 'Docker' },
+  connector: { label: 'Connector', to: '/connectors', action: 'Open connectors' },
+  mcp: { label: 'MCP server', to: '/tools', action: 'Open MCP servers' },
+  jobs: { label: 'Jobs', to: '/jobs', action: 'Open jobs' },
+  gateway: { label: 'Subscription gateway' },
 };
 
 function kindOf(name: string): { label: string; to?: string; action?: string } {
@@ -79,16 +90,27 @@ function kindOf(name: string): { label: string; to?: string; action?: string } {
   return { ...known, label: [known.label, rest.join(':')].filter(Boolean).join(' ') };
 }
 
-function Row({ name, state, detail }: Dependency) {
+function Row({ name, state, detail, hint, progress }: Dependency) {
   const [word, color] = WORDS[state];
   const { label, to, action } = kindOf(name);
+  // What is set up is the owner's to set up.
+  const owner = useStore((store) => store.me?.role !== 'member');
   return (
     <li className="flex min-h-12 items-center gap-4 px-4 py-2.5">
       <span className="min-w-0 flex-1">
         {label}
         {detail && <span className="block text-meta text-dim [overflow-wrap:anywhere]">{detail}</span>}
+        {progress && (
+          <progress
+            className="block h-1.5 w-full max-w-60 accent-(--accent)"
+            aria-label={`${label}: ${progress.done} of ${progress.total}`}
+            value={progress.done}
+            max={progress.total}
+          />
+        )}
+        {hint && <span className="block text-meta [overflow-wrap:anywhere]">{hint}</span>}
       </span>
-      {state !== 'ok' && to && (
+      {state !== 'ok' && to && owner && (
         <Link to={to} className="shrink-0 text-meta text-accent underline underline-offset-3">
           {action}
         </Link>

@@ -3,9 +3,11 @@ import { Download, Pause, Play } from 'lucide-react';
 import type { Fault, LogLevel, LogLine } from '@onyx/sdk';
 import { faultOf, onyx } from '../../store/client';
 import { useStore } from '../../store/state';
+import { attempt } from '../../ui/act';
 import { save } from '../../ui/download';
 import { Select } from '../../ui/form';
 import { Empty, ErrorLine, Skeletons } from '../../ui/page';
+import { useLoaded } from '../../ui/useLoaded';
 
 const MOST = 1_000;
 const REDRAW_MS = 150;
@@ -17,6 +19,8 @@ const LEVELS: [LogLevel, string][] = [
   ['debug', 'Debug'],
   ['trace', 'Everything'],
 ];
+/** From the worst on, as many as the server logs. */
+const upTo = (level: LogLevel) => LEVELS.slice(0, LEVELS.findIndex(([name]) => name === level) + 1);
 const COLORS: Partial<Record<LogLevel, string>> = { error: 'text-danger', warn: 'text-warn' };
 
 /** What the server writes, as it writes it. */
@@ -24,6 +28,15 @@ export default function Logs() {
   const [level, setLevel] = useState<LogLevel>('info');
   const [query, setQuery] = useState('');
   const [paused, setPaused] = useState(false);
+  const server = useLoaded('log level', () => onyx.admin.logLevel());
+  const logged = server.data;
+  /** Without a level: what the next start logs. */
+  const setLogged = async (wanted?: LogLevel) => {
+    const now = await attempt('The log level was not changed', () => onyx.admin.setLogLevel(wanted));
+    if (!now) return;
+    server.reload();
+    setLevel(now.level);
+  };
   const { lines, fault, again } = useLogs(level, query.trim(), paused);
   const list = useRef<HTMLOListElement>(null);
   const following = useRef(true);
@@ -41,7 +54,12 @@ export default function Logs() {
           value={query}
           onChange={(event) => setQuery(event.target.value)}
         />
-        <Select label="Level" value={level} options={LEVELS} onChange={(value) => setLevel(value as LogLevel)} />
+        <Select
+          label="Level"
+          value={level}
+          options={logged ? upTo(logged.level) : LEVELS}
+          onChange={(value) => setLevel(value as LogLevel)}
+        />
         <button type="button" className="btn h-9" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {paused ? 'Go on' : 'Pause'}
         </button>
@@ -54,6 +72,27 @@ export default function Logs() {
           <Download size={14} aria-hidden /> Export
         </button>
       </div>
+      {logged && (
+        <div className="mb-3 flex flex-wrap items-center gap-2 text-meta text-dim">
+          <span>The server logs</span>
+          <span className="flex min-w-32">
+            <Select
+              label="The server logs"
+              value={logged.level}
+              options={LEVELS}
+              onChange={(value) => void setLogged(value as LogLevel)}
+            />
+          </span>
+          {logged.level !== logged.atStart && (
+            <>
+              <span role="status">until it restarts.</span>
+              <button type="button" className="underline underline-offset-3" onClick={() => void setLogged()}>
+                Back to {nameOf(logged.atStart)}
+              </button>
+            </>
+          )}
+        </div>
+      )}
       {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: again }} />}
       {lines === undefined && !fault && <Skeletons rows={8} height="h-6" />}
       {lines?.length === 0 && !fault && (
@@ -77,6 +116,8 @@ export default function Logs() {
     </>
   );
 }
+
+const nameOf = (level: LogLevel) => LEVELS.find(([name]) => name === level)?.[1] ?? level;
 
 function LogRow({ line }: { line: LogLine }) {
   const details = Object.entries(line.fields ?? {});

@@ -27,6 +27,10 @@ pub(crate) struct ChatRequest {
     pub(super) agent: Option<AgentId>,
     confirm: Option<Confirm>,
     dry_run: Option<bool>,
+    /// Without a `session_id`: begins a chat that is not listed, not indexed, not remembered and
+    /// deleted a day after it was last used.
+    #[serde(default)]
+    temporary: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -73,11 +77,15 @@ impl ChatRequest {
         if message.trim().is_empty() {
             return Err(Problem::field("message", "it is empty"));
         }
+        if self.temporary && self.session_id.is_some() {
+            return Err(Problem::field("temporary", "only a new chat can be temporary"));
+        }
         let session = match (self.session_id, self.agent) {
             (Some(session), None) => SessionRef::Existing(session),
             (Some(session), Some(agent)) => SessionRef::Asking { session, agents: vec![agent] },
             (None, agent) => {
-                SessionRef::New { origin: SessionOrigin::Chat, agents: agent.into_iter().collect() }
+                let origin = chat_origin(self.temporary);
+                SessionRef::New { origin, agents: agent.into_iter().collect() }
             }
         };
         Ok(RunRequest {
@@ -109,6 +117,11 @@ impl ChatRequest {
             dry_run: dry_run(self.dry_run),
         }
     }
+}
+
+/// What a chat that begins is.
+pub(in crate::routes) fn chat_origin(is_temporary: bool) -> SessionOrigin {
+    if is_temporary { SessionOrigin::Temporary } else { SessionOrigin::Chat }
 }
 
 pub(super) fn dry_run(wanted: Option<bool>) -> DryRun {

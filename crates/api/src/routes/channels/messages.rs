@@ -219,18 +219,26 @@ pub(crate) struct Cancelled {
     cancelled: bool,
 }
 
-/// Stops the run that gives an answer, or takes back one that has not begun. Coworkers that answer
-/// one message together are one run.
+/// Stops an answer, or takes back one that has not begun. Coworkers that answer one message together
+/// go on without the one that is stopped; the message's own id stops all of them.
 pub(in crate::routes) async fn cancel(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<Json<Cancelled>, Problem> {
     let none = || Problem::new(ErrorCode::NotFound, format!("No answer {id:?} is under way."));
-    let question = id.split_once('.').map_or(id.as_str(), |(question, _)| question);
+    let (question, agent) = match id.split_once('.') {
+        Some((question, agent)) => (question, Some(agent)),
+        None => (id.as_str(), None),
+    };
     let question: TurnId = question.parse().map_err(|_| none())?;
+    let agent: Option<AgentId> = agent.map(str::parse).transpose().map_err(|_| none())?;
     if let Some(run) = state.agent.runs.answering(&caller.person, question) {
-        let cancelled = state.agent.runs.stop(&caller.person, StopTarget::Run(run)).await?;
+        let runs = &state.agent.runs;
+        let cancelled = match agent {
+            Some(agent) => runs.stop_agent(&caller.person, run, &agent).await?,
+            None => runs.stop(&caller.person, StopTarget::Run(run)).await?,
+        };
         return Ok(Json(Cancelled { cancelled }));
     }
     if state.agent.conversations.withdraw(&caller.person, question).await? {
@@ -260,6 +268,8 @@ pub(crate) struct ContextFound {
 #[schemars(rename = "ThreadContextPiece")]
 struct PieceView {
     source: String,
+    source_id: String,
+    chunk_id: String,
     title: String,
     scope: Scope,
     origin: Origin,
@@ -282,6 +292,8 @@ impl PieceView {
         *left -= if fits { tokens } else { 0 };
         Self {
             source: hit.path(),
+            source_id: hit.source_id(),
+            chunk_id: hit.chunk.0.to_string(),
             title: hit.title,
             scope: hit.scope,
             origin: hit.origin,

@@ -156,6 +156,7 @@ fn view(agent: &AgentServices, turn: Turn) -> Option<TurnView> {
         | TurnBody::RunStart(_)
         | TurnBody::RunEnd(_)
         | TurnBody::Summary(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Unknown(_) => return None,
     };
     Some(TurnView { body, id: turn.id, created_at: turn.ts })

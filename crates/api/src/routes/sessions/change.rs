@@ -4,11 +4,12 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_agent::{ForkPoint, SessionPatch};
 use onyx_storage::SessionStatus;
-use onyx_types::{AgentId, Fault, LaneOrder, TurnId};
+use onyx_types::{AgentId, EntityRef, Fault, Feedback, LaneOrder, Rating, TurnId};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{SessionView, session_id};
+use crate::routes::spaces;
 use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
@@ -22,6 +23,20 @@ pub(crate) struct Patch {
     mode: Option<LaneOrder>,
     /// Kept at the top of the list, with its forks.
     pinned: Option<bool>,
+    /// In the place of those it has, with its forks.
+    #[schemars(length(max = 16), inner(regex(pattern = r"\S"), length(max = 40)))]
+    tags: Option<Vec<String>>,
+    /// The page, task, ref or project that it is about; `null` detaches it.
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<EntityRef>")]
+    attached: Option<Option<EntityRef>>,
+}
+
+/// Tells a field that is `null` from one that is not there.
+fn given<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<EntityRef>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }
 
 pub(in crate::routes) async fn patch(
@@ -33,9 +48,12 @@ pub(in crate::routes) async fn patch(
     let id = session_id(&id)?;
     // What is not there has no fields that could be wrong.
     state.agent.sessions.meta(&caller.person, id).await?;
-    let Patch { title, status, agents, mode, pinned } = patch;
-    let patch = SessionPatch { title, status, agents, mode, pinned };
+    let Patch { title, status, agents, mode, pinned, tags, attached } = patch;
+    let patch = SessionPatch { title, status, agents, mode, pinned, tags, attached };
     patch.check(&state.agent.roster()).map_err(Fault::from)?;
+    if let Some(Some(entity)) = &patch.attached {
+        spaces::check_entity(&state, &caller, entity).await?;
+    }
     let meta = state.agent.sessions.patch(&caller.person, id, patch).await?;
     Ok(Json(meta.into()))
 }
@@ -82,4 +100,25 @@ pub(in crate::routes) async fn fork(
     let fresh = state.agent.sessions.fork(&caller.person, session_id(&id)?, point).await?;
     let meta = state.agent.sessions.meta(&caller.person, fresh).await?;
     Ok((StatusCode::CREATED, Json(meta.into())))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct GivenFeedback {
+    /// Absent or `null`: what was said before is taken back.
+    rating: Option<Rating>,
+    #[schemars(length(max = 4000))]
+    note: Option<String>,
+}
+
+pub(in crate::routes) async fn rate(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path((id, turn)): Path<(String, String)>,
+    JsonBody(given): JsonBody<GivenFeedback>,
+) -> Result<Json<Feedback>, Problem> {
+    let about = turn.parse().map_err(|error| Problem::field("turn", error))?;
+    let feedback = Feedback { about, rating: given.rating, note: given.note };
+    let kept =
+        state.agent.sessions.give_feedback(&caller.person, session_id(&id)?, feedback).await?;
+    Ok(Json(kept))
 }

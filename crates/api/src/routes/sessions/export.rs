@@ -1,5 +1,6 @@
 //! A session to take away: the log's own lines, or a page to read.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use axum::body::Body;
@@ -11,7 +12,7 @@ use futures::stream;
 use onyx_agent::Sessions;
 use onyx_storage::{Pos, SessionMeta};
 use onyx_surface::ToolView;
-use onyx_types::{Fault, PersonId, SessionId, Turn};
+use onyx_types::{Fault, Feedback, PersonId, Rating, SessionId, Turn, TurnBody, TurnId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -47,11 +48,14 @@ pub(in crate::routes) async fn export(
     let (content_type, page) = match query.format {
         Format::Jsonl => ("application/x-ndjson", Page::Jsonl),
         Format::Markdown => {
-            let page = Markdown { agent: meta.agent.to_string(), fold: Fold::default() };
+            let agent = meta.agent.to_string();
+            let page = Markdown { agent, fold: Fold::default(), ratings: HashMap::new() };
             ("text/markdown; charset=utf-8", Page::Markdown(page))
         }
     };
-    let pages = Pages::open(&state.agent.sessions, &caller.person, meta.session_id).await?;
+    let (pages, ratings) =
+        Pages::open(&state.agent.sessions, &caller.person, meta.session_id).await?;
+    let page = page.with_ratings(ratings);
     let head = page.head(&meta).into_bytes();
     let body = stream::unfold(Some((Export { pages, page }, head)), |export| async {
         let (mut export, ready) = export?;
@@ -97,15 +101,19 @@ impl Pages {
         sessions: &Sessions,
         person: &PersonId,
         session: SessionId,
-    ) -> Result<Self, Fault> {
+    ) -> Result<(Self, Ratings), Fault> {
         let mut page = sessions.turns(person, session, None, PAGE).await?;
+        let mut ratings = Ratings::new();
+        note_ratings(&mut ratings, &page.turns);
         let newest = Some(std::mem::take(&mut page.turns));
         let mut ends = Vec::new();
         while page.has_older {
             ends.push(page.start);
             page = sessions.turns(person, session, Some(page.start), PAGE).await?;
+            note_ratings(&mut ratings, &page.turns);
         }
-        Ok(Self { sessions: sessions.clone(), person: person.clone(), session, ends, newest })
+        let (sessions, person) = (sessions.clone(), person.clone());
+        Ok((Self { sessions, person, session, ends, newest }, ratings))
     }
 
     async fn next(&mut self) -> Result<Option<Vec<Turn>>, Fault> {
@@ -127,9 +135,30 @@ enum Page {
 struct Markdown {
     agent: String,
     fold: Fold,
+    /// What the person thinks of answers, which is said after them.
+    ratings: Ratings,
+}
+
+/// The newest rating of each answer, by a text of it.
+type Ratings = HashMap<TurnId, Feedback>;
+
+/// Pages come from the newest to the oldest.
+fn note_ratings(ratings: &mut Ratings, page: &[Turn]) {
+    for turn in page.iter().rev() {
+        if let TurnBody::Feedback(feedback) = &turn.body {
+            ratings.entry(feedback.about).or_insert_with(|| feedback.clone());
+        }
+    }
 }
 
 impl Page {
+    fn with_ratings(self, ratings: Ratings) -> Self {
+        match self {
+            Self::Jsonl => Self::Jsonl,
+            Self::Markdown(page) => Self::Markdown(Markdown { ratings, ..page }),
+        }
+    }
+
     fn head(&self, meta: &SessionMeta) -> String {
         match self {
             Self::Jsonl => String::new(),
@@ -188,6 +217,10 @@ impl Markdown {
         let mut text = String::new();
         for message in messages {
             add_message(&mut text, message, &self.agent);
+            let rated = message.trace.texts.iter().rev().find_map(|id| self.ratings.get(id));
+            if let Some(line) = rated.and_then(rating_line) {
+                let _ = writeln!(text, "\n> {line}");
+            }
         }
         text
     }
@@ -214,6 +247,17 @@ fn add_message(page: &mut String, message: &HistoryMessage, agent: &str) {
     if let Some(error) = &message.error {
         let _ = writeln!(page, "\n> {}: {}", error.code, error.message);
     }
+}
+
+fn rating_line(feedback: &Feedback) -> Option<String> {
+    let said = match feedback.rating? {
+        Rating::Good => "Rated good",
+        Rating::Bad => "Rated bad",
+    };
+    Some(match &feedback.note {
+        Some(note) => format!("{said}: {}", note.replace('\n', "\n> ")),
+        None => said.to_owned(),
+    })
 }
 
 fn tool_line(tool: &ToolView) -> String {

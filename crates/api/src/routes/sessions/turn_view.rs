@@ -7,7 +7,7 @@ use onyx_agent::AgentServices;
 use onyx_agent::prompt::marks_in;
 use onyx_knowledge::Retrieval;
 use onyx_storage::FrontMatter;
-use onyx_types::{CallLabel, ContextMark, ToolCall, Turn, TurnBody};
+use onyx_types::{CallLabel, CitedSource, ContextMark, ToolCall, Turn, TurnBody};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
@@ -31,6 +31,8 @@ struct GivenPiece {
     start_line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<u32>,
+    #[serde(flatten)]
+    cited: Option<CitedSource>,
     /// What it took of the prompt, about.
     tokens: usize,
     /// Without the front matter that a file begins with.
@@ -76,6 +78,7 @@ impl TurnView {
             | TurnBody::RunStart(_)
             | TurnBody::RunEnd(_)
             | TurnBody::Summary(_)
+            | TurnBody::Feedback(_)
             | TurnBody::Unknown(_) => {}
         }
         Self { turn, label, pieces }
@@ -91,8 +94,8 @@ impl GivenPiece {
     fn of(mark: ContextMark, block: &str) -> Self {
         let text = mark.text(block);
         let tokens = Retrieval::cost(&mark.source, text);
-        let ContextMark { scope, source, start_line, end_line, .. } = mark;
+        let ContextMark { scope, source, start_line, end_line, cited, .. } = mark;
         let text = body_of(text).to_owned();
-        Self { scope, source, start_line, end_line, tokens, text }
+        Self { scope, source, start_line, end_line, cited, tokens, text }
     }
 }

@@ -324,7 +324,7 @@ async fn place(
     Ok((space, kind))
 }
 
-async fn entity_ref(
+pub(super) async fn entity_ref(
     state: &ApiState,
     caller: &AuthContext,
     (space, kind, id): &(String, String, String),
@@ -333,6 +333,16 @@ async fn entity_ref(
     // What is no id names nothing.
     let id: EntityId = id.parse().map_err(|_| gone())?;
     Ok(EntityRef { space, kind, id })
+}
+
+/// `NotFound` unless the person has it.
+pub(crate) async fn check_entity(
+    state: &ApiState,
+    caller: &AuthContext,
+    at: &EntityRef,
+) -> Result<(), Problem> {
+    let found = entities(state, caller)?.get(at).await.map_err(Fault::from)?;
+    found.map(drop).ok_or_else(gone)
 }
 
 fn gone() -> Problem {

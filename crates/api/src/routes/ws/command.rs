@@ -71,6 +71,10 @@ pub(super) struct Send {
     pub(super) retry: Option<TurnId>,
     /// Answers a message that waits since no run has read it.
     pub(super) queued: Option<TurnId>,
+    /// Without a session: begins a chat that is not listed, not indexed, not remembered and deleted
+    /// a day after it was last used.
+    #[serde(default)]
+    pub(super) temporary: bool,
     /// What to do while the session is at work.
     #[serde(default)]
     pub(super) delivery: WireDelivery,
@@ -162,6 +166,8 @@ pub(super) struct Abort {
     pub(super) session_id: Option<SessionId>,
     #[serde(alias = "run_id")]
     pub(super) run_id: Option<RunId>,
+    /// Only this one of several agents of the run.
+    pub(super) agent: Option<AgentId>,
 }
 
 #[derive(Debug, Deserialize)]

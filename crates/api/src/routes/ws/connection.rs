@@ -9,7 +9,7 @@ use onyx_agent::{
     DryRun, ForkPoint, RunInput, RunRequest, RunTerms, SendOutcome, SessionRef, StopTarget,
 };
 use onyx_storage::{Delivery, SessionFilter};
-use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
+use onyx_types::{Attendance, ErrorCode, RunId};
 use tokio::time::timeout;
 
 use super::command::{
@@ -24,6 +24,7 @@ use super::sign_in::{Sender, first_frame};
 use super::tail::LogTail;
 use crate::access::{Access, may};
 use crate::routes::agent::Stopped;
+use crate::routes::agent::request::chat_origin;
 use crate::routes::agents::AgentView;
 use crate::routes::logs::LogLines;
 use crate::routes::pending_changes::PendingChange;
@@ -140,8 +141,16 @@ impl Connection {
                 self.deliver(request, Delivery::Steer, reply).await?;
             }
             Command::Abort(abort) => {
-                let target = target(&abort)?;
-                let stopped = self.state.agent.runs.stop(&self.caller.person, target).await?;
+                let (runs, person) = (&self.state.agent.runs, &self.caller.person);
+                let stopped = match (target(&abort)?, &abort.agent) {
+                    (target, None) => runs.stop(person, target).await?,
+                    (StopTarget::Run(run), Some(agent)) => {
+                        runs.stop_agent(person, run, agent).await?
+                    }
+                    (StopTarget::Session(_), Some(_)) => {
+                        return Err(Problem::field("data.agent", "it is named with `runId`"));
+                    }
+                };
                 self.answer(reply, &Stopped { stopped }).await;
             }
             Command::Resume(resume) => self.resume(resume, reply).await?,
@@ -204,13 +213,16 @@ impl Connection {
         if again > 1 {
             return Err(Problem::field("data.edit", "one of edit, regenerate, retry and queued"));
         }
+        if send.temporary && send.session_id.is_some() {
+            return Err(Problem::field("data.temporary", "only a new chat can be temporary"));
+        }
         let Some(mut session) = send.session_id else {
             if again > 0 {
                 return Err(Problem::field("data.sessionId", "missing"));
             }
             let input = RunInput::New(send.take_message()?);
             let agents = send.agent.into_iter().collect();
-            let fresh = SessionRef::New { origin: SessionOrigin::Chat, agents };
+            let fresh = SessionRef::New { origin: chat_origin(send.temporary), agents };
             return Ok(RunRequest { model: send.model, ..self.request(fresh, input) });
         };
         let input = if let Some(turn) = send.regenerate {
@@ -376,7 +388,7 @@ impl Connection {
         let status = result::Status {
             not_yet: onyx_types::NotYetView::all(),
             version: env!("CARGO_PKG_VERSION"),
-            dependencies: self.state.readiness.dependencies().await,
+            dependencies: self.state.readiness.health(&self.caller.person).await,
             agents: roster.agents().map(|agent| AgentView::of(&roster, agent)).collect(),
             runs: live.map(|(session_id, run_id)| result::LiveRun { session_id, run_id }).collect(),
         };

@@ -105,6 +105,7 @@ impl EventData<'static> {
 pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
     let (mut notices, mut changes) = (state.agent.notices(), state.changes.heard());
     let mut jobs = state.agent.jobs.notices();
+    let is_owner = state.auth.identity().owner().is_ok_and(|owner| owner == person);
     // A connection that only listens must not keep the server's parts alive.
     drop(state);
     loop {
@@ -114,6 +115,11 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
                 // Everything may be different: the client reads it anew.
                 Err(RecvError::Lagged(_)) => vec![EventData::MISSED],
                 Ok(notice) if notice.person == person => vec![describe(&notice)],
+                // Which one it is stays between the member and their agent: the owner's list says
+                // whether it is one that the owner decides.
+                Ok(Notice { kind: NoticeKind::Draft(_), .. }) if is_owner => {
+                    vec![EventData { topic: "member_drafts", change: "changed", ..EventData::MISSED }]
+                }
                 Ok(_) => Vec::new(),
             },
             heard = jobs.recv() => match heard {

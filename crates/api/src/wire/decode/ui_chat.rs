@@ -1,7 +1,7 @@
 //! What is sent to `/api/v1/chat`: a plain list of messages, or `useChat`'s messages of parts.
 
 use onyx_agent::prompt::UntrustedPiece;
-use onyx_types::{Block, Message, Role, UserPart};
+use onyx_types::{Block, CitedSource, Message, Role, UserPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -121,6 +121,11 @@ impl UiChatRequest {
         }
         let evidence = self.rag_context.drain(..).map(|piece| UntrustedPiece {
             scope: piece.scope_type.as_str().to_owned(),
+            cited: Some(CitedSource {
+                source_id: piece.source_id,
+                chunk_id: piece.chunk_id,
+                title: piece.source_name.clone(),
+            }),
             source: piece.source_name,
             lines: None,
             text: piece.text,

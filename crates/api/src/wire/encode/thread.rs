@@ -77,6 +77,8 @@ struct LaneAnswer {
     told: usize,
     has_whole_text: bool,
     fault: Option<Fault>,
+    /// A person stopped it while others went on, and that was told.
+    is_cancelled: bool,
 }
 
 #[derive(Debug)]
@@ -131,6 +133,7 @@ impl ThreadFrames {
             told: 0,
             has_whole_text: false,
             fault: None,
+            is_cancelled: false,
         };
         self.answers = agents.iter().map(answer).collect();
     }
@@ -163,10 +166,26 @@ impl ThreadFrames {
         self.answers.get_mut(usize::from(lane.0))
     }
 
+    /// One of several was stopped: its answer is over before the others'.
+    fn cancelled(&mut self, lane: LaneId) -> Vec<SseFrame> {
+        let mut frames = self.flush();
+        let (names, id) = (self.names, self.id.clone());
+        if let Some(answer) = self.answer(lane) {
+            answer.is_cancelled = true;
+            let data = ThreadEvent::Complete {
+                message_id: &answer.message_id,
+                content: &answer.content,
+                status: MessageStatus::Cancelled,
+            };
+            frames.push(SseFrame::new(names, id, "chat:complete", &data));
+        }
+        frames
+    }
+
     fn end(&mut self, status: RunStatus) -> Vec<SseFrame> {
         let mut frames = self.flush();
         let several = self.answers.len() > 1;
-        for answer in &self.answers {
+        for answer in self.answers.iter().filter(|answer| !answer.is_cancelled) {
             // Where several agents answer, one that fails does not take the others along.
             let answered = several && answer.has_whole_text && answer.fault.is_none();
             let status = match status {
@@ -213,6 +232,7 @@ impl ThreadFrames {
                     answer.has_whole_text = true;
                 }
             }
+            Part::Error { code: ErrorCode::Cancelled, .. } => return self.cancelled(lane),
             Part::Error { code, message, hint } => {
                 if let Some(answer) = self.answer(lane) {
                     answer.fault = Some(Fault::new(*code, *message).with_hint(*hint));

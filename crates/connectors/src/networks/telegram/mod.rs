@@ -16,7 +16,7 @@ use subtle::ConstantTimeEq as _;
 
 use super::http::Http;
 use crate::connector::{
-    Batch, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
+    Batch, Button, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
     OutgoingKind, PaceLimits, Pushed,
 };
 use crate::hub::{Ground, Tempo};
@@ -223,11 +223,7 @@ impl Connector for Telegram {
                     body["message_thread_id"] = json!(thread);
                 }
                 if !buttons.is_empty() {
-                    let row: Vec<Value> = buttons
-                        .iter()
-                        .map(|button| json!({"text": button.label, "callback_data": button.data}))
-                        .collect();
-                    body["reply_markup"] = json!({ "inline_keyboard": [row] });
+                    body["reply_markup"] = json!({ "inline_keyboard": keyboard(buttons) });
                 }
                 let sent = self.call("sendMessage", body, request).await?;
                 Ok(sent["message_id"].to_string())
@@ -285,4 +281,11 @@ fn text_body(text: &Rendered) -> Value {
         body["parse_mode"] = json!("HTML");
     }
     body
+}
+
+/// Two buttons share a row; more of them would have their labels cut there, so each has its own.
+fn keyboard(buttons: &[Button]) -> Vec<Vec<Value>> {
+    let per_row = if buttons.len() <= 2 { 2 } else { 1 };
+    let key = |button: &Button| json!({"text": button.label, "callback_data": button.data});
+    buttons.chunks(per_row).map(|row| row.iter().map(key).collect()).collect()
 }

@@ -169,7 +169,16 @@ struct Asked {
 impl Asked {
     async fn reply(&self) -> Reply {
         match self.tool.as_str() {
-            "ask_person" => input::line("Your answer: ").await.map_or(Reply::No, Reply::Words),
+            "ask_person" => {
+                let prompt = if self.preview.options().is_empty() {
+                    "Your answer: "
+                } else {
+                    "Your answer, or its number: "
+                };
+                let words = input::line(prompt).await;
+                let meant = words.map(|words| self.preview.answer_meant(&words).to_owned());
+                meant.map_or(Reply::No, Reply::Words)
+            }
             _ if input::yes("Approve? [y/N] ").await => Reply::Yes,
             _ => Reply::No,
         }

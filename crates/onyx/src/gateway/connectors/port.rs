@@ -15,8 +15,8 @@ use onyx_connectors::{
 };
 use onyx_storage::Store;
 use onyx_types::{
-    AgentId, Approver, ApproverKind, Attendance, DraftState, Envelope, ErrorCode, Fault, Grant,
-    PersonId, RunId, SessionId, SessionOrigin, UserContent, UserPart,
+    AgentId, Approver, ApproverKind, AsksFor, Attendance, DraftState, Envelope, ErrorCode, Fault,
+    Grant, PersonId, Preview, RunId, SessionId, SessionOrigin, UserContent, UserPart,
 };
 
 /// Where connectors come in.
@@ -87,18 +87,30 @@ impl AgentPort for AgentDoor {
 
     async fn decide(&self, decision: Decision) -> Result<String, Fault> {
         let Decision { person, draft, verdict, reason } = decision;
+        let approvals = &self.agent.approvals;
         let decided = match verdict {
-            DraftVerdict::Approve => {
+            DraftVerdict::Reject => approvals.reject(&person, draft, reason).await,
+            DraftVerdict::Approve | DraftVerdict::Choose(_) => {
+                let preview = approvals.get(&person, draft).await?.plan.preview;
+                let reason = match verdict {
+                    DraftVerdict::Choose(option) => Some(chosen(&preview, option)?),
+                    DraftVerdict::Approve | DraftVerdict::Reject => {
+                        reason.map(|words| preview.answer_meant(&words).to_owned())
+                    }
+                };
                 let is_owner = self.owner()? == person;
                 let kind = if is_owner { ApproverKind::Owner } else { ApproverKind::Member };
                 let approver = Approver::new(&person, kind, [Grant::Write].into_iter().collect())?;
                 let options = ApprovalOptions { reason, ..ApprovalOptions::default() };
-                self.agent.approvals.approve(&approver, draft, options).await
+                approvals.approve(&approver, draft, options).await
             }
-            DraftVerdict::Reject => self.agent.approvals.reject(&person, draft, reason).await,
         };
         let decided = decided.map_err(|refused| refused.fault)?;
+        let is_answer = decided.plan.asks_for() == AsksFor::Answer;
         Ok(match decided.state {
+            DraftState::Applied if is_answer => {
+                format!("Answered: {}", decided.output.as_deref().unwrap_or_default())
+            }
             DraftState::Applied => format!("Approved: {}", decided.plan.summary),
             DraftState::Rejected => format!("Rejected: {}", decided.plan.summary),
             other => format!("{}: {}", other.as_str(), decided.plan.summary),
@@ -143,6 +155,12 @@ impl AgentPort for AgentDoor {
         tracing::warn!("connectors: {text}");
         self.changes.tell(Change::Connectors);
     }
+}
+
+/// The words of the option behind a button.
+fn chosen(preview: &Preview, option: usize) -> Result<String, Fault> {
+    let gone = || Fault::new(ErrorCode::InvalidRequest, "this question has no such option");
+    preview.options().get(option).cloned().ok_or_else(gone)
 }
 
 fn run_request(request: StartRun) -> RunRequest {

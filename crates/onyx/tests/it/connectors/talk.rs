@@ -56,6 +56,44 @@ async fn a_change_is_approved_with_a_button_and_the_run_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_answered_with_the_button_of_an_option_or_by_its_number() {
+    let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
+    let arguments = json!({"question": "Oak or larch?", "options": ["Oak", "Larch", "3"]});
+    for _ in 0..2 {
+        let call = ScriptedCall {
+            id: "call-1".to_owned(),
+            name: "ask_person".to_owned(),
+            pieces: vec![arguments.to_string()],
+        };
+        model.push(Script::tool_calls([call]));
+        model.push(Script::text("Ordered."));
+    }
+    let onyx = connected(&model, &telegram).await;
+    telegram.say(7, "Order the floor.");
+    let question = wait_for("the question", SOON, async || {
+        telegram.messages(7).into_iter().find(|message| !message.buttons.is_empty())
+    })
+    .await;
+    assert!(question.text.contains("1. Oak\n2. Larch\n3. 3"), "{}", question.text);
+    assert_eq!(question.buttons.len(), 3);
+    telegram.press(7, 7, &question.buttons[1]);
+    settled(&onyx, &telegram).await;
+    assert!(telegram.presses()[0].contains("Answered: Larch"), "{:?}", telegram.presses());
+    let heard = model.last_request().body["messages"].to_string();
+    assert!(heard.contains("\"content\":\"Larch\""), "{heard}");
+
+    telegram.say(7, "And the stairs.");
+    wait_for("the second question", SOON, async || {
+        telegram.texts(7).into_iter().find(|text| text.contains("Approval 2:"))
+    })
+    .await;
+    telegram.say(7, "/approve 2 1");
+    settled(&onyx, &telegram).await;
+    let heard = model.last_request().body["messages"].to_string();
+    assert!(heard.contains("\"content\":\"Oak\""), "{heard}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_private_is_in_the_prompt_of_a_group() {
     let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
     model.set_default("Hello all.");

@@ -51,3 +51,42 @@ async fn with_nobody_there_a_question_is_told_so_at_once_and_its_answer_comes_la
     let heard = model.last_request().body["messages"].to_string();
     assert!(heard.contains("applied. They say: green"), "{heard}");
 }
+
+#[tokio::test]
+async fn a_question_may_offer_options_and_any_other_answer_still_counts() {
+    let model = obedient().await;
+    let onyx = builder(&model).start().await;
+    for answer in ["Larch", "neither, take stone"] {
+        let arguments = json!({"question": "Oak or larch?", "options": [" Oak ", "Larch"]});
+        let asks = message(&[("ask_person", arguments)]);
+        let mut lines = onyx.chat_lines(&json!({"message": asks})).await;
+        let start = lines.until("start").await;
+        let confirm = lines.until("confirm").await;
+        let preview =
+            json!({"kind": "choice", "text": "Oak or larch?", "options": ["Oak", "Larch"]});
+        assert_eq!(confirm["preview"], preview);
+        let draft = path(confirm["draft_id"].as_str().unwrap());
+        assert_eq!(onyx.get(&draft).await.expect(200).json()["preview"], preview);
+        let _ =
+            onyx.post(&format!("{draft}/approve"), &json!({"reason": answer})).await.expect(200);
+        lines.rest().await;
+        let rest = events_of(&onyx, &start).await;
+        assert_eq!(results(&rest)[0]["output"], answer);
+    }
+}
+
+#[tokio::test]
+async fn options_that_cannot_be_buttons_are_told_to_the_model() {
+    let model = obedient().await;
+    let onyx = builder(&model).start().await;
+    let nine: Vec<_> = (0..9).map(|number| number.to_string()).collect();
+    for options in [json!(["a", "a"]), json!([" "]), json!(["x".repeat(81)]), json!(nine)] {
+        let asks = message(&[("ask_person", json!({"question": "Which?", "options": options}))]);
+        let told = onyx.chat_stream(&json!({"message": asks})).await;
+        assert!(told.iter().all(|event| event["type"] != "confirm"), "{told:#?}");
+        let result = told.iter().find(|event| event["type"] == "tool_result").unwrap();
+        assert_eq!(result["ok"], false, "{options}");
+        let heard = model.last_request().body["messages"].to_string();
+        assert!(heard.contains("option"), "{heard}");
+    }
+}

@@ -300,6 +300,29 @@ async fn what_the_person_looks_at_reaches_the_agent_and_no_later_prompt() {
 }
 
 #[tokio::test]
+async fn the_companion_is_told_of_conversations_about_what_the_person_looks_at() {
+    let (model, onyx) = house().await;
+    let soup = json!({"title": "Soup", "body": "Leek"});
+    let _ = onyx.post("/api/spaces/home/pages", &soup).await.expect(201);
+    model.push(Answer::text("An hour."));
+    let told = onyx.chat_stream(&json!({"message": "How long does Zinnober boil?"})).await;
+    let session = told[0]["session_id"].as_str().unwrap();
+    let about = json!({"attached": {"space": "home", "kind": "page", "id": "soup"}});
+    let path = format!("/v1/sessions/{session}");
+    let attached = onyx.request(reqwest::Method::PATCH, &path).json(&about).send().await.unwrap();
+    assert_eq!(attached.status(), 200);
+    let at = companion(&onyx).await;
+    let body =
+        json!({"content": "What is this?", "view": {"entityType": "page", "entityId": "soup"}});
+    let message = onyx.post(&format!("{at}/messages"), &body).await.expect(201).json();
+    model.push(call("context", &json!({})));
+    run(&onyx, &at, message["message_id"].as_str().unwrap()).await;
+    let prompt = model.last_request().body.to_string();
+    assert!(prompt.contains(&format!("conversation {session}")), "{prompt}");
+    assert!(prompt.contains("How long does Zinnober boil?"), "{prompt}");
+}
+
+#[tokio::test]
 async fn after_a_restart_an_interrupted_message_says_so_and_can_be_run_again() {
     let (model, mut onyx) = house().await;
     let at = companion(&onyx).await;

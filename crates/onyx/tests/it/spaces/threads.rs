@@ -206,6 +206,74 @@ async fn an_answer_is_cancelled_in_flight_and_keeps_what_was_said() {
 }
 
 #[tokio::test]
+async fn one_of_several_coworkers_is_cancelled_and_the_others_go_on() {
+    let (model, onyx) = house().await;
+    let thread = thread(&onyx, &["main", "scout"]).await;
+    // The first is stopped while it speaks, the second answers.
+    let mut events = Follow::begin(&onyx, &format!("{thread}/events"), None).await;
+    model.push(Script::new([Step::Text("half".into()), Step::Hang]));
+    model.push(Answer::text("Scouted."));
+    let sent = say(&onyx, &thread, "@main @scout how is the sea?").await;
+    assert_eq!(authors(&sent), ["main", "scout"]);
+    drop(events.until("chat:chunk").await);
+    let id =
+        |sent: &Value, at: usize| sent["assistant_messages"][at]["id"].as_str().unwrap().to_owned();
+    let cancel = async |id: &str| {
+        let done = onyx.post(&format!("/api/messages/{id}/cancel"), &json!({})).await.expect(200);
+        assert_eq!(done.json(), json!({"cancelled": true}));
+    };
+    cancel(&id(&sent, 0)).await;
+    let told = events.until("chat:complete").await;
+    assert_eq!(
+        told.last().unwrap().data,
+        json!({"message_id": id(&sent, 0), "content": "half", "status": "cancelled"})
+    );
+    let told = events.until("chat:complete").await;
+    assert_eq!(
+        told.last().unwrap().data,
+        json!({"message_id": id(&sent, 1), "content": "Scouted.", "status": "complete"})
+    );
+    let facts = |message: &Value| {
+        let text = |field: &str| message[field].as_str().unwrap().to_owned();
+        [text("author"), text("status"), text("content")]
+    };
+    let settled = async |count: usize| {
+        let said = wait_for("the answers", SOON, async || {
+            let said = messages(&onyx, &thread).await;
+            let is_over = said.iter().all(|message| message["status"] != "streaming");
+            (said.len() == count && is_over).then_some(said)
+        });
+        said.await
+    };
+    let said = settled(3).await;
+    assert_eq!(facts(&said[1]), ["main", "cancelled", "half"]);
+    assert_eq!(facts(&said[2]), ["scout", "complete", "Scouted."]);
+
+    // The second is stopped before its turn has come; the first goes on, and the last word is its.
+    model.push(
+        Script::new([Step::Text("long ".into()), Step::PauseMs(400), Step::Text("way".into())])
+            .ended(Finish::Stop),
+    );
+    let sent = say(&onyx, &thread, "@main @scout and the wind?").await;
+    drop(events.until("chat:chunk").await);
+    cancel(&id(&sent, 1)).await;
+    for at in [1, 0] {
+        let told = events.until("chat:complete").await;
+        assert_eq!(told.last().unwrap().data["message_id"], id(&sent, at));
+    }
+    let said = settled(6).await;
+    assert_eq!(facts(&said[4]), ["main", "complete", "long way"]);
+    assert_eq!(facts(&said[5]), ["scout", "cancelled", ""]);
+    // The question's own name stops all of them.
+    model.push(Script::new([Step::Text("so".into()), Step::Hang]));
+    let sent = say(&onyx, &thread, "@main @scout and the boat?").await;
+    drop(events.until("chat:chunk").await);
+    cancel(sent["user_message"]["id"].as_str().unwrap()).await;
+    let said = settled(8).await;
+    assert_eq!(facts(&said[7]), ["main", "cancelled", "so"]);
+}
+
+#[tokio::test]
 async fn an_answer_that_is_cancelled_before_its_first_word_stays_under_its_own_name() {
     let (model, onyx) = house().await;
     let thread = thread(&onyx, &[]).await;

@@ -180,6 +180,7 @@ conformance! {
         what_is_booked_counts_for_session_and_person
         what_was_answered_is_unread_until_it_is_read
         a_conversation_is_pinned_with_its_forks
+        tags_and_what_it_is_about_belong_to_a_conversation_with_its_forks
         ;
     jobs:
         a_job_comes_back_as_it_was_put_and_goes_whole

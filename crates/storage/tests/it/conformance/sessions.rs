@@ -2,7 +2,8 @@ use onyx_storage::{
     SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus, StoreError, TitleSource,
 };
 use onyx_types::{
-    LaneOrder, PersonId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp, Usage,
+    EntityRef, LaneOrder, PersonId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp,
+    Usage,
 };
 
 use super::Backend;
@@ -290,6 +291,44 @@ pub(crate) async fn what_was_answered_is_unread_until_it_is_read(on: Backend) {
         assert!(!unread().await);
         assert!(!on.ledger.mark_read(&key.person, key.session).await.unwrap());
     }
+}
+
+pub(crate) async fn tags_and_what_it_is_about_belong_to_a_conversation_with_its_forks(on: Backend) {
+    let mut make = Maker::new();
+    let (first, other) = (meta(&mut make, 5), meta(&mut make, 6));
+    let fork = SessionMeta { root: first.session_id, ..meta(&mut make, 7) };
+    for put in [&first, &other, &fork] {
+        on.ledger.put_session(&anna(), put).await.unwrap();
+    }
+    let roses = EntityRef::of_path("spaces/garden/tasks/roses.md").unwrap();
+    let change = SessionChange {
+        tags: Some(vec!["garden".to_owned(), "spring".to_owned()]),
+        attached: Some(Some(roses.clone())),
+        ..SessionChange::default()
+    };
+    on.ledger.change_session(&anna(), first.session_id, &change).await.unwrap();
+    let tag = SessionChange { tags: Some(vec!["spring".to_owned()]), ..SessionChange::default() };
+    on.ledger.change_session(&anna(), other.session_id, &tag).await.unwrap();
+    let tagged =
+        |tag: &str| SessionFilter { tag: Some(tag.to_owned()), ..SessionFilter::default() };
+    assert_eq!(ids(&on, tagged("garden")).await, [fork.session_id]);
+    assert_eq!(ids(&on, tagged("spring")).await, [fork.session_id, other.session_id]);
+    let about = SessionFilter { attached: Some(roses.clone()), ..SessionFilter::default() };
+    assert_eq!(ids(&on, about.clone()).await, [fork.session_id]);
+    // Rebuilding the row from the log leaves them.
+    on.ledger.put_session(&anna(), &first).await.unwrap();
+    let kept = on.ledger.session(&anna(), first.session_id).await.unwrap().unwrap();
+    assert_eq!(kept.marks.tags, ["garden", "spring"]);
+    assert_eq!(kept.marks.attached, Some(roses));
+    let counts = on.ledger.session_tags(&anna()).await.unwrap();
+    let counts: Vec<_> = counts.iter().map(|one| (one.tag.as_str(), one.conversations)).collect();
+    assert_eq!(counts, [("garden", 1), ("spring", 2)]);
+    let nothing =
+        SessionChange { tags: Some(Vec::new()), attached: Some(None), ..SessionChange::default() };
+    on.ledger.change_session(&anna(), fork.session_id, &nothing).await.unwrap();
+    assert_eq!(ids(&on, about).await, []);
+    let counts = on.ledger.session_tags(&anna()).await.unwrap();
+    assert_eq!(counts.len(), 1);
 }
 
 pub(crate) async fn a_conversation_is_pinned_with_its_forks(on: Backend) {

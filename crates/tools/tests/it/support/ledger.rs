@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionChange, SessionFilter, SessionMeta, StoreError, UsageRow,
+    SessionChange, SessionFilter, SessionMeta, StoreError, TagCount, UsageRow,
 };
 use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 
@@ -33,6 +33,10 @@ impl Ledger for BrokenAudit {
 
     async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError> {
         self.inner.run(person, run).await
+    }
+
+    async fn session_tags(&self, person: &PersonId) -> Result<Vec<TagCount>, StoreError> {
+        self.inner.session_tags(person).await
     }
 
     async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {

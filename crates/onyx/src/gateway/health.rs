@@ -1,0 +1,161 @@
+//! Everything that Onyx uses, each with its state and what to do about it. `/ready` tells of the part
+//! that it cannot work well without; this tells the person all of it.
+
+use onyx_api::Dependency;
+use onyx_knowledge::Embedding;
+use onyx_mcp::{OfferedToolState, ServerStatus, ServerView};
+use onyx_sandbox::{NoSandbox, Rung, Sandbox};
+use onyx_tools::Docker;
+use onyx_types::{NotYetAt, PersonId, not_yet};
+
+use super::live::Live;
+
+/// Below this, writes will soon fail.
+const LOW_SPACE: u64 = 200 * 1024 * 1024;
+
+/// What is asked of the machine itself.
+pub(super) struct Machine {
+    /// Tried once: what a kernel allows does not change while it runs.
+    pub(super) sandbox: Sandbox,
+    pub(super) docker: Docker,
+}
+
+impl Live {
+    /// What is not among the dependencies of `/ready`.
+    pub(super) async fn the_rest(&self, person: &PersonId) -> Vec<Dependency> {
+        let mut all = vec![self.disk(), self.indexing(), self.embedding(), self.search_engine()];
+        all.push(self.sandbox().await);
+        all.push(self.docker());
+        all.push(self.jobs(person).await);
+        all.extend(self.mcp_servers().await);
+        all.push(subscription_gateway());
+        all
+    }
+
+    fn disk(&self) -> Dependency {
+        let disk = match rustix::fs::statvfs(self.home.path()) {
+            Ok(disk) => disk,
+            Err(error) => return Dependency::degraded("disk", format!("cannot ask: {error}")),
+        };
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let detail = format!("{} MiB free", free / (1024 * 1024));
+        if free < LOW_SPACE {
+            let hint = "Free some space. A full disk stops every run.";
+            return Dependency::degraded("disk", detail).with_hint(hint);
+        }
+        Dependency::ok("disk").with_detail(detail)
+    }
+
+    fn indexing(&self) -> Dependency {
+        let work = self.index.work();
+        if let Some(error) = work.error {
+            let hint = "Look at the log, then start `onyx reindex`.";
+            return Dependency::degraded("index", error).with_hint(hint);
+        }
+        let detail = match (work.is_complete, work.waiting) {
+            (true, 0) => "Everything is indexed".to_owned(),
+            (_, 1) => "1 file or chat is waiting".to_owned(),
+            (_, waiting) => format!("{waiting} files and chats are waiting"),
+        };
+        let progress = work.progress.filter(|progress| progress.total > 0);
+        Dependency { progress, ..Dependency::ok("index").with_detail(detail) }
+    }
+
+    fn embedding(&self) -> Dependency {
+        match self.index.embedding() {
+            Embedding::Ready { model } => Dependency::ok("embedder").with_detail(model),
+            Embedding::Off => Dependency::off("embedder", "Searches go by words, not by meaning")
+                .with_hint("Get one with `onyx models pull local/minilm`, or name one as `memory.embedder`."),
+            Embedding::Failing { model, reason } => {
+                Dependency::degraded("embedder", format!("{model}: {reason}"))
+                    .with_hint("Searches go by words until it works. Check its provider.")
+            }
+        }
+    }
+
+    fn search_engine(&self) -> Dependency {
+        match self.web.search_engine() {
+            Some(address) => Dependency::ok("search").with_detail(address),
+            None => Dependency::off("search", "Agents cannot search the web")
+                .with_hint("Name a SearXNG as `tools.web.search.baseUrl`."),
+        }
+    }
+
+    async fn sandbox(&self) -> Dependency {
+        match self.machine.sandbox.rung().await {
+            Ok(Rung::Bubblewrap) => Dependency::ok("sandbox").with_detail("bubblewrap"),
+            Ok(Rung::Landlock) => Dependency::ok("sandbox")
+                .with_detail("Landlock and seccomp")
+                .with_hint("Install the package `bubblewrap` to hold commands better."),
+            Err(NoSandbox { bubblewrap, landlock }) => {
+                let why = format!("bubblewrap: {bubblewrap}; Landlock: {landlock}");
+                Dependency::degraded("sandbox", format!("Agents cannot run commands. {why}"))
+                    .with_hint("Install the package `bubblewrap`.")
+            }
+        }
+    }
+
+    fn docker(&self) -> Dependency {
+        match self.machine.docker.is_here() {
+            Ok(()) => Dependency::ok("docker"),
+            Err(why) => Dependency::off("docker", why)
+                .with_hint("Only agents that are given Docker's tools need it."),
+        }
+    }
+
+    async fn jobs(&self, person: &PersonId) -> Dependency {
+        let (jobs, troubles) =
+            (self.agent.jobs.list(person).await, self.agent.jobs.troubles(person).await);
+        let (jobs, troubles) = match (jobs, troubles) {
+            (Ok(jobs), Ok(troubles)) => (jobs, troubles),
+            (Err(fault), _) | (_, Err(fault)) => {
+                return Dependency::degraded("jobs", fault.message);
+            }
+        };
+        let troubled = troubles.values().filter(|count| **count > 0).count();
+        match (jobs.len(), troubled) {
+            (0, _) => Dependency::off("jobs", "There are no jobs"),
+            (_, 0) => Dependency::ok("jobs").with_detail(format!("{} scheduled", jobs.len())),
+            (_, 1) => Dependency::degraded("jobs", "1 job failed or was missed")
+                .with_hint("Look at what it says on the page of jobs."),
+            (_, some) => Dependency::degraded("jobs", format!("{some} jobs failed or were missed"))
+                .with_hint("Look at what they say on the page of jobs."),
+        }
+    }
+
+    async fn mcp_servers(&self) -> Vec<Dependency> {
+        match self.extensions.mcp.list().await {
+            Ok(servers) if servers.is_empty() => {
+                vec![Dependency::off("mcp", "No MCP servers are set up")]
+            }
+            Ok(servers) => servers.into_iter().map(mcp_server).collect(),
+            Err(fault) => vec![Dependency::degraded("mcp", fault.message)],
+        }
+    }
+}
+
+fn mcp_server(server: ServerView) -> Dependency {
+    let name = format!("mcp:{}", server.name);
+    let needs_look = |tool: &&onyx_mcp::OfferedTool| {
+        matches!(tool.state, OfferedToolState::New | OfferedToolState::Changed)
+    };
+    let unaccepted = server.tools.iter().filter(needs_look).count();
+    match server.status {
+        ServerStatus::Failing(why) => {
+            Dependency::degraded(name, why).with_hint("It is tried again. Look at its own log.")
+        }
+        ServerStatus::Idle | ServerStatus::Starting | ServerStatus::Running if unaccepted > 0 => {
+            Dependency::degraded(name, format!("{unaccepted} tools are not accepted"))
+                .with_hint("Look at them before agents can use them.")
+        }
+        ServerStatus::Idle => Dependency::ok(name).with_detail("Starts when it is needed"),
+        ServerStatus::Starting => Dependency::ok(name).with_detail("Starting"),
+        ServerStatus::Running => Dependency::ok(name).with_detail("Running"),
+    }
+}
+
+/// The way to models through somebody's subscription.
+fn subscription_gateway() -> Dependency {
+    let sentence = not_yet(NotYetAt::RuntimeMode("gateway_subscription"));
+    Dependency::off("gateway", sentence.unwrap_or("Nobody has chosen it."))
+}
