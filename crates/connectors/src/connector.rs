@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_storage::{PeerKind, Repeat};
+use onyx_storage::{Mail, PeerKind, Repeat};
 use serde::{Deserialize, Serialize};
 
 use crate::text::{Rendered, TextFormat, TextLimits};
@@ -25,6 +25,11 @@ pub trait Connector: Send + Sync {
     /// What the network itself brought to our door, checked to be from it.
     async fn accept(&self, _pushed: &Pushed) -> Result<Batch, NetworkError> {
         Err(NetworkError::Refused("this network brings nothing to the door".to_owned()))
+    }
+
+    /// What was kept for somebody who comes to fetch it, after a number; waits a while for something.
+    async fn collect(&self, _asked: &Pushed, _after: i64) -> Result<Vec<Mail>, NetworkError> {
+        Err(NetworkError::Refused("nothing is fetched from this network".to_owned()))
     }
 
     /// Sends one message and returns the network's id of it.

@@ -34,6 +34,6 @@ pub use port::{
 pub use settings::{
     Account, AccountSettings, Binding, BindingMatch, ConnectorsSettings, GroupRule, LookUp, Mode,
     NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, Secret, TranscriberPlan,
-    TranscriberSettings, plan,
+    TranscriberSettings, Visitors, plan,
 };
 pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};

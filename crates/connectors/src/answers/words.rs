@@ -75,15 +75,7 @@ pub(crate) fn plain_part(
     to: Destination<'_>,
     text: &str,
 ) -> Result<NewPart, Fault> {
-    let rendered = match traits.text_format {
-        crate::text::TextFormat::TelegramHtml => {
-            let marked = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-            Rendered { marked, plain: text.to_owned() }
-        }
-        crate::text::TextFormat::DiscordMarkdown | crate::text::TextFormat::Markdown => {
-            Rendered::literal(text)
-        }
-    };
+    let rendered = traits.text_format.literal(text);
     let what = OutgoingKind::Text { text: rendered, buttons: Vec::new() };
     part(to, 0, what, traits.repeat_sends)
 }

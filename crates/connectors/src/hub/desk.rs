@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use onyx_storage::{AccountKey, DeadLetter, LetterKind, PartState, PeerKey, PeerRow, PeerState};
+use onyx_storage::{AccountKey, DeadLetter, LetterKind, Mail, PartState, PeerKey, PeerRow, PeerState};
 use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Timestamp};
 
 use super::health::{AccountState, AccountStatus};
@@ -10,7 +10,7 @@ use super::{Connectors, RunningAccount};
 use crate::answers_destination;
 use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, Pushed};
 use crate::peers::{Asker, MOST_WAITING, agent_for, same_code};
-use crate::settings::Account;
+use crate::settings::{Account, plain_origin};
 
 /// A peer as the owner sees it.
 pub type PeerView = PeerRow;
@@ -199,13 +199,28 @@ impl Connectors {
     pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
         let running = self.required(account)?;
         let batch =
-            running.context.connector.accept(pushed).await.map_err(|error| match error {
-                NetworkError::Unauthorized(why) => Fault::new(ErrorCode::Unauthenticated, why),
-                other => Fault::new(ErrorCode::InvalidRequest, other.to_string()),
-            })?;
+            running.context.connector.accept(pushed).await.map_err(at_the_door)?;
         super::listen::keep(&running.context, batch).await?;
         running.heard_by_push();
         Ok(())
+    }
+
+    /// What waits for somebody who comes to fetch it.
+    pub async fn collect(
+        &self,
+        account: &AccountKey,
+        asked: &Pushed,
+        after: i64,
+    ) -> Result<Vec<Mail>, Fault> {
+        let running = self.required(account)?;
+        running.context.connector.collect(asked, after).await.map_err(at_the_door)
+    }
+
+    /// Whether pages of a site may show this widget.
+    pub fn shows_widget(&self, account: &str, origin: &str) -> bool {
+        let key = AccountKey { network: "widget".to_owned(), account: account.to_owned() };
+        let origin = plain_origin(origin);
+        self.find(&key).is_some_and(|running| running.settings().origins.contains(&origin))
     }
 
     /// Sends a text to a peer that is paired with this person. The same key is sent once.
@@ -232,6 +247,16 @@ impl Connectors {
             Fault::new(ErrorCode::NotFound, format!("No account {account} is at work."))
                 .with_hint("`onyx connectors list` shows them.")
         })
+    }
+}
+
+fn at_the_door(error: NetworkError) -> Fault {
+    match error {
+        NetworkError::Unauthorized(why) => Fault::new(ErrorCode::Unauthenticated, why),
+        NetworkError::TooFast(_) => {
+            Fault::new(ErrorCode::RateLimited, "Too many messages; wait a little.")
+        }
+        other => Fault::new(ErrorCode::InvalidRequest, other.to_string()),
     }
 }
 

@@ -23,6 +23,10 @@ const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/openapi.json"),
     // Signed as the account says.
     ("POST", "/connectors/{network}/{account}"),
+    // For pages of the sites that the account names, each visitor by a secret of its own.
+    ("GET", "/widget/{account}/widget.js"),
+    ("POST", "/widget/{account}/messages"),
+    ("GET", "/widget/{account}/messages"),
     ("GET", "/docs"),
     ("GET", "/auth/link"),
     ("POST", "/api/auth/login"),

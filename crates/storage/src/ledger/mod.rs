@@ -23,7 +23,7 @@ pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
 pub use connectors::{
-    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
+    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind, Mail,
     NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow,
     PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
 };

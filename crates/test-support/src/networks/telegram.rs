@@ -9,34 +9,10 @@ use tokio::sync::Notify;
 
 use super::http::{FakeHttp, HttpReply, HttpRequest};
 use super::telegram_text;
+use super::trouble::{Fate, Trouble, strikes};
 use crate::Dice;
 
 pub const TELEGRAM_TOKEN: &str = "4242:test_token_of_a_bot";
-
-/// How often each kind of trouble happens: once in so many requests; 0 for never.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Trouble {
-    pub seed: u64,
-    /// Closed before anything was done.
-    pub lost_before: u64,
-    /// Done, and closed without an answer.
-    pub lost_after: u64,
-    /// Done, and answered when nobody waits any more.
-    pub late: u64,
-    /// Done, and the answer breaks off.
-    pub half_closed: u64,
-    pub too_fast: u64,
-    pub failed: u64,
-    /// Updates that were read before come again.
-    pub redelivers: u64,
-    /// Updates come in another order.
-    pub reorders: u64,
-    /// How long a late answer takes.
-    pub lateness: Duration,
-    pub retry_after: u64,
-    /// Only sends and edits are in trouble.
-    pub only_writes: bool,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentMessage {
@@ -228,23 +204,6 @@ impl FakeTelegram {
     }
 }
 
-/// Once in so many; 0 for never.
-fn strikes(dice: &mut Dice, chance: u64) -> bool {
-    chance > 0 && dice.below(usize::try_from(chance).unwrap_or(usize::MAX)) == 0
-}
-
-/// What befalls one request.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Well,
-    LostBefore,
-    LostAfter,
-    Late,
-    HalfClosed,
-    TooFast,
-    Failed,
-}
-
 impl State {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -316,24 +275,7 @@ impl State {
         let mut inner = self.inner();
         let trouble = inner.trouble;
         let Some(dice) = &mut inner.dice else { return Fate::Well };
-        let is_write = matches!(method, "sendMessage" | "editMessageText");
-        if trouble.only_writes && !is_write {
-            return Fate::Well;
-        }
-        let kinds = [
-            (trouble.lost_before, Fate::LostBefore),
-            (trouble.lost_after, Fate::LostAfter),
-            (trouble.late, Fate::Late),
-            (trouble.half_closed, Fate::HalfClosed),
-            (trouble.failed, Fate::Failed),
-            (if is_write { trouble.too_fast } else { 0 }, Fate::TooFast),
-        ];
-        for (chance, fate) in kinds {
-            if strikes(dice, chance) {
-                return fate;
-            }
-        }
-        Fate::Well
+        trouble.fate(dice, matches!(method, "sendMessage" | "editMessageText" | "sendPhoto" | "sendDocument"))
     }
 
     async fn updates(&self, body: &Value) -> Result<Value, (u16, String)> {
