@@ -128,7 +128,7 @@ pub(crate) enum ConnectorsCommand {
     List(AsJson),
     /// Connect an account; its token is read from the terminal or from standard input
     Add {
-        /// telegram
+        /// telegram, discord, webhook or widget
         network: String,
         /// A short name for the account: a-z, 0-9, `-` and `_`
         #[arg(default_value = "main")]
@@ -139,6 +139,12 @@ pub(crate) enum ConnectorsCommand {
         /// Where the network's API is, if not where it usually is
         #[arg(long)]
         api_base: Option<String>,
+        /// Widget: a site whose pages may show it, as https://www.example.org
+        #[arg(long)]
+        origin: Vec<String>,
+        /// Widget: answer visitors without pairing, and without anything private
+        #[arg(long)]
+        open: bool,
         #[command(flatten)]
         json: AsJson,
     },

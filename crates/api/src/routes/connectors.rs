@@ -83,6 +83,12 @@ fn account_routes() -> Routes {
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .answers_nothing(),
+        Route::put("/api/admin/connectors/{network}/{account}/agent", Owner, peers::bind_account)
+            .summary("Which agent answers whoever writes to the account; writes a binding")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .body::<BindPeer>()
+            .answers_nothing(),
         Route::post("/api/admin/connectors/{network}/{account}/test", Owner, accounts::test)
             .summary("Asks the network about its token")
             .path_value("network", NETWORK)

@@ -10,7 +10,7 @@ use super::{Connectors, RunningAccount};
 use crate::answers_destination;
 use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, Pushed};
 use crate::peers::{Asker, MOST_WAITING, agent_for, same_code};
-use crate::settings::{Account, plain_origin};
+use crate::settings::{Account, Binding, plain_origin};
 
 /// A peer as the owner sees it.
 pub type PeerView = PeerRow;
@@ -106,6 +106,24 @@ impl Connectors {
         };
         let bindings = self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(agent_for(&bindings, asker).unwrap_or_else(|| ground.port.default_agent()))
+    }
+
+    /// Who answers somebody whom the account meets for the first time.
+    pub fn answering_new(&self, account: &AccountKey) -> AgentId {
+        let asker = Asker {
+            network: &account.network,
+            account: &account.account,
+            guild: None,
+            peer: "",
+            thread: "",
+        };
+        let bindings = self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner);
+        agent_for(&bindings, asker).unwrap_or_else(|| self.shared.ground.port.default_agent())
+    }
+
+    /// The bindings of the config, the most specific of which counts.
+    pub fn bindings(&self) -> Vec<Binding> {
+        self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Lets a peer in: it talks to the agents of this person.
@@ -294,5 +312,6 @@ fn words(message: Outgoing) -> String {
     match message.what {
         OutgoingKind::Text { text, .. } | OutgoingKind::Edit { text, .. } => text.plain,
         OutgoingKind::PressAnswer { text, .. } => text,
+        OutgoingKind::File(file) => file.path,
     }
 }

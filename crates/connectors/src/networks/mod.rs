@@ -2,6 +2,7 @@
 //! knows what the wire looks like.
 
 mod discord;
+mod form;
 mod http;
 mod telegram;
 mod transcriber;
@@ -26,4 +27,8 @@ pub(crate) fn connect(account: &Account, ground: &Ground) -> Result<Arc<dyn Conn
         "widget" => Ok(Arc::new(widget::Widget::new(account, ground)?)),
         other => Err(format!("there is no network {other}")),
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -154,6 +154,7 @@ impl Connector for Widget {
             limits: TextLimits { length: 20_000, styles: usize::MAX },
             repeat_sends: Repeat::Safe,
             can_edit: false,
+            largest_file: 0,
             listening: Listening::Pushed,
             pace: PaceLimits {
                 chat_gap: Duration::from_millis(20),
@@ -187,8 +188,9 @@ impl Connector for Widget {
         let short: String = visitor.trim_start_matches(VISITOR).chars().take(6).collect();
         let name = format!("Visitor {short}");
         let (kind, author) = match self.visitors {
-            // Nobody of a group who is not paired gives commands; a visitor never is.
-            Visitors::Open => (PeerKind::Group, format!("{visitor}-author")),
+            // In a group only who is paired gives commands. A visitor is a peer that was let in, so
+            // its author has a name that is no peer's.
+            Visitors::Open => (PeerKind::Group, format!("guest-{short}")),
             Visitors::Paired => (PeerKind::Person, visitor.clone()),
         };
         let update = format!("{visitor}:{id}");
@@ -236,7 +238,7 @@ impl Connector for Widget {
         let text = match &message.what {
             OutgoingKind::Text { text, .. } | OutgoingKind::Edit { text, .. } => &text.plain,
             // A page shows no buttons, so nobody waits for an answer to one.
-            OutgoingKind::PressAnswer { .. } => return Ok(String::new()),
+            OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return Ok(String::new()),
         };
         let peer = self.peer(&message.peer);
         let kept = self.ledger.put_mail(&peer, &message.key, text, self.clock.wall()).await;

@@ -227,7 +227,7 @@ impl State {
             let body = json!({"ok": false, "error_code": 401, "description": "Unauthorized"});
             return HttpReply::json(401, &body);
         };
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
+        let body = read_body(&request);
         let fate = self.fate(method);
         match fate {
             Fate::LostBefore => return HttpReply::Close,
@@ -331,6 +331,7 @@ impl Inner {
                 json!({"id": 4242, "is_bot": true, "first_name": "Onyx", "username": "onyx_test_bot"}),
             ),
             "sendMessage" => self.send(body),
+            "sendPhoto" | "sendDocument" => self.send_file(method, body),
             "editMessageText" => self.edit(body),
             "answerCallbackQuery" => {
                 self.presses.push(body["text"].as_str().unwrap_or_default().to_owned());
@@ -365,6 +366,18 @@ impl Inner {
             return Err((400, "Bad Request: message thread not found".to_owned()));
         }
         let message = SentMessage { id, text, html, edits: 0, thread, buttons };
+        self.messages.entry(chat).or_default().push(message);
+        Ok(json!({"message_id": id, "chat": {"id": chat}}))
+    }
+
+    fn send_file(&mut self, method: &str, body: &Value) -> Result<Value, (u16, String)> {
+        let chat = chat_id(body)?;
+        self.count(chat);
+        let id = self.next_message;
+        self.next_message += 1;
+        let text = format!("[{method} {}]", body["filename"].as_str().unwrap_or_default());
+        let (html, buttons) = (text.clone(), Vec::new());
+        let message = SentMessage { id, text, html, edits: 0, thread: None, buttons };
         self.messages.entry(chat).or_default().push(message);
         Ok(json!({"message_id": id, "chat": {"id": chat}}))
     }
@@ -424,6 +437,24 @@ impl Inner {
         }
         self.writes.push((now, chat));
     }
+}
+
+/// JSON, or the fields of a form and the name of its file.
+fn read_body(request: &HttpRequest) -> Value {
+    if let Ok(body) = serde_json::from_slice(&request.body) {
+        return body;
+    }
+    let text = String::from_utf8_lossy(&request.body).into_owned();
+    let mut body = json!({});
+    for part in text.split("form-data; name=\"").skip(1) {
+        let name = part.split('"').next().unwrap_or_default();
+        let value = part.split("\r\n\r\n").nth(1).and_then(|rest| rest.split("\r\n").next());
+        match part.split("filename=\"").nth(1) {
+            Some(file) => body["filename"] = json!(file.split('"').next()),
+            None => body[name] = json!(value),
+        }
+    }
+    body
 }
 
 fn chat_id(body: &Value) -> Result<i64, (u16, String)> {

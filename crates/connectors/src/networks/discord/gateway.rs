@@ -21,6 +21,9 @@ use crate::settings::Secret;
 /// Messages that come while something else is asked of Discord.
 const MOST_WAITING: usize = 1_000;
 
+const RECONNECT: u8 = 7;
+const INVALID_SESSION: u8 = 9;
+
 /// What comes over the gateway next.
 type Item = Option<Result<Message, twilight_gateway::error::ReceiveMessageError>>;
 
@@ -30,6 +33,8 @@ pub(super) struct Gateway {
     /// The session works: a close is nothing unusual from here on.
     is_active: bool,
     is_over: bool,
+    /// Discord asked for a new connection or a new session: a close is what follows.
+    is_leaving: bool,
     pub(super) position: Position,
     /// The position as the ledger has it.
     pub(super) stored: Option<String>,
@@ -60,6 +65,7 @@ impl Gateway {
             waiting: VecDeque::new(),
             is_active: false,
             is_over: false,
+            is_leaving: false,
             position,
             stored: cursor.map(str::to_owned),
         }
@@ -116,6 +122,7 @@ impl Gateway {
                 Ok(event) => {
                     let named = event.t.as_deref();
                     self.is_active |= matches!(named, Some("READY" | "RESUMED"));
+                    self.is_leaving |= matches!(event.op, RECONNECT | INVALID_SESSION);
                     Ok(Some(event))
                 }
                 Err(error) => {
@@ -126,7 +133,8 @@ impl Gateway {
             Some(Ok(Message::Close(frame))) => {
                 let code = frame.map_or(1_006, |frame| frame.code);
                 let was_active = std::mem::take(&mut self.is_active);
-                closed(code, was_active).map(|()| None)
+                let is_leaving = std::mem::take(&mut self.is_leaving);
+                closed(code, was_active || is_leaving).map(|()| None)
             }
             Some(Err(error)) => match error.kind() {
                 ReceiveMessageErrorType::Reconnect => {
@@ -144,14 +152,14 @@ impl Gateway {
 }
 
 /// A session that worked is taken up again by itself; one that never began is tried later.
-fn closed(code: u16, was_active: bool) -> Result<(), NetworkError> {
+fn closed(code: u16, is_usual: bool) -> Result<(), NetworkError> {
     match code {
         4_004 => Err(NetworkError::Unauthorized("Discord does not take the token".to_owned())),
         4_010..=4_014 => {
             let why = format!("Discord refuses what this bot asks to hear ({code})");
             Err(NetworkError::Refused(why))
         }
-        _ if was_active => Ok(()),
+        _ if is_usual => Ok(()),
         _ => Err(NetworkError::Unreachable(format!("Discord closed the gateway ({code})"))),
     }
 }

@@ -20,7 +20,6 @@ use async_trait::async_trait;
 use onyx_egress::{Address, Method};
 use onyx_storage::Repeat;
 use onyx_types::Clock;
-use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -48,6 +47,8 @@ const MOST_AT_ONCE: usize = 100;
 const MOST_PLACES: usize = 2_000;
 /// Where Discord keeps files.
 const FILE_HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
+/// What a server without extras takes.
+const LARGEST_SENT: u64 = 10 * 1024 * 1024;
 const LARGEST_FILE: usize = 20 * 1024 * 1024;
 
 /// A little under what Discord allows: five messages in five seconds in a channel, fifty questions a
@@ -302,6 +303,7 @@ impl Connector for Discord {
             // Every send carries a nonce that Discord takes once.
             repeat_sends: Repeat::Safe,
             can_edit: true,
+            largest_file: LARGEST_SENT,
             listening: Listening::Polls,
             pace: self.tempo.pace.unwrap_or(PACE),
         }
@@ -333,6 +335,10 @@ impl Connector for Discord {
 
     async fn send(&self, message: &Outgoing) -> Result<String, NetworkError> {
         send::send(self, message).await
+    }
+
+    async fn send_file(&self, message: &Outgoing, bytes: &[u8]) -> Result<String, NetworkError> {
+        send::send_file(self, message, bytes).await
     }
 
     async fn typing(&self, peer: &str, thread: &str) -> Result<(), NetworkError> {

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Discord, lock, parse};
 use crate::connector::{Button, NetworkError, Outgoing, OutgoingKind};
+use crate::networks::form::Form;
 
 /// Discord takes up to 25 characters.
 const NONCE: usize = 24;
@@ -58,7 +59,24 @@ pub(super) async fn send(discord: &Discord, message: &Outgoing) -> Result<String
                 other => other.map(|_| String::new()),
             }
         }
+        OutgoingKind::File(_) => Err(NetworkError::Refused("a file without bytes".to_owned())),
     }
+}
+
+pub(super) async fn send_file(
+    discord: &Discord,
+    message: &Outgoing,
+    bytes: &[u8],
+) -> Result<String, NetworkError> {
+    let OutgoingKind::File(file) = &message.what else { return send(discord, message).await };
+    let channel = channel(discord, &message.peer, &message.thread).await?;
+    let payload = json!({"nonce": nonce(&message.key), "enforce_nonce": true,
+        "allowed_mentions": {"parse": []}});
+    let form = Form::new().field("payload_json", &payload.to_string());
+    let (kind, body) = form.file("files[0]", &file.name, &file.media_type, bytes).finish();
+    let path = format!("/channels/{channel}/messages");
+    let sent = discord.rest.call_as(&kind, Method::POST, &path, body).await?;
+    Ok(sent["id"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Where a peer is written to. A peer is a channel of a server or a person; numbers of both are never

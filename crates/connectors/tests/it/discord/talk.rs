@@ -164,3 +164,19 @@ async fn a_hundred_kilobytes_arrive_whole_and_every_message_is_valid() {
     let whole = crate::text::everything().matches("A paragraph with").count();
     assert_eq!(seen.matches("A paragraph with bold, code and שלום עולם").count(), whole);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_the_vault_is_attached_once() {
+    let (home, fake) = (tempfile::tempdir().unwrap(), FakeDiscord::start().await);
+    let agent = TestAgent::new(|_| Reply::words("Here is [the report](may.pdf)."));
+    agent.files.lock().unwrap().insert("may.pdf".to_owned(), b"%PDF".to_vec());
+    let process =
+        Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [7]}))).await;
+    listening(&fake).await;
+    fake.say(7, "the report, please");
+    wait_until("the file", SOON, || fake.messages(7).len() == 2).await;
+    settled(&process).await;
+    let all = fake.messages(7);
+    assert_eq!((all.len(), &all[1].files), (2, &vec!["may.pdf".to_owned()]));
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
