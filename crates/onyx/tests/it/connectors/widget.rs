@@ -15,12 +15,14 @@ async fn a_page_of_a_named_site_talks_to_an_agent_and_another_site_does_not() {
     let config = json!({"connectors": {"widget": {"accounts": {"shop": account}}}});
     let onyx = builder(&model).merge(config).start().await;
     std::fs::write(onyx.home().join("people/owner/USER.md"), "My bank is CANARYBANK.").unwrap();
-    let path = "/widget/shop/messages";
+    // A browser of somebody who has no token.
+    let browser = reqwest::Client::new();
+    let at = |method: Method, path: &str| browser.request(method, onyx.client().url(path));
     let ask = |method: Method, origin: &str| {
-        let request = anonymous.request(method, path).header("origin", origin);
+        let request = at(method, "/widget/shop/messages").header("origin", origin);
         request.header("x-onyx-visitor", SECRET)
     };
-    let script = anonymous.request(Method::GET, "/widget/shop/widget.js");
+    let script = at(Method::GET, "/widget/shop/widget.js");
     let script = script.send().await.unwrap();
     assert_eq!(script.headers()["content-type"], "text/javascript; charset=utf-8");
     assert!(script.text().await.unwrap().contains("x-onyx-visitor"));
@@ -38,7 +40,7 @@ async fn a_page_of_a_named_site_talks_to_an_agent_and_another_site_does_not() {
     assert_eq!(stranger.status(), 403);
     assert!(!stranger.headers().contains_key("access-control-allow-origin"));
     // What a widget's site may do there it may do nowhere else.
-    let elsewhere = anonymous.request(Method::GET, "/health").header("origin", SITE);
+    let elsewhere = at(Method::GET, "/health").header("origin", SITE);
     assert_eq!(elsewhere.send().await.unwrap().status(), 403);
 
     let written = ask(Method::POST, SITE).json(&message).send().await.unwrap();
