@@ -21,7 +21,8 @@ pub use answers::{AnswerFold, AnswerStep, Command};
 pub(crate) use answers::{answer_texts, answers_destination};
 pub use connector::{
     Author, Batch, Button, Connector, FileKind, FileRef, Identity, Incoming, Listening,
-    NetworkError, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind, PaceLimits, Press, Pushed, Quote, Update,
+    NetworkError, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind, PaceLimits, Press, Pushed,
+    Quote, Update,
 };
 pub use hub::{
     AccountState, AccountStatus, Connectors, DeadLetterView, Ground, OwnerNotice, PeerView, Tempo,

@@ -39,7 +39,11 @@ mod tests {
         // The smallest code that holds so many characters has 25 squares a side.
         assert_eq!(picture.size, 33);
         // Three corners with seven dark squares above each other's edge.
-        assert!(picture.path.starts_with("M4,4h1v1h-1zM5,4h1v1h-1zM6,4h1v1h-1z"), "{}", picture.path);
+        assert!(
+            picture.path.starts_with("M4,4h1v1h-1zM5,4h1v1h-1zM6,4h1v1h-1z"),
+            "{}",
+            picture.path
+        );
         assert_eq!(qr_picture(&"x".repeat(10_000)), None);
     }
 }

@@ -13,8 +13,8 @@ use crate::routing::PathValue;
 use crate::{Access, Route, Routes};
 use accounts::{AccountDetails, AccountList, PutAccount, TestAccount, TestedAccount};
 use letters::LetterList;
-use widget::{MailAsked, MailList, WrittenByVisitor};
 use peers::{ApprovePeer, BindPeer, PairCode, PeerJson, PeerList};
+use widget::{MailAsked, MailList, WrittenByVisitor};
 
 const NETWORK: PathValue = PathValue::Pattern("^[a-z]{1,32}$");
 const ACCOUNT: PathValue = PathValue::Pattern("^[a-z0-9_-]{1,64}$");

@@ -2,7 +2,9 @@
 
 use std::sync::PoisonError;
 
-use onyx_storage::{AccountKey, DeadLetter, LetterKind, Mail, PartState, PeerKey, PeerRow, PeerState};
+use onyx_storage::{
+    AccountKey, DeadLetter, LetterKind, Mail, PartState, PeerKey, PeerRow, PeerState,
+};
 use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Timestamp};
 
 use super::health::{AccountState, AccountStatus};
@@ -216,8 +218,7 @@ impl Connectors {
     /// What a network brings to our door. Returns when it is stored.
     pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
         let running = self.required(account)?;
-        let batch =
-            running.context.connector.accept(pushed).await.map_err(at_the_door)?;
+        let batch = running.context.connector.accept(pushed).await.map_err(at_the_door)?;
         super::listen::keep(&running.context, batch).await?;
         running.heard_by_push();
         Ok(())

@@ -21,13 +21,7 @@ impl Form {
         self
     }
 
-    pub(super) fn file(
-        mut self,
-        field: &str,
-        name: &str,
-        media_type: &str,
-        bytes: &[u8],
-    ) -> Self {
+    pub(super) fn file(mut self, field: &str, name: &str, media_type: &str, bytes: &[u8]) -> Self {
         let is_plain = |c: &char| c.is_alphanumeric() || ".-_ ".contains(*c);
         let name: String = name.chars().filter(is_plain).collect();
         let head = format!(

@@ -85,7 +85,9 @@ fn as_new(message: &Outgoing) -> Option<Outgoing> {
             let what = OutgoingKind::Text { text: text.clone(), buttons: Vec::new() };
             Some(Outgoing { what, ..message.clone() })
         }
-        OutgoingKind::Text { .. } | OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => None,
+        OutgoingKind::Text { .. } | OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => {
+            None
+        }
     }
 }
 

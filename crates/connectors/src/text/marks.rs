@@ -136,5 +136,7 @@ fn address_start(text: &str) -> Option<usize> {
 /// Up to the next space, without what ends the sentence.
 fn address_length(text: &str) -> usize {
     let end = text.find(|c: char| c.is_whitespace() || "<>\"`".contains(c)).unwrap_or(text.len());
-    text[..end].trim_end_matches(['.', ',', ':', ';', '!', '?', ')', ']', '\'', '*', '_', '|']).len()
+    text[..end]
+        .trim_end_matches(['.', ',', ':', ';', '!', '?', ')', ']', '\'', '*', '_', '|'])
+        .len()
 }

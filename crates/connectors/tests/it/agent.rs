@@ -217,12 +217,7 @@ impl AgentPort for TestAgent {
         Some("https://onyx.example".to_owned())
     }
 
-    async fn file(
-        &self,
-        _: &PersonId,
-        path: &str,
-        largest: u64,
-    ) -> Result<Option<Vec<u8>>, Fault> {
+    async fn file(&self, _: &PersonId, path: &str, largest: u64) -> Result<Option<Vec<u8>>, Fault> {
         let files = self.files.lock().unwrap();
         Ok(files.get(path).filter(|bytes| bytes.len() as u64 <= largest).cloned())
     }

@@ -69,8 +69,7 @@ async fn an_open_widget_answers_visitors_without_anything_private_and_keeps_them
 #[tokio::test(flavor = "multi_thread")]
 async fn only_named_sites_come_in_and_only_with_a_secret_and_only_so_often() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
-    let process =
-        Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
     let body = json!({"id": "1", "text": "hello"});
     for wrong in [
         pushed("https://evil.example", SECRET, &body),
@@ -102,8 +101,7 @@ async fn only_named_sites_come_in_and_only_with_a_secret_and_only_so_often() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_open_a_visitor_is_a_stranger_and_closing_a_widget_pairs_nobody() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
-    let process =
-        Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
     write(&process, SECRET, "1", "while it is open").await;
     process.connectors.follow(widget_plan(json!({}))).await;
     write(&process, SECRET, "2", "after it was closed").await;

@@ -23,9 +23,9 @@ pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
 pub use connectors::{
-    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind, Mail,
-    NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow,
-    PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
+    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
+    Mail, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind,
+    PeerRow, PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
 };
 pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
 pub use jobs::{

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, Mail, NewPart,
-    NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd, StoreError,
-    UpdateFailure,
+    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, Mail,
+    NewPart, NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd,
+    StoreError, UpdateFailure,
 };
 use onyx_types::{DraftId, PersonId, RunId, Timestamp};
 

@@ -171,7 +171,9 @@ pub fn discord_text(text: &str) -> Result<String, String> {
                 (escaped, 1 + escaped.len_utf8())
             }
             '_' | '|' | ']' | '@' => return Err(format!("an unescaped {next}")),
-            '#' | '-' | '>' if is_line_start => return Err(format!("a line that begins with {next}")),
+            '#' | '-' | '>' if is_line_start => {
+                return Err(format!("a line that begins with {next}"));
+            }
             other => (other, other.len_utf8()),
         };
         seen.push(character);

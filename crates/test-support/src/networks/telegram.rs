@@ -275,7 +275,10 @@ impl State {
         let mut inner = self.inner();
         let trouble = inner.trouble;
         let Some(dice) = &mut inner.dice else { return Fate::Well };
-        trouble.fate(dice, matches!(method, "sendMessage" | "editMessageText" | "sendPhoto" | "sendDocument"))
+        trouble.fate(
+            dice,
+            matches!(method, "sendMessage" | "editMessageText" | "sendPhoto" | "sendDocument"),
+        )
     }
 
     async fn updates(&self, body: &Value) -> Result<Value, (u16, String)> {

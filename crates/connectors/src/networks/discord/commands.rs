@@ -14,8 +14,16 @@ pub(super) fn all() -> Value {
         plain("help", "What can be said here"),
         with("agent", "Talk to another agent", &[("name", TEXT, false)]),
         with("model", "Use another model", &[("model", TEXT, false)]),
-        with("approve", "Approve a proposed change", &[("number", NUMBER, true), ("reason", TEXT, false)]),
-        with("reject", "Reject a proposed change", &[("number", NUMBER, true), ("reason", TEXT, false)]),
+        with(
+            "approve",
+            "Approve a proposed change",
+            &[("number", NUMBER, true), ("reason", TEXT, false)]
+        ),
+        with(
+            "reject",
+            "Reject a proposed change",
+            &[("number", NUMBER, true), ("reason", TEXT, false)]
+        ),
         with("pair", "Let somebody in", &[("code", TEXT, true)]),
     ])
 }

@@ -51,9 +51,8 @@ impl Gateway {
         let position = Position::read(cursor);
         // Private chats and mentions bring their words without further rights.
         let intents = Intents::GUILDS | Intents::GUILD_MESSAGES | Intents::DIRECT_MESSAGES;
-        let mut config = ConfigBuilder::new(token.reveal().to_owned(), intents)
-            .proxy_url(address)
-            .queue(queue);
+        let mut config =
+            ConfigBuilder::new(token.reveal().to_owned(), intents).proxy_url(address).queue(queue);
         if let Some(session) = &position.session {
             config = config.session(Session::new(position.sequence, session.clone()));
         }

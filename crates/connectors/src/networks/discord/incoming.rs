@@ -36,12 +36,11 @@ fn addresses(message: &Message, me: &User) -> bool {
 }
 
 pub(super) fn said(message: &Message, me: &User, place: Option<Place>) -> Update {
-    let author =
-        Author { id: message.author.id.clone(), name: message.author.name() };
-    let quoted = message.referenced_message.as_deref().map(|replied| Quote {
-        author: replied.author.name(),
-        text: readable(replied, me),
-    });
+    let author = Author { id: message.author.id.clone(), name: message.author.name() };
+    let quoted = message
+        .referenced_message
+        .as_deref()
+        .map(|replied| Quote { author: replied.author.name(), text: readable(replied, me) });
     let incoming = at(place, author, format!("m{}", message.id));
     let incoming = Incoming {
         text: readable(message, me),
@@ -88,9 +87,7 @@ pub(super) fn interacted(interaction: &Interaction, place: Option<Place>) -> Opt
 fn at(place: Option<Place>, author: Author, message: String) -> Incoming {
     let (kind, peer, peer_name, thread, guild) = match place {
         Some(place) => (PeerKind::Group, place.channel, place.name, place.thread, place.guild),
-        None => {
-            (PeerKind::Person, author.id.clone(), author.name.clone(), String::new(), None)
-        }
+        None => (PeerKind::Person, author.id.clone(), author.name.clone(), String::new(), None),
     };
     Incoming {
         peer,
@@ -165,9 +162,11 @@ mod tests {
         assert!(is_for_us(&message(json!({})), &me(), true));
         assert!(is_for_us(&message(mention.clone()), &me(), false));
         assert!(is_for_us(&message(reply), &me(), false));
-        for robot in [json!({"webhook_id": "3"}), json!({"type": 7}),
-            json!({"author": {"id": "8", "bot": true}})]
-        {
+        for robot in [
+            json!({"webhook_id": "3"}),
+            json!({"type": 7}),
+            json!({"author": {"id": "8", "bot": true}}),
+        ] {
             assert!(!is_for_us(&message(robot), &me(), true));
         }
     }
@@ -186,6 +185,9 @@ mod tests {
             "data": {"name": "approve", "options": [{"name": "number", "value": 3}]}}))
         .unwrap();
         let update = interacted(&given, None).unwrap();
-        assert_eq!((update.incoming.text.as_str(), update.incoming.peer.as_str()), ("/approve 3", "7"));
+        assert_eq!(
+            (update.incoming.text.as_str(), update.incoming.peer.as_str()),
+            ("/approve 3", "7")
+        );
     }
 }

@@ -285,7 +285,8 @@ impl Discord {
 }
 
 fn place(channel: &Channel, guild: String) -> Place {
-    let name = channel.name.as_deref().map_or_else(|| channel.id.clone(), |name| format!("#{name}"));
+    let name =
+        channel.name.as_deref().map_or_else(|| channel.id.clone(), |name| format!("#{name}"));
     let (seen, thread) = match &channel.parent_id {
         Some(parent) if channel.is_thread() => (parent.clone(), channel.id.clone()),
         Some(_) | None => (channel.id.clone(), String::new()),

@@ -121,7 +121,12 @@ mod tests {
     #[test]
     fn the_first_session_misses_nothing_and_a_second_one_everything_since_the_newest_message() {
         let mut position = Position::default();
-        position.begin("a".to_owned(), "wss://x".to_owned(), vec!["1".to_owned()], 1_700_000_000_000);
+        position.begin(
+            "a".to_owned(),
+            "wss://x".to_owned(),
+            vec!["1".to_owned()],
+            1_700_000_000_000,
+        );
         assert_eq!(position.missed, None);
         let newest = position.newest + (90_000 << TIME_SHIFT);
         position.note_message(&newest.to_string());

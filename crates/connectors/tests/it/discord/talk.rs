@@ -33,10 +33,7 @@ async fn people_channels_and_threads_are_answered_where_they_speak() {
     said(&process, &fake, 7, "You said: at last").await;
     let asked = agent.asked.lock().unwrap().clone();
     let companies: Vec<_> = asked.iter().map(|request| request.company).collect();
-    assert_eq!(
-        companies,
-        [Company::Private, Company::Group, Company::Group, Company::Private]
-    );
+    assert_eq!(companies, [Company::Private, Company::Group, Company::Group, Company::Private]);
     // A thread is a conversation of its own within its channel.
     assert_eq!((asked[2].session, asked[3].session.is_some()), (None, true));
     assert_eq!(fake.violations(), Vec::<String>::new());

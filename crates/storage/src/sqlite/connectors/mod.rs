@@ -10,9 +10,9 @@ use onyx_types::{DraftId, PersonId, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
-    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, Mail, NewPart,
-    NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd, StoreError,
-    UpdateFailure,
+    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, Mail,
+    NewPart, NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd,
+    StoreError, UpdateFailure,
 };
 
 use super::convert::count;

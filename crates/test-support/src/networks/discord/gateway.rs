@@ -112,8 +112,8 @@ async fn hear(
 /// How many events the client has already, where its session still lives.
 fn resume(state: &State, asked: &Value) -> Option<usize> {
     let mut inner = state.inner();
-    let is_living = inner.is_session_alive
-        && asked["session_id"] == format!("session-{}", inner.session);
+    let is_living =
+        inner.is_session_alive && asked["session_id"] == format!("session-{}", inner.session);
     if !is_living {
         return None;
     }

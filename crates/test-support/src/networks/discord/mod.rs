@@ -82,8 +82,7 @@ impl FakeDiscord {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let gateway_url = format!("ws://{}", listener.local_addr().unwrap());
-        let state =
-            Arc::new(State { inner: Mutex::default(), came: Notify::new(), gateway_url });
+        let state = Arc::new(State { inner: Mutex::default(), came: Notify::new(), gateway_url });
         let gateway = tokio::spawn(gateway::serve(listener, Arc::clone(&state)));
         let served = Arc::clone(&state);
         let http = FakeHttp::start(Arc::new(move |request| {
@@ -266,8 +265,11 @@ impl Inner {
         self.is_session_alive = true;
         self.events.clear();
         let session = format!("session-{}", self.session);
-        self.dispatch("READY", json!({"session_id": session, "user": {"id": BOT.to_string()},
-            "resume_gateway_url": Value::Null, "guilds": [{"id": GUILD.to_string()}]}));
+        self.dispatch(
+            "READY",
+            json!({"session_id": session, "user": {"id": BOT.to_string()},
+            "resume_gateway_url": Value::Null, "guilds": [{"id": GUILD.to_string()}]}),
+        );
         let channels: Vec<Value> = self
             .history
             .iter()

@@ -193,8 +193,7 @@ impl Inner {
         let rows = body["components"].as_array().cloned().unwrap_or_default();
         let buttons = rows.iter().flat_map(|row| row["components"].as_array().cloned());
         let buttons = buttons.flatten().filter_map(|b| b["custom_id"].as_str().map(str::to_owned));
-        let message =
-            PostedMessage { id, content, edits: 0, buttons: buttons.collect(), files };
+        let message = PostedMessage { id, content, edits: 0, buttons: buttons.collect(), files };
         self.posted.entry(channel).or_default().push(message);
         Ok(json!({"id": id.to_string()}))
     }
