@@ -105,7 +105,7 @@ async fn check(
     let asked = agent.asked();
     for (chat, text) in all {
         let times = asked.iter().filter(|words| words.ends_with(text.as_str())).count();
-        assert_eq!(times, 1, "seed {seed}: {text} was asked {times} times");
+        assert_eq!(times, 1, "seed {seed}: {text} was asked {times} times; {letters:?}");
         let whole = format!("{text} END");
         let answers = fake.texts(*chat).iter().filter(|answer| answer.ends_with(&whole)).count();
         let told = letters.iter().filter(|letter| letter.text.ends_with(&whole)).count();

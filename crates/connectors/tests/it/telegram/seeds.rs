@@ -88,7 +88,7 @@ async fn check(
     let asked = agent.asked();
     for (peer, text) in said {
         let times = asked.iter().filter(|words| *words == text).count();
-        assert_eq!(times, 1, "seed {seed}: {text} was asked {times} times");
+        assert_eq!(times, 1, "seed {seed}: {text} was asked {times} times; {letters:?}");
         let whole = format!("answer to {text} END");
         let answers = fake.texts(*peer).into_iter().filter(|answer| *answer == whole).count();
         let told = letters.iter().filter(|letter| letter.text == whole).count();
