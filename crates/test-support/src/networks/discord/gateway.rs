@@ -188,13 +188,15 @@ fn next(state: &State, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
     }
     let reorders = sent >= 2 && strikes(dice, trouble.reorders);
     let doubles = strikes(dice, trouble.redelivers);
-    let mut order = vec![sent];
     let channel = |at: usize| inner.events.get(at).map(|event| event["d"]["channel_id"].clone());
-    // Messages of one channel keep their order, those of different ones may not.
-    if reorders && sent + 1 < inner.events.len() && channel(sent) != channel(sent + 1) {
-        order = vec![sent + 1, sent];
+    // Messages of one channel keep their order, those of different ones may not. The numbers of a
+    // session go up whatever they number: without that no session could ever be taken up again.
+    let may_swap = sent + 1 < inner.events.len() && channel(sent) != channel(sent + 1);
+    if reorders && may_swap {
+        inner.events.swap(sent, sent + 1);
     }
-    progress.sent = Some(sent + order.len());
+    progress.sent = Some(sent + 1);
+    let mut order = vec![sent];
     if doubles && sent >= 2 {
         order.push(sent);
     }
