@@ -7,6 +7,8 @@ export type ConnectorAccount = Schema<'AccountJson'>;
 export type ConnectorPeer = Schema<'PeerJson'>;
 /** What nobody could answer, or what may not have arrived. */
 export type DeadLetter = Schema<'LetterJson'>;
+/** Which agent answers whom, as the config has it. */
+export type ConnectorBinding = Schema<'BindingJson'>;
 /** Something that the owner was told. */
 export type ConnectorNotice = Schema<'NoticeJson'>;
 /** What a network says of a token. */
@@ -19,7 +21,7 @@ const path = (network: string, account: string, rest = '') =>
 export class Connectors {
   constructor(private readonly http: Http) {}
 
-  list(): Promise<{ networks: string[]; accounts: ConnectorAccount[]; notices: ConnectorNotice[] }> {
+  list(): Promise<{ networks: string[]; accounts: ConnectorAccount[]; bindings: ConnectorBinding[]; notices: ConnectorNotice[] }> {
     return this.http.json('/api/admin/connectors');
   }
 
@@ -52,6 +54,11 @@ export class Connectors {
   /** Which agent answers a peer; without one the other bindings decide. */
   async bind(peer: ConnectorPeer, agent: string | null): Promise<void> {
     await this.http.response(this.peer(peer, '/agent'), { method: 'PUT', body: { agent } });
+  }
+
+  /** Which agent answers whoever writes to an account. */
+  async bindAccount(network: string, account: string, agent: string | null): Promise<void> {
+    await this.http.response(path(network, account, '/agent'), { method: 'PUT', body: { agent } });
   }
 
   async deadLetters(network: string, account: string): Promise<DeadLetter[]> {

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_storage::{PeerKind, Repeat};
+use onyx_storage::{Mail, PeerKind, Repeat};
+use onyx_types::PersonId;
 use serde::{Deserialize, Serialize};
 
 use crate::text::{Rendered, TextFormat, TextLimits};
@@ -27,8 +28,18 @@ pub trait Connector: Send + Sync {
         Err(NetworkError::Refused("this network brings nothing to the door".to_owned()))
     }
 
+    /// What was kept for somebody who comes to fetch it, after a number; waits a while for something.
+    async fn collect(&self, _asked: &Pushed, _after: i64) -> Result<Vec<Mail>, NetworkError> {
+        Err(NetworkError::Refused("nothing is fetched from this network".to_owned()))
+    }
+
     /// Sends one message and returns the network's id of it.
     async fn send(&self, message: &Outgoing) -> Result<String, NetworkError>;
+
+    /// Sends a file; only asked of networks that take some.
+    async fn send_file(&self, _message: &Outgoing, _bytes: &[u8]) -> Result<String, NetworkError> {
+        Err(NetworkError::Refused("this network takes no files".to_owned()))
+    }
 
     /// Shows that somebody is writing. Lost ones are not missed.
     async fn typing(&self, _peer: &str, _thread: &str) -> Result<(), NetworkError> {
@@ -50,6 +61,8 @@ pub struct NetworkTraits {
     /// What may be done with a new message that had no answer.
     pub repeat_sends: Repeat,
     pub can_edit: bool,
+    /// Of a file that is sent, in bytes; 0 where none are taken.
+    pub largest_file: u64,
     pub listening: Listening,
     pub pace: PaceLimits,
 }
@@ -182,6 +195,17 @@ pub enum OutgoingKind {
     Edit { message: String, text: Rendered },
     /// Ends the waiting of a button.
     PressAnswer { press: String, text: String },
+    /// A file of a person's vault, read when it is sent.
+    File(OutgoingFile),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutgoingFile {
+    pub person: PersonId,
+    /// Within the vault.
+    pub path: String,
+    pub name: String,
+    pub media_type: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,6 +14,7 @@ mod networks;
 mod outbox;
 mod peers;
 mod port;
+mod qr;
 mod settings;
 mod text;
 
@@ -21,7 +22,8 @@ pub use answers::{AnswerFold, AnswerStep, Command};
 pub(crate) use answers::{answer_texts, answers_destination};
 pub use connector::{
     Author, Batch, Button, Connector, FileKind, FileRef, Identity, Incoming, Listening,
-    NetworkError, NetworkTraits, Outgoing, OutgoingKind, PaceLimits, Press, Pushed, Quote, Update,
+    NetworkError, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind, PaceLimits, Press, Pushed,
+    Quote, Update,
 };
 pub use hub::{
     AccountState, AccountStatus, Connectors, DeadLetterView, Ground, OwnerNotice, PeerView, Tempo,
@@ -33,9 +35,10 @@ pub use peers::{Asker, agent_for};
 pub use port::{
     AgentPort, Company, Decision, DraftVerdict, Picture, RunEvents, RunFate, StartRun, StartedRun,
 };
+pub use qr::{QrPicture, qr_picture};
 pub use settings::{
     Account, AccountSettings, Binding, BindingMatch, ConnectorsSettings, GroupRule, LookUp, Mode,
     NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, Secret, TranscriberPlan,
-    TranscriberSettings, plan,
+    TranscriberSettings, Visitors, plan,
 };
 pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};

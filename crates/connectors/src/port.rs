@@ -41,6 +41,14 @@ pub trait AgentPort: Send + Sync {
     /// Where the app can be opened; none where the config names no public address.
     fn link(&self) -> Option<String>;
 
+    /// A file of the person's vault; `None` where there is none of at most so many bytes.
+    async fn file(
+        &self,
+        person: &PersonId,
+        path: &str,
+        largest: u64,
+    ) -> Result<Option<Vec<u8>>, Fault>;
+
     /// Tells the owner in the app.
     fn tell_owner(&self, text: String);
 }

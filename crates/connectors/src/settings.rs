@@ -10,7 +10,7 @@ use onyx_storage::AccountKey;
 use crate::mail::{MailSettings, Mailer};
 
 /// The networks that this program speaks.
-pub const NETWORKS: &[&str] = &["telegram", "webhook"];
+pub const NETWORKS: &[&str] = &["telegram", "discord", "webhook", "widget"];
 
 /// `connectors`: accounts by network.
 pub type ConnectorsSettings = BTreeMap<String, NetworkSettings>;
@@ -40,6 +40,10 @@ pub struct AccountSettings {
     pub secret: Option<Secret>,
     /// Webhook: where answers go.
     pub url: Option<String>,
+    /// Widget: the sites whose pages may show it, as a browser names them.
+    pub origins: Vec<String>,
+    /// Widget: visitors are answered without pairing, and without anything private.
+    pub open: Option<bool>,
 }
 
 /// A peer's id, with or without quotes.
@@ -142,6 +146,18 @@ pub struct Account {
     pub groups: GroupRule,
     pub secret: Secret,
     pub url: Option<String>,
+    pub origins: Vec<String>,
+    pub visitors: Visitors,
+}
+
+/// Who may talk to an agent through a widget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Visitors {
+    /// Each needs a code that the owner approves.
+    #[default]
+    Paired,
+    /// Everybody; nothing private of the owner is in what they are answered.
+    Open,
 }
 
 /// Words that are shown nowhere.
@@ -276,8 +292,9 @@ fn resolve(
             },
         };
     let is_webhook = key.network == "webhook";
+    let has_token = !is_webhook && key.network != "widget";
     let mode = settings.mode.unwrap_or_default();
-    let token = if is_webhook { Secret::default() } else { value(&settings.token, "token")? };
+    let token = if has_token { value(&settings.token, "token")? } else { Secret::default() };
     let secret = if is_webhook || mode == Mode::Webhook {
         value(&settings.secret, "secret")?
     } else {
@@ -292,7 +309,17 @@ fn resolve(
         groups: settings.groups.unwrap_or_default(),
         secret,
         url: settings.url.clone(),
+        origins: settings.origins.iter().map(|origin| plain_origin(origin)).collect(),
+        visitors: match settings.open {
+            Some(true) => Visitors::Open,
+            Some(false) | None => Visitors::Paired,
+        },
     })
+}
+
+/// As browsers send it.
+pub(crate) fn plain_origin(origin: &str) -> String {
+    origin.trim_end_matches('/').to_ascii_lowercase()
 }
 
 fn check_bindings(

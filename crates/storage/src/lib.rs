@@ -39,7 +39,7 @@ pub use ledger::{
     BeginRun, ChainState, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,
     DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove,
     Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger, JobRow, JobSlot, Ledger,
-    LetterKind, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange,
+    LetterKind, Mail, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange,
     PeerKey, PeerKind, PeerRow, PeerState, PersonRow, QueueFigures, Repeat, Role, RunOutcome,
     RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter,
     SessionMarks, SessionMeta, SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim,

@@ -29,8 +29,9 @@ pub(crate) async fn check_host_and_origin(
         None => None,
     };
     let front = state.auth.front();
-    let guest = guest(&front, request.headers());
-    let mut response = match verify(request.uri(), request.headers(), at, &front) {
+    let guest = guest(&front, request.headers()).or_else(|| widget_guest(&state, &request));
+    let is_guest = guest.is_some();
+    let mut response = match verify(request.uri(), request.headers(), at, &front, is_guest) {
         Ok(()) if guest.is_some() && cors::is_preflight(&request) => cors::preflight(&request),
         Ok(()) => {
             if guest.is_some() {
@@ -60,6 +61,17 @@ fn guest(front: &Front, headers: &HeaderMap) -> Option<HeaderValue> {
     front.is_open_to(origin.to_str().ok()?).then(|| origin.clone())
 }
 
+/// The site whose page shows a widget, on the paths of that widget and nowhere else.
+fn widget_guest(state: &ApiState, request: &Request) -> Option<HeaderValue> {
+    let origin = request.headers().get(header::ORIGIN)?;
+    let mut pieces = request.uri().path().strip_prefix("/widget/")?.split('/');
+    let (account, "messages", None) = (pieces.next()?, pieces.next()?, pieces.next()) else {
+        return None;
+    };
+    let is_shown = state.connectors.shows_widget(account, origin.to_str().ok()?);
+    is_shown.then(|| origin.clone())
+}
+
 /// From here on the request comes from whom a trusted proxy speaks for, and says how it was asked.
 fn know_the_client(front: &Front, request: &mut Request) {
     let peer = request.extensions().get::<Peer>();
@@ -77,6 +89,7 @@ fn verify(
     headers: &HeaderMap,
     at: Option<IpAddr>,
     front: &Front,
+    is_guest: bool,
 ) -> Result<(), Problem> {
     let known = |host: &&str| {
         name_of(host).is_some_and(|name| {
@@ -94,9 +107,7 @@ fn verify(
     match (origins.next(), origins.next()) {
         (None, _) => Ok(()),
         (Some(origin), None) if is_same_origin(origin.as_bytes(), host) => Ok(()),
-        (Some(origin), None) if origin.to_str().is_ok_and(|origin| front.is_open_to(origin)) => {
-            Ok(())
-        }
+        (Some(_), None) if is_guest => Ok(()),
         _ => {
             let hint =
                 "To let pages of that site in with a token, add it to `gateway.cors.origins`.";

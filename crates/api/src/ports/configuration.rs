@@ -74,11 +74,12 @@ pub enum ConfigChange {
         network: String,
         account: String,
     },
-    /// This agent answers this peer; none leaves it to the other bindings.
+    /// This agent answers this peer, or whoever writes to the account; none leaves it to the other
+    /// bindings.
     BindPeer {
         network: String,
         account: String,
-        peer: String,
+        peer: Option<String>,
         agent: Option<AgentId>,
     },
     /// These, beside what else there is.

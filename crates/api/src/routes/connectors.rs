@@ -5,6 +5,7 @@ mod accounts;
 mod door;
 mod letters;
 mod peers;
+mod widget;
 
 use onyx_storage::AccountKey;
 
@@ -13,6 +14,7 @@ use crate::{Access, Problem, Route, Routes};
 use accounts::{AccountDetails, AccountList, PutAccount, TestAccount, TestedAccount};
 use letters::LetterList;
 use peers::{ApprovePeer, BindPeer, PairCode, PeerJson, PeerList};
+use widget::{MailAsked, MailList, WrittenByVisitor};
 
 const NETWORK: PathValue = PathValue::Pattern("^[a-z]{1,32}$");
 const ACCOUNT: PathValue = PathValue::Pattern("^[a-z0-9_-]{1,64}$");
@@ -38,7 +40,29 @@ pub(super) fn routes() -> Routes {
             .path_value("account", ACCOUNT)
             .answers_nothing(),
     ];
-    Routes::tagged("connectors", rows).merge(account_routes()).merge(peer_routes())
+    let rows = Routes::tagged("connectors", rows).merge(widget_routes());
+    rows.merge(account_routes()).merge(peer_routes())
+}
+
+fn widget_routes() -> Routes {
+    use Access::Public;
+    let rows = [
+        Route::get("/widget/{account}/widget.js", Public, widget::script)
+            .summary("The script that shows the widget on a site")
+            .path_value("account", ACCOUNT)
+            .answers_text("text/javascript"),
+        Route::post("/widget/{account}/messages", Public, widget::write)
+            .summary("What a visitor writes, from a page of a site that the account names")
+            .path_value("account", ACCOUNT)
+            .body::<WrittenByVisitor>()
+            .answers_nothing(),
+        Route::get("/widget/{account}/messages", Public, widget::read)
+            .summary("What a visitor is answered; waits a while for something to come")
+            .path_value("account", ACCOUNT)
+            .query::<MailAsked>()
+            .answers_json::<MailList>(),
+    ];
+    Routes::tagged("connectors", rows)
 }
 
 fn account_routes() -> Routes {
@@ -59,6 +83,12 @@ fn account_routes() -> Routes {
             .summary("Takes it out of the config")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
+            .answers_nothing(),
+        Route::put("/api/admin/connectors/{network}/{account}/agent", Owner, peers::bind_account)
+            .summary("Which agent answers whoever writes to the account; writes a binding")
+            .path_value("network", NETWORK)
+            .path_value("account", ACCOUNT)
+            .body::<BindPeer>()
             .answers_nothing(),
         Route::post("/api/admin/connectors/{network}/{account}/test", Owner, accounts::test)
             .summary("Asks the network about its token")

@@ -5,6 +5,7 @@
 mod commands;
 mod content;
 mod decision;
+mod files;
 mod fold;
 mod grower;
 mod handle;

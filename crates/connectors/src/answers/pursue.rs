@@ -8,6 +8,7 @@ use onyx_storage::{ConversationRow, InboxUpdate, PeerKind, PeerRow};
 use onyx_types::{AgentId, ErrorCode, Fault, PersonId, RunId, SessionId};
 
 use super::content::content;
+use super::files::file_parts;
 use super::fold::{AnswerFold, AnswerStep};
 use super::grower::{Grower, GrowingPlace};
 use super::proposals::proposal_parts;
@@ -158,7 +159,9 @@ async fn follow(
     let growing = grower.finish().await;
     let name = format!("in:{}", update.id);
     let to = Destination { peer: &update.peer, thread: asked.thread(), name: &name };
-    let parts = answer_parts(&context.connector.traits(), to, &fold.answer(), growing.as_deref())?;
+    let answer = fold.answer();
+    let mut parts = answer_parts(&context.connector.traits(), to, &answer, growing.as_deref())?;
+    parts.extend(file_parts(context, to, asked.incoming.kind, &asked.person, &answer).await?);
     context.finish(update.id, parts).await
 }
 

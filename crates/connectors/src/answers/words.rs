@@ -3,8 +3,7 @@
 use onyx_storage::{NewPart, PeerKey, Repeat};
 use onyx_types::{ErrorCode, Fault};
 
-use crate::connector::{Button, NetworkTraits, Outgoing, OutgoingKind};
-use crate::text::Rendered;
+use crate::connector::{Button, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind};
 
 /// Where words go, and under which name.
 #[derive(Clone, Copy)]
@@ -75,17 +74,21 @@ pub(crate) fn plain_part(
     to: Destination<'_>,
     text: &str,
 ) -> Result<NewPart, Fault> {
-    let rendered = match traits.text_format {
-        crate::text::TextFormat::TelegramHtml => {
-            let marked = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-            Rendered { marked, plain: text.to_owned() }
-        }
-        crate::text::TextFormat::DiscordMarkdown | crate::text::TextFormat::Markdown => {
-            Rendered::literal(text)
-        }
-    };
+    let rendered = traits.text_format.literal(text);
     let what = OutgoingKind::Text { text: rendered, buttons: Vec::new() };
     part(to, 0, what, traits.repeat_sends)
+}
+
+/// A file after the words of an answer.
+pub(super) fn file_part(
+    traits: &NetworkTraits,
+    to: Destination<'_>,
+    index: usize,
+    file: OutgoingFile,
+) -> Result<NewPart, Fault> {
+    let name = format!("{}:file", to.name);
+    let to = Destination { name: &name, ..to };
+    part(to, index, OutgoingKind::File(file), traits.repeat_sends)
 }
 
 /// Ends the waiting of a button; saying it twice does no harm.

@@ -128,6 +128,7 @@ async fn work(context: Arc<AccountContext>, health: Arc<Health>, tempo: Tempo, s
         account: context.key().clone(),
         connector: Arc::clone(&context.connector),
         ledger: Arc::clone(&context.ledger),
+        port: Arc::clone(&context.port),
         clock: Arc::clone(&context.clock),
         pace: Arc::clone(&context.pace),
         backoff: tempo.backoff / 2,

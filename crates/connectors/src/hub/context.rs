@@ -12,7 +12,7 @@ use crate::networks::Transcriber;
 use crate::outbox::Pace;
 use crate::peers::MOST_WAITING;
 use crate::port::AgentPort;
-use crate::settings::{Account, Binding};
+use crate::settings::{Account, Binding, Visitors};
 
 /// What everything of one account shares.
 pub(crate) struct AccountContext {
@@ -37,9 +37,14 @@ impl AccountContext {
     }
 
     /// Whether the config lets a peer in. A webhook's messages are signed with the owner's secret,
-    /// so whoever it names is the owner's word.
+    /// so whoever it names is the owner's word; visitors of an open widget are answered as a group
+    /// is, without anything private.
     pub(crate) fn allows(&self, peer: &str) -> bool {
-        self.account.key.network == "webhook" || self.account.allow.iter().any(|id| id == peer)
+        let is_visitor =
+            self.account.visitors == Visitors::Open && crate::networks::is_visitor(peer);
+        self.account.key.network == "webhook"
+            || is_visitor
+            || self.account.allow.iter().any(|id| id == peer)
     }
 
     pub(crate) fn peer_key(&self, peer: &str) -> PeerKey {

@@ -2,7 +2,9 @@
 
 use std::sync::PoisonError;
 
-use onyx_storage::{AccountKey, DeadLetter, LetterKind, PartState, PeerKey, PeerRow, PeerState};
+use onyx_storage::{
+    AccountKey, DeadLetter, LetterKind, Mail, PartState, PeerKey, PeerRow, PeerState,
+};
 use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Timestamp};
 
 use super::health::{AccountState, AccountStatus};
@@ -10,7 +12,7 @@ use super::{Connectors, RunningAccount};
 use crate::answers_destination;
 use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, Pushed};
 use crate::peers::{Asker, MOST_WAITING, agent_for, same_code};
-use crate::settings::Account;
+use crate::settings::{Account, Binding, plain_origin};
 
 /// A peer as the owner sees it.
 pub type PeerView = PeerRow;
@@ -108,6 +110,24 @@ impl Connectors {
         Ok(agent_for(&bindings, asker).unwrap_or_else(|| ground.port.default_agent()))
     }
 
+    /// Who answers somebody whom the account meets for the first time.
+    pub fn answering_new(&self, account: &AccountKey) -> AgentId {
+        let asker = Asker {
+            network: &account.network,
+            account: &account.account,
+            guild: None,
+            peer: "",
+            thread: "",
+        };
+        let bindings = self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner);
+        agent_for(&bindings, asker).unwrap_or_else(|| self.shared.ground.port.default_agent())
+    }
+
+    /// The bindings of the config, the most specific of which counts.
+    pub fn bindings(&self) -> Vec<Binding> {
+        self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Lets a peer in: it talks to the agents of this person.
     pub async fn approve_peer(
         &self,
@@ -198,14 +218,28 @@ impl Connectors {
     /// What a network brings to our door. Returns when it is stored.
     pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
         let running = self.required(account)?;
-        let batch =
-            running.context.connector.accept(pushed).await.map_err(|error| match error {
-                NetworkError::Unauthorized(why) => Fault::new(ErrorCode::Unauthenticated, why),
-                other => Fault::new(ErrorCode::InvalidRequest, other.to_string()),
-            })?;
+        let batch = running.context.connector.accept(pushed).await.map_err(at_the_door)?;
         super::listen::keep(&running.context, batch).await?;
         running.heard_by_push();
         Ok(())
+    }
+
+    /// What waits for somebody who comes to fetch it.
+    pub async fn collect(
+        &self,
+        account: &AccountKey,
+        asked: &Pushed,
+        after: i64,
+    ) -> Result<Vec<Mail>, Fault> {
+        let running = self.required(account)?;
+        running.context.connector.collect(asked, after).await.map_err(at_the_door)
+    }
+
+    /// Whether pages of a site may show this widget.
+    pub fn shows_widget(&self, account: &str, origin: &str) -> bool {
+        let key = AccountKey { network: "widget".to_owned(), account: account.to_owned() };
+        let origin = plain_origin(origin);
+        self.find(&key).is_some_and(|running| running.settings().origins.contains(&origin))
     }
 
     /// Sends a text to a peer that is paired with this person. The same key is sent once.
@@ -239,6 +273,16 @@ impl Connectors {
             Fault::new(ErrorCode::NotFound, format!("No account {account} is at work."))
                 .with_hint("`onyx connectors list` shows them.")
         })
+    }
+}
+
+fn at_the_door(error: NetworkError) -> Fault {
+    match error {
+        NetworkError::Unauthorized(why) => Fault::new(ErrorCode::Unauthenticated, why),
+        NetworkError::TooFast(_) => {
+            Fault::new(ErrorCode::RateLimited, "Too many messages; wait a little.")
+        }
+        other => Fault::new(ErrorCode::InvalidRequest, other.to_string()),
     }
 }
 
@@ -276,5 +320,6 @@ fn words(message: Outgoing) -> String {
     match message.what {
         OutgoingKind::Text { text, .. } | OutgoingKind::Edit { text, .. } => text.plain,
         OutgoingKind::PressAnswer { text, .. } => text,
+        OutgoingKind::File(file) => file.path,
     }
 }

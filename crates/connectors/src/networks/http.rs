@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onyx_egress::{Address, Bounds, Egress, EgressError, Fetched, PrivateHost};
+use onyx_egress::{Address, Bounds, Egress, EgressError, Fetched, HostPort, Method, PrivateHost};
 
 use crate::connector::NetworkError;
 use crate::settings::Secret;
@@ -55,10 +55,41 @@ impl Http {
         within: Duration,
         bytes: usize,
     ) -> Result<Fetched, NetworkError> {
+        self.fetch(&self.address(path)?, within, bytes).await
+    }
+
+    /// Any question; the status and the body of its answer.
+    pub(super) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(String, String)],
+        body: Vec<u8>,
+        within: Duration,
+    ) -> Result<(u16, Vec<u8>), NetworkError> {
         let address = self.address(path)?;
+        let egress = self.egress.within(Bounds { total: within, ..Bounds::default() });
+        let answer = egress.send(method, &address, headers, body).await;
+        let answer = answer.map_err(|error| self.failed(&error))?;
+        let status = answer.status();
+        Ok((status, answer.rest().await.map_err(|error| self.failed(&error))?))
+    }
+
+    /// A file at an address that the network itself named.
+    pub(super) async fn fetch(
+        &self,
+        address: &Address,
+        within: Duration,
+        bytes: usize,
+    ) -> Result<Fetched, NetworkError> {
         let bounds = Bounds { total: within, redirects: 0, bytes, ..Bounds::default() };
-        let answer = self.egress.within(bounds).get(&address, "*/*").await;
+        let answer = self.egress.within(bounds).get(address, "*/*").await;
         answer.map_err(|error| self.failed(&error))
+    }
+
+    /// Whether an address is on the server that the owner named.
+    pub(super) fn is_at(&self, address: &Address) -> bool {
+        HostPort::of(address) == HostPort::of(&self.base)
     }
 
     fn address(&self, path: &str) -> Result<Address, NetworkError> {

@@ -1,10 +1,13 @@
 //! The networks. Each is one implementation of `Connector` over its own wire; nothing else here
 //! knows what the wire looks like.
 
+mod discord;
+mod form;
 mod http;
 mod telegram;
 mod transcriber;
 mod webhook;
+mod widget;
 
 use std::sync::Arc;
 
@@ -13,12 +16,19 @@ use crate::hub::Ground;
 use crate::settings::Account;
 
 pub(crate) use transcriber::Transcriber;
+pub(crate) use widget::is_visitor;
 
 /// The connector of an account, or why there is none.
 pub(crate) fn connect(account: &Account, ground: &Ground) -> Result<Arc<dyn Connector>, String> {
     match account.key.network.as_str() {
+        "discord" => Ok(Arc::new(discord::Discord::new(account, ground)?)),
         "telegram" => Ok(Arc::new(telegram::Telegram::new(account, ground)?)),
         "webhook" => Ok(Arc::new(webhook::Webhook::new(account, ground)?)),
+        "widget" => Ok(Arc::new(widget::Widget::new(account, ground)?)),
         other => Err(format!("there is no network {other}")),
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

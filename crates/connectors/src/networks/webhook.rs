@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use sha2::Sha256;
 
+use super::hex;
 use super::http::Http;
 use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
@@ -110,6 +111,7 @@ impl Connector for Webhook {
             limits: TextLimits { length: 200_000, styles: usize::MAX },
             repeat_sends: Repeat::Safe,
             can_edit: false,
+            largest_file: 0,
             listening: Listening::Pushed,
             pace: PaceLimits {
                 chat_gap: Duration::from_millis(20),
@@ -168,7 +170,7 @@ impl Connector for Webhook {
             OutgoingKind::Text { text, buttons } => (&text.plain, buttons.as_slice()),
             OutgoingKind::Edit { text, .. } => (&text.plain, [].as_slice()),
             // A program presses no buttons that it was not shown.
-            OutgoingKind::PressAnswer { .. } => return Ok(String::new()),
+            OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return Ok(String::new()),
         };
         let actions: Vec<_> =
             buttons.iter().map(|b| json!({"label": b.label, "data": b.data})).collect();
@@ -188,10 +190,6 @@ impl Connector for Webhook {
             other => Err(NetworkError::Refused(format!("it answered {other}"))),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {

@@ -85,7 +85,9 @@ fn as_new(message: &Outgoing) -> Option<Outgoing> {
             let what = OutgoingKind::Text { text: text.clone(), buttons: Vec::new() };
             Some(Outgoing { what, ..message.clone() })
         }
-        OutgoingKind::Text { .. } | OutgoingKind::PressAnswer { .. } => None,
+        OutgoingKind::Text { .. } | OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => {
+            None
+        }
     }
 }
 
@@ -100,7 +102,7 @@ fn without_marks(message: &Outgoing) -> Option<Outgoing> {
         OutgoingKind::Edit { message, text } => {
             OutgoingKind::Edit { message: message.clone(), text: bare(text)? }
         }
-        OutgoingKind::PressAnswer { .. } => return None,
+        OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return None,
     };
     Some(Outgoing { what, ..message.clone() })
 }

@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 
 use super::attempt::{Terms, outcome};
 use super::pace::Pace;
-use crate::connector::{Connector, NetworkError, Outgoing};
+use crate::connector::{Connector, NetworkError, Outgoing, OutgoingFile, OutgoingKind};
+use crate::port::AgentPort;
 
 /// Messages of one account that are under way at once.
 const MOST_AT_ONCE: usize = 16;
@@ -26,6 +27,8 @@ pub(crate) struct Sender {
     pub(crate) account: AccountKey,
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) ledger: Arc<dyn ConnectorLedger>,
+    /// Where files come from.
+    pub(crate) port: Arc<dyn AgentPort>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pace: Arc<Pace>,
     /// After a first failure.
@@ -119,7 +122,12 @@ impl Sender {
     }
 
     async fn attempt(&self, part: &OutboxPart, message: &Outgoing, kind: PeerKind) -> SendEnd {
-        let answer = self.connector.send(message).await;
+        let answer = match &message.what {
+            OutgoingKind::File(file) => self.send_file(message, file).await,
+            OutgoingKind::Text { .. }
+            | OutgoingKind::Edit { .. }
+            | OutgoingKind::PressAnswer { .. } => self.connector.send(message).await,
+        };
         let now = self.clock.now();
         if let Err(NetworkError::TooFast(wait)) = &answer {
             self.pace.hold(&part.peer.peer, now.mono, *wait);
@@ -128,6 +136,21 @@ impl Sender {
         let repeat_sends = self.connector.traits().repeat_sends;
         let terms = Terms { repeat_sends, backoff: self.backoff };
         outcome(part, message, answer, now.wall, &terms)
+    }
+}
+
+impl Sender {
+    async fn send_file(
+        &self,
+        message: &Outgoing,
+        file: &OutgoingFile,
+    ) -> Result<String, NetworkError> {
+        let largest = self.connector.traits().largest_file;
+        match self.port.file(&file.person, &file.path, largest).await {
+            Ok(Some(bytes)) => self.connector.send_file(message, &bytes).await,
+            Ok(None) => Err(NetworkError::Refused(format!("{} is gone or too large", file.path))),
+            Err(fault) => Err(NetworkError::Failed(fault.message)),
+        }
     }
 }
 

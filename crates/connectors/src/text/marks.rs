@@ -1,21 +1,23 @@
 //! Discord's markdown. Every character that could be a mark is escaped, so that text stays text.
 
 use super::blocks::{Block, Span, Style};
-use super::html::may_be_linked;
 
 const MARKS: &str = "\\*_~`|>#-[]()<:@";
+/// Two marks in a row would be taken for one; a reader does not see what stands between them.
+const BETWEEN: char = '\u{200b}';
 
+/// At most so much. A slash counts twice for the brackets around an address.
 pub(super) fn escaped_length(character: char) -> usize {
-    if MARKS.contains(character) { 2 } else { 1 }
+    if MARKS.contains(character) || character == '/' { 2 } else { 1 }
 }
 
 pub(super) fn style_length(style: &Style) -> usize {
     if style.code {
         return 4;
     }
-    let marks = [(style.bold, 4), (style.italic, 2), (style.strike, 4)];
+    let marks = [(style.bold, 6), (style.italic, 3), (style.strike, 4)];
     let marks: usize = marks.iter().filter(|(is_on, _)| *is_on).map(|(_, length)| length).sum();
-    let link = style.link.as_deref().filter(|link| may_be_linked(link));
+    let link = style.link.as_deref().filter(|link| is_address(link));
     marks + link.map_or(0, |link| 6 + link.chars().count())
 }
 
@@ -24,7 +26,7 @@ pub(super) fn render(blocks: &[Block]) -> String {
     for (index, block) in blocks.iter().enumerate() {
         match block {
             Block::Text { spans, is_quote, .. } => {
-                let text: String = spans.iter().map(written).collect();
+                let text = paragraph(spans);
                 if *is_quote {
                     out.push_str("> ");
                     out.push_str(&text.replace('\n', "\n> "));
@@ -45,25 +47,96 @@ pub(super) fn render(blocks: &[Block]) -> String {
     out
 }
 
+/// Words that are no markdown, written so that they stay what they are.
+pub(super) fn literal(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = address_start(rest) {
+        rest[..at].chars().for_each(|character| escape(&mut out, character));
+        let end = at + address_length(&rest[at..]);
+        // In brackets it is a link without a preview, and its own marks are none.
+        out.push_str(&format!("<{}>", &rest[at..end]));
+        rest = &rest[end..];
+    }
+    rest.chars().for_each(|character| escape(&mut out, character));
+    out
+}
+
+fn paragraph(spans: &[Span]) -> String {
+    let mut out = String::new();
+    for span in spans {
+        let text = written(span);
+        if out.ends_with('*') && text.starts_with('*') {
+            out.push(BETWEEN);
+        }
+        out.push_str(&text);
+    }
+    out
+}
+
 fn written(span: &Span) -> String {
     let style = &span.style;
     if style.code {
         let text = span.text.replace('`', "ˋ");
         return format!("`{text}`");
     }
-    let mut text: String = span.text.chars().flat_map(escaped).collect();
+    let link = style.link.as_deref().filter(|link| is_address(link));
+    if let Some(link) = link.filter(|link| **link == span.text) {
+        return format!("<{}>", tidy(link));
+    }
+    // A mark next to a space is none, so spaces stand outside.
+    let inner = span.text.trim();
+    let start = span.text.len() - span.text.trim_start().len();
+    let (before, after) = (&span.text[..start], &span.text[start + inner.len()..]);
+    if inner.is_empty() {
+        return span.text.clone();
+    }
+    let mut text: String = match link {
+        // A link inside a link is none.
+        Some(_) => {
+            let mut text = String::new();
+            inner.chars().for_each(|character| escape(&mut text, character));
+            text
+        }
+        None => literal(inner),
+    };
     for (is_on, mark) in [(style.strike, "~~"), (style.italic, "*"), (style.bold, "**")] {
-        if is_on && !text.trim().is_empty() {
-            text = format!("{mark}{text}{mark}");
+        if is_on {
+            let between = if text.starts_with('*') { "\u{200b}" } else { "" };
+            text = format!("{mark}{between}{text}{between}{mark}");
         }
     }
-    match style.link.as_deref().filter(|link| may_be_linked(link)) {
-        Some(link) => format!("[{text}](<{}>)", link.replace(['>', '<', ' ', '\n'], "")),
-        None => text,
+    if let Some(link) = link {
+        text = format!("[{text}](<{}>)", tidy(link));
     }
+    format!("{before}{text}{after}")
 }
 
-fn escaped(character: char) -> impl Iterator<Item = char> {
-    let escape = MARKS.contains(character).then_some('\\');
-    escape.into_iter().chain([character])
+/// Discord links to nothing else.
+fn is_address(link: &str) -> bool {
+    link.starts_with("https://") || link.starts_with("http://")
+}
+
+fn tidy(link: &str) -> String {
+    link.replace(['>', '<', ' ', '\n', '\t', '\r'], "")
+}
+
+fn escape(out: &mut String, character: char) {
+    if MARKS.contains(character) {
+        out.push('\\');
+    }
+    out.push(character);
+}
+
+fn address_start(text: &str) -> Option<usize> {
+    let places = ["https://", "http://"].iter().filter_map(|scheme| text.find(scheme));
+    places.min()
+}
+
+/// Up to the next space, without what ends the sentence.
+fn address_length(text: &str) -> usize {
+    let end = text.find(|c: char| c.is_whitespace() || "<>\"`".contains(c)).unwrap_or(text.len());
+    text[..end]
+        .trim_end_matches(['.', ',', ':', ';', '!', '?', ')', ']', '\'', '*', '_', '|'])
+        .len()
 }

@@ -36,6 +36,8 @@ pub enum TextFormat {
     TelegramHtml,
     /// Discord's markdown. It counts every character that is sent.
     DiscordMarkdown,
+    /// Words alone, for pages that show no marks.
+    Plain,
     /// Markdown as it was written, for receivers that render it themselves.
     Markdown,
 }
@@ -58,12 +60,24 @@ impl TextFormat {
         pack(self, blocks, limits).iter().map(|blocks| self.render(blocks)).collect()
     }
 
+    /// A few words that are no markdown.
+    pub(crate) fn literal(self, text: &str) -> Rendered {
+        let marked = match self {
+            Self::TelegramHtml => {
+                text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+            }
+            Self::DiscordMarkdown => marks::literal(text),
+            Self::Plain | Self::Markdown => text.to_owned(),
+        };
+        Rendered { marked, plain: text.to_owned() }
+    }
+
     fn render(self, blocks: &[Block]) -> Rendered {
         let plain = blocks::plain(blocks);
         let marked = match self {
             Self::TelegramHtml => html::render(blocks),
             Self::DiscordMarkdown => marks::render(blocks),
-            Self::Markdown => plain.clone(),
+            Self::Plain | Self::Markdown => plain.clone(),
         };
         Rendered { marked, plain }
     }
@@ -74,14 +88,14 @@ impl TextFormat {
             Self::TelegramHtml => character.len_utf16(),
             Self::DiscordMarkdown if is_code => 1,
             Self::DiscordMarkdown => marks::escaped_length(character),
-            Self::Markdown => 1,
+            Self::Plain | Self::Markdown => 1,
         }
     }
 
     /// What the marks of a style count.
     fn style_length(self, style: &Style) -> usize {
         match self {
-            Self::TelegramHtml | Self::Markdown => 0,
+            Self::TelegramHtml | Self::Plain | Self::Markdown => 0,
             Self::DiscordMarkdown => marks::style_length(style),
         }
     }

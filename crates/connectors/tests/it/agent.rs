@@ -38,6 +38,8 @@ pub(crate) struct TestAgent {
     pub(crate) decisions: Mutex<Vec<Decision>>,
     pub(crate) told: Mutex<Vec<String>>,
     pub(crate) stopped: Mutex<Vec<SessionId>>,
+    /// What lies in everybody's vault.
+    pub(crate) files: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 #[derive(Clone)]
@@ -59,6 +61,7 @@ impl TestAgent {
             decisions: Mutex::default(),
             told: Mutex::default(),
             stopped: Mutex::default(),
+            files: Mutex::default(),
         })
     }
 
@@ -212,6 +215,11 @@ impl AgentPort for TestAgent {
 
     fn link(&self) -> Option<String> {
         Some("https://onyx.example".to_owned())
+    }
+
+    async fn file(&self, _: &PersonId, path: &str, largest: u64) -> Result<Option<Vec<u8>>, Fault> {
+        let files = self.files.lock().unwrap();
+        Ok(files.get(path).filter(|bytes| bytes.len() as u64 <= largest).cloned())
     }
 
     fn tell_owner(&self, text: String) {

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 mod agent;
+mod discord;
 mod process;
 mod telegram;
 mod text;
 mod webhook;
+mod widget;

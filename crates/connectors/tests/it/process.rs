@@ -49,11 +49,16 @@ pub(crate) struct Process {
 
 /// One account `main` that talks to the fake, with these settings beside.
 pub(crate) fn telegram_plan(fake: &FakeTelegram, more: Value, bindings: Value) -> Plan {
-    let mut account = json!({"token": TELEGRAM_TOKEN, "apiBase": fake.url()});
+    let account = json!({"token": TELEGRAM_TOKEN, "apiBase": fake.url()});
+    plan_of("telegram", account, more, bindings)
+}
+
+/// One account `main` of a network.
+pub(crate) fn plan_of(network: &str, mut account: Value, more: Value, bindings: Value) -> Plan {
     let more: serde_json::Map<String, Value> = serde_json::from_value(more).unwrap();
     account.as_object_mut().unwrap().extend(more);
     let settings: ConnectorsSettings =
-        serde_json::from_value(json!({"telegram": {"accounts": {"main": account}}})).unwrap();
+        serde_json::from_value(json!({network: {"accounts": {"main": account}}})).unwrap();
     let bindings: Vec<Binding> = serde_json::from_value(bindings).unwrap();
     plan(&settings, &bindings, &|_| true, &|text| Ok(Some(text.to_owned()))).unwrap()
 }
@@ -113,9 +118,14 @@ impl Process {
 
     /// Waits until nothing is left to do.
     pub(crate) async fn settled(&self, fake: &FakeTelegram) {
+        self.settled_when(&account(), || fake.is_read()).await;
+    }
+
+    /// The same for any account, once everything was read.
+    pub(crate) async fn settled_when(&self, account: &AccountKey, is_read: impl Fn() -> bool) {
         wait_for("everything to be answered", SOON, async || {
-            let queues = self.store.connectors.figures(&account()).await.unwrap();
-            (fake.is_read() && queues.incoming == 0 && queues.outgoing == 0).then_some(())
+            let queues = self.store.connectors.figures(account).await.unwrap();
+            (is_read() && queues.incoming == 0 && queues.outgoing == 0).then_some(())
         })
         .await;
     }

@@ -22,6 +22,12 @@ pub(crate) enum ConnectorsCommand {
         /// Where the network's API is, if not where it usually is
         #[arg(long)]
         api_base: Option<String>,
+        /// Widget: a site whose pages may show it, as https://www.example.org
+        #[arg(long)]
+        origin: Vec<String>,
+        /// Widget: answer visitors without pairing, and without anything private
+        #[arg(long)]
+        open: bool,
         #[command(flatten)]
         json: AsJson,
     },

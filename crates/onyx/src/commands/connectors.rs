@@ -77,20 +77,27 @@ impl Tested {
 
 pub(crate) async fn run(home: &HomeFolder, command: ConnectorsCommand) -> Result<Exit> {
     let token = match &command {
-        ConnectorsCommand::Add { network, .. } => {
+        // A widget has visitors, not a token.
+        ConnectorsCommand::Add { network, .. } if network != "widget" => {
             Some(input::secret(&format!("Token of the {network} account: "))?)
         }
         _ => None,
     };
     through(home, async |client| match command {
         ConnectorsCommand::List(json) => list(client, json).await,
-        ConnectorsCommand::Add { network, account, allow, api_base, json } => {
+        ConnectorsCommand::Add { network, account, allow, api_base, origin, open, json } => {
             let mut settings = Map::new();
             if !allow.is_empty() {
                 settings.insert("allow".to_owned(), allow.into());
             }
             if let Some(base) = api_base {
                 settings.insert("apiBase".to_owned(), base.into());
+            }
+            if !origin.is_empty() {
+                settings.insert("origins".to_owned(), origin.into());
+            }
+            if open {
+                settings.insert("open".to_owned(), true.into());
             }
             let body = json!({"settings": settings, "token": token});
             let response = client.put(&path(&network, &account, ""), &body).await?;

@@ -149,9 +149,19 @@ impl ConfigText {
         self.accounts(network).is_some_and(|accounts| remove(&accounts, account))
     }
 
-    /// The binding of exactly this peer is another one, or is gone. The other bindings stay.
-    pub(crate) fn bind_peer(&self, network: &str, account: &str, peer: &str, agent: Option<&str>) {
-        let place = json!({"channel": network, "accountId": account, "peer": peer});
+    /// The binding of exactly this peer, or of the account itself, is another one or is gone. The
+    /// other bindings stay.
+    pub(crate) fn bind(
+        &self,
+        network: &str,
+        account: &str,
+        peer: Option<&str>,
+        agent: Option<&str>,
+    ) {
+        let place = match peer {
+            Some(peer) => json!({"channel": network, "accountId": account, "peer": peer}),
+            None => json!({"channel": network, "accountId": account}),
+        };
         let mut bindings = self.bindings();
         bindings.retain(|binding| binding["match"] != place);
         if let Some(agent) = agent {

@@ -151,7 +151,8 @@ impl Live {
                 None
             }
             ConfigChange::BindPeer { network, account, peer, agent } => {
-                file.bind_peer(&network, &account, &peer, agent.as_ref().map(AgentId::as_str));
+                let agent = agent.as_ref().map(AgentId::as_str);
+                file.bind(&network, &account, peer.as_deref(), agent);
                 None
             }
             ConfigChange::SetLimits(limits) => {

@@ -22,6 +22,10 @@ const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/ready"),
     // Signed as the account says.
     ("POST", "/connectors/{network}/{account}"),
+    // For pages of the sites that the account names, each visitor by a secret of its own.
+    ("GET", "/widget/{account}/widget.js"),
+    ("POST", "/widget/{account}/messages"),
+    ("GET", "/widget/{account}/messages"),
     ("GET", "/openapi.json"),
     ("GET", "/docs"),
     ("GET", "/auth/link"),

@@ -254,6 +254,13 @@ pub enum LetterKind {
     Out,
 }
 
+/// A message that waits to be fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mail {
+    pub id: i64,
+    pub text: String,
+}
+
 /// Inbox, outbox, peers and conversations of connectors.
 #[async_trait]
 pub trait ConnectorLedger: Send + Sync {
@@ -351,6 +358,23 @@ pub trait ConnectorLedger: Send + Sync {
         kind: LetterKind,
         id: i64,
     ) -> Result<bool, StoreError>;
+
+    /// Keeps a message for a receiver that comes to fetch it; the same key once. Returns its number.
+    async fn put_mail(
+        &self,
+        peer: &PeerKey,
+        key: &str,
+        text: &str,
+        at: Timestamp,
+    ) -> Result<i64, StoreError>;
+
+    /// What was kept for a peer after a number, oldest first.
+    async fn mail_after(
+        &self,
+        peer: &PeerKey,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<Mail>, StoreError>;
 
     /// Forgets what was answered and sent before a time. Whom the account still has to answer stays.
     async fn forget_before(&self, account: &AccountKey, at: Timestamp) -> Result<(), StoreError>;

@@ -24,8 +24,8 @@ pub use accounts::{
 };
 pub use connectors::{
     AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
-    NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow,
-    PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
+    Mail, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind,
+    PeerRow, PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
 };
 pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
 pub use jobs::{

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, NewPart,
-    NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd, StoreError,
-    UpdateFailure,
+    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, Mail,
+    NewPart, NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd,
+    StoreError, UpdateFailure,
 };
 use onyx_types::{DraftId, PersonId, RunId, Timestamp};
 
@@ -106,6 +106,20 @@ impl ConnectorLedger for NoConnectors {
     }
 
     async fn drop_letter(&self, _: &AccountKey, _: LetterKind, _: i64) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn put_mail(
+        &self,
+        _: &PeerKey,
+        _: &str,
+        _: &str,
+        _: Timestamp,
+    ) -> Result<i64, StoreError> {
+        refused()
+    }
+
+    async fn mail_after(&self, _: &PeerKey, _: i64, _: u32) -> Result<Vec<Mail>, StoreError> {
         refused()
     }
 

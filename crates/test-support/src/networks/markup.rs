@@ -97,3 +97,91 @@ fn tag(tag: &str, open: &mut Vec<String>, styles: &mut usize) -> Result<(), Stri
     open.push(name.to_owned());
     Ok(())
 }
+
+/// What a reader sees of a text in Discord's markdown. Marks that do not end, and marks that somebody
+/// forgot to escape, are errors: what we send never has any.
+pub fn discord_text(text: &str) -> Result<String, String> {
+    let mut seen = String::new();
+    let mut rest = text;
+    let mut is_line_start = true;
+    let mut open: Vec<&str> = Vec::new();
+    while let Some(next) = rest.chars().next() {
+        if is_line_start && let Some(quoted) = rest.strip_prefix("> ") {
+            rest = quoted;
+            is_line_start = false;
+            continue;
+        }
+        if let Some(fenced) = rest.strip_prefix("```") {
+            let end = fenced.find("```").ok_or("a fence that is not closed")?;
+            let (language, code) = fenced[..end].split_once('\n').unwrap_or(("", &fenced[..end]));
+            if language.contains(char::is_whitespace) {
+                return Err(format!("the language {language:?}"));
+            }
+            seen.push_str(code.strip_suffix('\n').unwrap_or(code));
+            rest = &fenced[end + 3..];
+            is_line_start = false;
+            continue;
+        }
+        if let Some(code) = rest.strip_prefix('`') {
+            let end = code.find('`').ok_or("code that is not closed")?;
+            seen.push_str(&code[..end]);
+            rest = &code[end + 1..];
+            is_line_start = false;
+            continue;
+        }
+        if let Some(link) = rest.strip_prefix('<') {
+            let end = link.find('>').ok_or("an unescaped <")?;
+            if !link.starts_with("http") || link[..end].contains(char::is_whitespace) {
+                return Err(format!("<{}>", &link[..end]));
+            }
+            seen.push_str(&link[..end]);
+            rest = &link[end + 1..];
+            is_line_start = false;
+            continue;
+        }
+        if let Some(mark) = ["**", "~~", "*", "["].into_iter().find(|mark| rest.starts_with(mark)) {
+            if open.last() == Some(&mark) {
+                open.pop();
+            } else if open.contains(&mark) {
+                return Err(format!("{mark} closes {:?}", open.last()));
+            } else {
+                open.push(mark);
+            }
+            rest = &rest[mark.len()..];
+            is_line_start = false;
+            continue;
+        }
+        if let Some(link) = rest.strip_prefix("](<") {
+            if open.pop() != Some("[") {
+                return Err("a link that did not begin".to_owned());
+            }
+            let end = link.find(">)").ok_or("a link that does not end")?;
+            if link[..end].contains(char::is_whitespace) {
+                return Err("a link with a space".to_owned());
+            }
+            rest = &link[end + 2..];
+            continue;
+        }
+        let (character, length) = match next {
+            '\\' => {
+                let escaped = rest[1..].chars().next().ok_or("a backslash at the end")?;
+                if escaped.is_alphanumeric() || escaped.is_whitespace() {
+                    return Err(format!("\\{escaped:?} escapes nothing"));
+                }
+                (escaped, 1 + escaped.len_utf8())
+            }
+            '_' | '|' | ']' | '@' => return Err(format!("an unescaped {next}")),
+            '#' | '-' | '>' if is_line_start => {
+                return Err(format!("a line that begins with {next}"));
+            }
+            other => (other, other.len_utf8()),
+        };
+        seen.push(character);
+        rest = &rest[length..];
+        is_line_start = character == '\n' && next == '\n';
+    }
+    match open.pop() {
+        Some(mark) => Err(format!("{mark} is not closed")),
+        None => Ok(seen.replace('\u{200b}', "")),
+    }
+}

@@ -9,34 +9,10 @@ use tokio::sync::Notify;
 
 use super::http::{FakeHttp, HttpReply, HttpRequest};
 use super::telegram_text;
+use super::trouble::{Fate, Trouble, strikes};
 use crate::Dice;
 
 pub const TELEGRAM_TOKEN: &str = "4242:test_token_of_a_bot";
-
-/// How often each kind of trouble happens: once in so many requests; 0 for never.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Trouble {
-    pub seed: u64,
-    /// Closed before anything was done.
-    pub lost_before: u64,
-    /// Done, and closed without an answer.
-    pub lost_after: u64,
-    /// Done, and answered when nobody waits any more.
-    pub late: u64,
-    /// Done, and the answer breaks off.
-    pub half_closed: u64,
-    pub too_fast: u64,
-    pub failed: u64,
-    /// Updates that were read before come again.
-    pub redelivers: u64,
-    /// Updates come in another order.
-    pub reorders: u64,
-    /// How long a late answer takes.
-    pub lateness: Duration,
-    pub retry_after: u64,
-    /// Only sends and edits are in trouble.
-    pub only_writes: bool,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentMessage {
@@ -228,23 +204,6 @@ impl FakeTelegram {
     }
 }
 
-/// Once in so many; 0 for never.
-fn strikes(dice: &mut Dice, chance: u64) -> bool {
-    chance > 0 && dice.below(usize::try_from(chance).unwrap_or(usize::MAX)) == 0
-}
-
-/// What befalls one request.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Well,
-    LostBefore,
-    LostAfter,
-    Late,
-    HalfClosed,
-    TooFast,
-    Failed,
-}
-
 impl State {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -268,7 +227,7 @@ impl State {
             let body = json!({"ok": false, "error_code": 401, "description": "Unauthorized"});
             return HttpReply::json(401, &body);
         };
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
+        let body = read_body(&request);
         let fate = self.fate(method);
         match fate {
             Fate::LostBefore => return HttpReply::Close,
@@ -316,24 +275,10 @@ impl State {
         let mut inner = self.inner();
         let trouble = inner.trouble;
         let Some(dice) = &mut inner.dice else { return Fate::Well };
-        let is_write = matches!(method, "sendMessage" | "editMessageText");
-        if trouble.only_writes && !is_write {
-            return Fate::Well;
-        }
-        let kinds = [
-            (trouble.lost_before, Fate::LostBefore),
-            (trouble.lost_after, Fate::LostAfter),
-            (trouble.late, Fate::Late),
-            (trouble.half_closed, Fate::HalfClosed),
-            (trouble.failed, Fate::Failed),
-            (if is_write { trouble.too_fast } else { 0 }, Fate::TooFast),
-        ];
-        for (chance, fate) in kinds {
-            if strikes(dice, chance) {
-                return fate;
-            }
-        }
-        Fate::Well
+        trouble.fate(
+            dice,
+            matches!(method, "sendMessage" | "editMessageText" | "sendPhoto" | "sendDocument"),
+        )
     }
 
     async fn updates(&self, body: &Value) -> Result<Value, (u16, String)> {
@@ -389,6 +334,7 @@ impl Inner {
                 json!({"id": 4242, "is_bot": true, "first_name": "Onyx", "username": "onyx_test_bot"}),
             ),
             "sendMessage" => self.send(body),
+            "sendPhoto" | "sendDocument" => self.send_file(method, body),
             "editMessageText" => self.edit(body),
             "answerCallbackQuery" => {
                 self.presses.push(body["text"].as_str().unwrap_or_default().to_owned());
@@ -423,6 +369,18 @@ impl Inner {
             return Err((400, "Bad Request: message thread not found".to_owned()));
         }
         let message = SentMessage { id, text, html, edits: 0, thread, buttons };
+        self.messages.entry(chat).or_default().push(message);
+        Ok(json!({"message_id": id, "chat": {"id": chat}}))
+    }
+
+    fn send_file(&mut self, method: &str, body: &Value) -> Result<Value, (u16, String)> {
+        let chat = chat_id(body)?;
+        self.count(chat);
+        let id = self.next_message;
+        self.next_message += 1;
+        let text = format!("[{method} {}]", body["filename"].as_str().unwrap_or_default());
+        let (html, buttons) = (text.clone(), Vec::new());
+        let message = SentMessage { id, text, html, edits: 0, thread: None, buttons };
         self.messages.entry(chat).or_default().push(message);
         Ok(json!({"message_id": id, "chat": {"id": chat}}))
     }
@@ -482,6 +440,24 @@ impl Inner {
         }
         self.writes.push((now, chat));
     }
+}
+
+/// JSON, or the fields of a form and the name of its file.
+fn read_body(request: &HttpRequest) -> Value {
+    if let Ok(body) = serde_json::from_slice(&request.body) {
+        return body;
+    }
+    let text = String::from_utf8_lossy(&request.body).into_owned();
+    let mut body = json!({});
+    for part in text.split("form-data; name=\"").skip(1) {
+        let name = part.split('"').next().unwrap_or_default();
+        let value = part.split("\r\n\r\n").nth(1).and_then(|rest| rest.split("\r\n").next());
+        match part.split("filename=\"").nth(1) {
+            Some(file) => body["filename"] = json!(file.split('"').next()),
+            None => body[name] = json!(value),
+        }
+    }
+    body
 }
 
 fn chat_id(body: &Value) -> Result<i64, (u16, String)> {

@@ -1,81 +1,87 @@
 import { useState } from 'react';
-import type { TestedAccount } from '@onyx/sdk';
+import type { ConnectorAccount, TestedAccount } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
-import { Field, Form } from '../../ui/form';
+import { Choices, Field, Form } from '../../ui/form';
 import { Sheet } from '../settings/People';
+import { NETWORKS, type Network } from './networks';
+import { QrCode } from './QrCode';
+import { Waiting } from './Waiting';
+
+type Tested = TestedAccount & { token: string; account: string };
 
 /** Four steps from nothing to a bot that answers: make it, test its token, open the chat, let yourself in. */
 export function AddAccount({ close, done }: { close: () => void; done: () => void }) {
-  const [tested, setTested] = useState<TestedAccount & { token: string; account: string }>();
-  if (tested) return <Connected tested={tested} close={close} done={done} />;
+  const [network, setNetwork] = useState<Network>(NETWORKS[0]!);
+  const [tested, setTested] = useState<Tested>();
+  const [connected, setConnected] = useState<ConnectorAccount>();
+  if (connected) return <OpenTheChat network={network} account={connected} tested={tested} close={close} />;
+  if (tested) {
+    const connect = async () => {
+      setConnected(await onyx.connectors.put(network.id, tested.account, tested.token));
+      toast(`${tested.name} is connected`);
+      done();
+    };
+    return (
+      <Sheet title={`Step 2 of 4: the token is good`} close={close}>
+        <p className="meta mb-4">
+          {network.name} knows it as <b>{tested.name}</b>. Onyx keeps the token encrypted, and never in its config.
+        </p>
+        <Form action="Connect" onCancel={close} onSubmit={connect}>
+          {null}
+        </Form>
+      </Sheet>
+    );
+  }
+  const test = async (field: (name: string) => string) => {
+    const [token, account] = [field('token'), field('account') || 'main'];
+    setTested({ ...(await onyx.connectors.test(network.id, token)), token, account });
+  };
   return (
-    <Sheet title="Connect Telegram" close={close}>
-      <ol className="meta mb-4 list-decimal pl-5">
-        <li>
-          In Telegram, write to{' '}
-          <a className="text-accent underline" href="https://t.me/BotFather" target="_blank" rel="noreferrer noopener">
-            @BotFather
-          </a>
-          , send <code>/newbot</code> and choose a name.
-        </li>
-        <li>Paste the token that it gives you. Onyx asks Telegram whether it is good and keeps it encrypted.</li>
-        <li>Open the chat with your bot and write something.</li>
-        <li>You get a code there; approve yourself on this page.</li>
-      </ol>
-      <Form
-        action="Test the token"
-        onCancel={close}
-        onSubmit={async (field) => {
-          const [token, account] = [field('token'), field('account') || 'main'];
-          setTested({ ...(await onyx.connectors.test('telegram', token)), token, account });
-        }}
-      >
-        <Field label="Token" name="token" type="password" required autoComplete="off" placeholder="123456:ABC…" />
-        <Field
-          label="Name of the account"
-          name="account"
-          defaultValue="main"
-          pattern="[a-z0-9_\-]+"
-          hint="a-z, 0-9, - and _"
-        />
+    <Sheet title="Step 1 of 4: make a bot" close={close}>
+      <Choices
+        label="Network"
+        value={network.id}
+        options={NETWORKS.map((each) => [each.id, each.name])}
+        onChange={(id) => setNetwork(NETWORKS.find((each) => each.id === id) ?? network)}
+      />
+      <p className="meta my-4">{network.make}</p>
+      <Form action="Test the token" onCancel={close} onSubmit={test}>
+        <Field label="Token" name="token" type="password" required autoComplete="off" placeholder={network.placeholder} />
+        <Field label="Name of the account" name="account" defaultValue="main" pattern="[a-z0-9_\-]+" hint="a-z, 0-9, - and _" />
       </Form>
     </Sheet>
   );
 }
 
-function Connected({
+function OpenTheChat({
+  network,
+  account,
   tested,
   close,
-  done,
 }: {
-  tested: TestedAccount & { token: string; account: string };
+  network: Network;
+  account: ConnectorAccount;
+  tested?: Tested;
   close: () => void;
-  done: () => void;
 }) {
   return (
-    <Sheet title={`The token is good: ${tested.name}`} close={close}>
-      {tested.link && (
-        <p className="meta mb-4">
-          After connecting, open{' '}
+    <Sheet title="Steps 3 and 4: open the chat, let yourself in" close={close}>
+      <p className="meta mb-3">{network.open}</p>
+      {tested?.qr && <QrCode qr={tested.qr} label={`A link to ${tested.name} for your phone`} />}
+      {tested?.link && (
+        <p className="mt-3 [overflow-wrap:anywhere]">
           <a className="text-accent underline" href={tested.link} target="_blank" rel="noreferrer noopener">
             {tested.link}
-          </a>{' '}
-          and write something. You will find yourself below the account, waiting to be approved.
+          </a>
         </p>
       )}
-      <Form
-        action="Connect"
-        onCancel={close}
-        onSubmit={async () => {
-          await onyx.connectors.put('telegram', tested.account, tested.token);
-          toast(`${tested.name} is connected`);
-          done();
-          close();
-        }}
-      >
-        {null}
-      </Form>
+      <Waiting account={account} />
+      <div className="mt-4 flex justify-end">
+        <button type="button" className="btn btn-primary" onClick={close}>
+          Done
+        </button>
+      </div>
     </Sheet>
   );
 }

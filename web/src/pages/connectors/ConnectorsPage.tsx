@@ -2,14 +2,15 @@ import { useState } from 'react';
 import { Plus } from 'lucide-react';
 import type { ConnectorAccount } from '@onyx/sdk';
 import { onyx } from '../../store/client';
-import { toast } from '../../store/state';
+import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
-import { Card, Line, Section } from '../../ui/form';
+import { Card, Line, Section, Select } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 import { AddAccount } from './AddAccount';
+import { Bindings } from './Bindings';
 import { DeadLetters } from './DeadLetters';
 import { Peers } from './Peers';
 import { stateOf } from './words';
@@ -23,22 +24,23 @@ export function ConnectorsPage() {
       title="Connectors"
       bar={
         <button type="button" className="btn" onClick={() => setAdding(true)}>
-          <Plus size={15} aria-hidden /> Connect Telegram
+          <Plus size={15} aria-hidden /> Connect a network
         </button>
       }
     >
       {adding && <AddAccount close={() => setAdding(false)} done={loaded.reload} />}
       <Shown of={loaded}>
-        {({ accounts, notices }) =>
+        {({ accounts, bindings, notices }) =>
           accounts.length === 0 ? (
             <div className="card">
-              <Empty>No account is connected. Your agents can answer on Telegram too: it takes four steps.</Empty>
+              <Empty>No account is connected. Your agents can answer on Telegram and Discord too: it takes four steps.</Empty>
             </div>
           ) : (
             <>
               {accounts.map((account) => (
                 <Account key={`${account.network}/${account.account}`} account={account} reload={loaded.reload} />
               ))}
+              <Bindings bindings={bindings} />
               {notices.length > 0 && (
                 <Section title="Lately" detail="What Onyx noticed since it was started.">
                   <Card>
@@ -85,6 +87,7 @@ function Account({ account, reload }: { account: ConnectorAccount; reload: () =>
             Disconnect
           </button>
         </Line>
+        <Answerer account={account} reload={reload} />
         <Peers account={account} />
       </Card>
       {account.deadLetters > 0 && <DeadLetters account={account} changed={reload} />}
@@ -97,5 +100,29 @@ function Account({ account, reload }: { account: ConnectorAccount; reload: () =>
         />
       )}
     </Section>
+  );
+}
+
+/** Who answers whoever writes to the account for the first time. */
+function Answerer({ account, reload }: { account: ConnectorAccount; reload: () => void }) {
+  const agents = useStore((state) => state.status?.agents) ?? [];
+  const bind = async (agent: string) => {
+    const { network, account: name } = account;
+    const done = await attempt('Not changed', () => onyx.connectors.bindAccount(network, name, agent).then(() => true));
+    if (!done) return;
+    toast(`${agent} answers here from the next message on`);
+    reload();
+  };
+  return (
+    <Line label={`${account.agent} answers`} detail="Whoever writes here, unless a chat below has an agent of its own.">
+      {agents.length > 1 && (
+        <Select
+          label={`Who answers on ${account.network}/${account.account}`}
+          value={account.agent}
+          options={agents.map((agent) => [agent.id, agent.name])}
+          onChange={(agent) => void bind(agent)}
+        />
+      )}
+    </Line>
   );
 }

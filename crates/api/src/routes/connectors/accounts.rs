@@ -1,6 +1,9 @@
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use onyx_connectors::{Account, AccountSettings, AccountState, AccountStatus, NETWORKS, Secret};
+use onyx_connectors::{
+    Account, AccountSettings, AccountState, AccountStatus, Binding, NETWORKS, QrPicture, Secret,
+    TestReport, qr_picture,
+};
 use onyx_storage::AccountKey;
 use onyx_types::{ErrorCode, Fault, Timestamp};
 use schemars::JsonSchema;
@@ -16,8 +19,35 @@ pub(crate) struct AccountList {
     /// The networks that can be connected to.
     networks: Vec<&'static str>,
     accounts: Vec<AccountJson>,
+    /// Which agent answers whom; the most specific that matches counts.
+    bindings: Vec<BindingJson>,
     /// What the owner was told since the server started, newest first.
     notices: Vec<NoticeJson>,
+}
+
+/// A binding of the config; what it leaves out matches everything.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BindingJson {
+    agent: String,
+    network: Option<String>,
+    account: Option<String>,
+    guild: Option<String>,
+    peer: Option<String>,
+    thread: Option<String>,
+}
+
+impl From<Binding> for BindingJson {
+    fn from(binding: Binding) -> Self {
+        let place = binding.matches;
+        Self {
+            agent: binding.agent_id,
+            network: place.channel,
+            account: place.account_id,
+            guild: place.guild_id.map(|id| id.to_string()),
+            peer: place.peer.map(|peer| peer.id()),
+            thread: place.thread.map(|id| id.to_string()),
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -39,6 +69,10 @@ pub(crate) struct AccountJson {
     name: Option<String>,
     /// Where people can write to it.
     link: Option<String>,
+    /// The link as a picture for phones.
+    qr: Option<QrPicture>,
+    /// Who answers somebody new.
+    agent: String,
     /// When the network last answered.
     #[schemars(with = "Option<String>")]
     last_heard: Option<Timestamp>,
@@ -79,11 +113,22 @@ pub(crate) struct TestAccount {
 pub(crate) struct TestedAccount {
     name: String,
     link: Option<String>,
+    /// The link as a picture for phones.
+    qr: Option<QrPicture>,
 }
 
-impl From<AccountStatus> for AccountJson {
-    fn from(status: AccountStatus) -> Self {
+impl From<TestReport> for TestedAccount {
+    fn from(tested: TestReport) -> Self {
+        let qr = tested.link.as_deref().and_then(qr_picture);
+        Self { name: tested.name, link: tested.link, qr }
+    }
+}
+
+impl AccountJson {
+    fn new(state: &ApiState, status: AccountStatus) -> Self {
         Self {
+            agent: state.connectors.answering_new(&status.key).to_string(),
+            qr: status.link.as_deref().and_then(qr_picture),
             network: status.key.network,
             account: status.key.account,
             state: status.state,
@@ -101,10 +146,12 @@ impl From<AccountStatus> for AccountJson {
 }
 
 pub(crate) async fn list(State(state): State<ApiState>) -> Result<Json<AccountList>, Problem> {
-    let accounts = state.connectors.list().await?.into_iter().map(AccountJson::from).collect();
+    let accounts = state.connectors.list().await?.into_iter();
+    let accounts = accounts.map(|status| AccountJson::new(&state, status)).collect();
+    let bindings = state.connectors.bindings().into_iter().map(BindingJson::from).collect();
     let notices = state.connectors.notices().into_iter();
     let notices = notices.map(|notice| NoticeJson { at: notice.at, text: notice.text }).collect();
-    Ok(Json(AccountList { networks: NETWORKS.to_vec(), accounts, notices }))
+    Ok(Json(AccountList { networks: NETWORKS.to_vec(), accounts, bindings, notices }))
 }
 
 pub(crate) async fn show(
@@ -121,7 +168,7 @@ async fn details(state: &ApiState, key: &AccountKey) -> Result<Json<AccountDetai
         let message = format!("There is no account {key} at work.");
         return Err(Problem::new(ErrorCode::NotFound, message));
     };
-    Ok(Json(AccountDetails { account: status.into(), settings }))
+    Ok(Json(AccountDetails { account: AccountJson::new(state, status), settings }))
 }
 
 pub(crate) async fn put(
@@ -178,8 +225,7 @@ pub(crate) async fn test(
     Path((network, account)): Path<(String, String)>,
 ) -> Result<Json<TestedAccount>, Problem> {
     let key = key(network, account)?;
-    let tested = state.connectors.test_running(&key).await?;
-    Ok(Json(TestedAccount { name: tested.name, link: tested.link }))
+    Ok(Json(state.connectors.test_running(&key).await?.into()))
 }
 
 pub(crate) async fn test_new(
@@ -197,8 +243,7 @@ pub(crate) async fn test_new(
     };
     let account = Account::with_plain_values(key, &settings)
         .map_err(|why| Fault::new(ErrorCode::InvalidRequest, why))?;
-    let tested = state.connectors.test(&account).await?;
-    Ok(Json(TestedAccount { name: tested.name, link: tested.link }))
+    Ok(Json(state.connectors.test(&account).await?.into()))
 }
 
 fn secret_name(key: &AccountKey) -> String {

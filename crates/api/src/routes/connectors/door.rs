@@ -19,13 +19,17 @@ pub(crate) async fn receive(
     if body.len() > LARGEST {
         return Err(Problem::new(onyx_types::ErrorCode::TooLarge, "a message has at most 1 MB"));
     }
+    let pushed = pushed(&headers, body.to_vec());
+    state.connectors.accept(&key(network, account)?, &pushed).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) fn pushed(headers: &HeaderMap, body: Vec<u8>) -> Pushed {
     let headers = headers
         .iter()
         .filter_map(|(name, value)| {
             Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
         })
         .collect();
-    let pushed = Pushed { headers, body: body.to_vec() };
-    state.connectors.accept(&key(network, account)?, &pushed).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Pushed { headers, body }
 }

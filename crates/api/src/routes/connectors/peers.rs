@@ -126,8 +126,26 @@ pub(crate) async fn bind(
     Path((network, account, id)): Path<(String, String, String)>,
     JsonBody(BindPeer { agent }): JsonBody<BindPeer>,
 ) -> Result<StatusCode, Problem> {
+    write_binding(&state, network, account, Some(id), agent).await
+}
+
+pub(crate) async fn bind_account(
+    State(state): State<ApiState>,
+    Path((network, account)): Path<(String, String)>,
+    JsonBody(BindPeer { agent }): JsonBody<BindPeer>,
+) -> Result<StatusCode, Problem> {
+    write_binding(&state, network, account, None, agent).await
+}
+
+async fn write_binding(
+    state: &ApiState,
+    network: String,
+    account: String,
+    peer: Option<String>,
+    agent: Option<AgentId>,
+) -> Result<StatusCode, Problem> {
     let AccountKey { network, account } = key(network, account)?;
-    let change = ConfigChange::BindPeer { network, account, peer: id, agent };
+    let change = ConfigChange::BindPeer { network, account, peer, agent };
     state.configuration.change(change, Expect::Anything).await?;
     Ok(StatusCode::NO_CONTENT)
 }

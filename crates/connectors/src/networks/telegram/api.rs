@@ -73,7 +73,7 @@ pub(super) fn is_unchanged(error: &NetworkError) -> bool {
 }
 
 impl NetworkError {
-    pub(super) fn masked(self, mask: impl Fn(&str) -> String) -> Self {
+    pub(in crate::networks) fn masked(self, mask: impl Fn(&str) -> String) -> Self {
         match self {
             Self::Unreachable(why) => Self::Unreachable(mask(&why)),
             Self::NoAnswer(why) => Self::NoAnswer(mask(&why)),

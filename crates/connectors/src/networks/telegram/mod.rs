@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use subtle::ConstantTimeEq as _;
 
+use super::form::Form;
 use super::http::Http;
 use crate::connector::{
     Batch, Button, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
@@ -27,6 +28,8 @@ use wire::{Bot, FileInfo};
 const API: &str = "https://api.telegram.org";
 /// Of a file that a bot may fetch.
 const LARGEST_FILE: usize = 20 * 1024 * 1024;
+/// Of a file that a bot may send as a picture too.
+const LARGEST_SENT: u64 = 10 * 1024 * 1024;
 const LONGEST_PRESS_ANSWER: usize = 190;
 
 /// A little under what Telegram allows, since it counts by its own clock: one message a second in a
@@ -163,6 +166,7 @@ impl Connector for Telegram {
             limits: TextLimits { length: 4_000, styles: 90 },
             repeat_sends: Repeat::Unsafe,
             can_edit: true,
+            largest_file: LARGEST_SENT,
             listening: Listening::Polls,
             pace: self.tempo.pace.unwrap_or(PACE),
         }
@@ -247,7 +251,26 @@ impl Connector for Telegram {
                     Err(error) => Err(error),
                 }
             }
+            OutgoingKind::File(_) => Err(NetworkError::Refused("a file without bytes".to_owned())),
         }
+    }
+
+    async fn send_file(&self, message: &Outgoing, bytes: &[u8]) -> Result<String, NetworkError> {
+        let OutgoingKind::File(file) = &message.what else { return self.send(message).await };
+        // Other pictures are taken as files only.
+        let is_photo = matches!(file.media_type.as_str(), "image/png" | "image/jpeg");
+        let (method, field) =
+            if is_photo { ("sendPhoto", "photo") } else { ("sendDocument", "document") };
+        let mut form = Form::new().field("chat_id", &message.peer);
+        if message.thread.parse::<i64>().is_ok() {
+            form = form.field("message_thread_id", &message.thread);
+        }
+        let (kind, body) = form.file(field, &file.name, &file.media_type, bytes).finish();
+        let path = format!("/bot{}/{method}", self.token.reveal());
+        let within = self.tempo.request * 2;
+        let sent = self.http.post_as(&kind, &path, &[], body, within).await?;
+        let sent = api::result(&sent).map_err(|error| error.masked(|t| self.http.masked(t)))?;
+        Ok(sent["message_id"].to_string())
     }
 
     async fn typing(&self, peer: &str, thread: &str) -> Result<(), NetworkError> {

@@ -4,6 +4,6 @@ mod approvals;
 mod door;
 mod health;
 mod peers;
-mod seeds;
+pub(crate) mod seeds;
 mod streaming;
 mod talk;

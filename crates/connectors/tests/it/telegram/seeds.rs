@@ -13,7 +13,8 @@ use crate::process::{GAP, Process, account, telegram_plan};
 
 const PEERS: [i64; 3] = [11, 12, 13];
 
-fn seeds() -> std::ops::Range<u64> {
+/// Fifty, or a thousand where all are asked for.
+pub(crate) fn seeds() -> std::ops::Range<u64> {
     let many = std::env::var("ONYX_ALL_SEEDS").is_ok();
     let first = std::env::var("ONYX_SEED").ok().and_then(|seed| seed.parse().ok());
     match first {
@@ -41,7 +42,7 @@ fn trouble(seed: u64) -> Trouble {
         reorders: 4,
         lateness: Duration::from_millis(700),
         retry_after: 0,
-        only_writes: false,
+        ..Trouble::default()
     }
 }
 
@@ -87,7 +88,7 @@ async fn check(
     let asked = agent.asked();
     for (peer, text) in said {
         let times = asked.iter().filter(|words| *words == text).count();
-        assert_eq!(times, 1, "seed {seed}: {text} was asked {times} times");
+        assert_eq!(times, 1, "seed {seed}: {text} was asked {times} times; {letters:?}");
         let whole = format!("answer to {text} END");
         let answers = fake.texts(*peer).into_iter().filter(|answer| *answer == whole).count();
         let told = letters.iter().filter(|letter| letter.text == whole).count();

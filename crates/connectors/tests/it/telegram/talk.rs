@@ -183,3 +183,28 @@ async fn two_accounts_with_one_token_do_not_read_the_same_updates() {
         .unwrap();
     assert_eq!(twin.detail.as_deref(), Some("the account telegram/main has the same token"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_the_vault_that_an_answer_links_to_go_along_in_private_and_within_limits() {
+    let (home, fake) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await);
+    let agent = TestAgent::new(|_| {
+        crate::agent::Reply::words(
+            "See [the report](reports/may.pdf), ![it](chart.png), [too large](big.bin), \
+             [a site](https://a.b/c) and [nothing](missing.md).",
+        )
+    });
+    for (path, bytes) in [("reports/may.pdf", 3), ("chart.png", 3), ("big.bin", 11 << 20)] {
+        agent.files.lock().unwrap().insert(path.to_owned(), vec![1; bytes]);
+    }
+    let plan = telegram_plan(&fake, json!({"allow": [7, -50]}), json!([]));
+    let process = Process::start(home.path(), &agent, plan).await;
+    fake.say(7, "the files, please");
+    fake.say_in_group(-50, 7, "@onyx_test_bot the files, please");
+    process.settled(&fake).await;
+    let texts = fake.texts(7);
+    assert!(texts[0].starts_with("See the report"), "{texts:?}");
+    assert_eq!(texts[1..], ["[sendDocument may.pdf]", "[sendPhoto chart.png]"]);
+    assert_eq!(fake.texts(-50).len(), 1, "what is private was shown to a group");
+    let letters = process.connectors.dead_letters(&crate::process::account()).await.unwrap();
+    assert_eq!(letters, []);
+}

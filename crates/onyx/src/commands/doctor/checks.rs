@@ -183,6 +183,11 @@ pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check
         let name = format!("server {}", at.name);
         match at.state.as_str() {
             "ok" => Check::ok(name, "works"),
+            "degraded" if at.name.starts_with("connector:") => Check::warning(
+                name,
+                at.detail,
+                "see `onyx connectors list`, or Connectors in the app",
+            ),
             "degraded" => Check::warning(name, at.detail, "the server runs on without it"),
             _ => Check::broken(name, at.detail, "look at the server's log"),
         }

@@ -13,7 +13,7 @@ use onyx_api::{Authenticator, Change, Changes};
 use onyx_connectors::{
     AgentPort, Company, Decision, DraftVerdict, RunEvents, RunFate, StartRun, StartedRun,
 };
-use onyx_storage::Store;
+use onyx_storage::{Area, ObjectKey, Store, StoreError};
 use onyx_types::{
     AgentId, Approver, ApproverKind, AsksFor, Attendance, DraftState, Envelope, ErrorCode, Fault,
     Grant, PersonId, Preview, RunId, SessionId, SessionOrigin, UserContent, UserPart,
@@ -149,6 +149,22 @@ impl AgentPort for AgentDoor {
 
     fn link(&self) -> Option<String> {
         self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn file(
+        &self,
+        person: &PersonId,
+        path: &str,
+        largest: u64,
+    ) -> Result<Option<Vec<u8>>, Fault> {
+        // A link that names no file of the vault is a link and nothing more.
+        let Ok(key) = path.parse::<ObjectKey>() else { return Ok(None) };
+        let vault = self.store.files.objects(&Area::Vault(person.clone()))?;
+        match vault.get(&key, largest).await {
+            Ok(found) => Ok(found.map(|object| object.bytes)),
+            Err(StoreError::Refused(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn tell_owner(&self, text: String) {

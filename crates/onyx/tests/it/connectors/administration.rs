@@ -50,6 +50,17 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
     assert!(file.contains("agentId"), "{file}");
     let peers = onyx.get("/api/admin/connectors/telegram/main/peers").await.expect(200).json();
     assert_eq!(peers["peers"][0]["agent"], "main");
+    let path = "/api/admin/connectors/telegram/main/agent";
+    let bind = onyx.client().request(Method::PUT, path).json(&json!({"agent": "main"}));
+    let _ = onyx_test_support::Reply::of(bind).await.expect(204);
+    let all = onyx.get("/api/admin/connectors").await.expect(200).json();
+    assert_eq!(all["accounts"][0]["agent"], "main");
+    let bindings = all["bindings"].as_array().unwrap();
+    assert!(
+        bindings.iter().any(|binding| binding["account"] == "main" && binding["peer"].is_null()),
+        "{all}"
+    );
+    assert!(all["accounts"][0]["qr"]["size"].as_u64().unwrap() > 20, "{all}");
 
     // An agent goes with its bindings; the default answers then.
     let other = json!({"id": "other", "name": "Other", "model": "mine/some-model"});

@@ -3,6 +3,7 @@
 mod administration;
 mod killed;
 mod talk;
+mod widget;
 
 use onyx_test_support::networks::{FakeTelegram, TELEGRAM_TOKEN};
 use onyx_test_support::{OnyxProcess, ScriptedModel, wait_for};

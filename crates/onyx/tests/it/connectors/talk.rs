@@ -1,9 +1,9 @@
-use onyx_test_support::networks::FakeTelegram;
+use onyx_test_support::networks::{DISCORD_TOKEN, FakeDiscord, FakeTelegram};
 use onyx_test_support::{Script, ScriptedCall, ScriptedModel, wait_for};
 use serde_json::json;
 
 use super::{connected, connected_as, settled};
-use crate::SOON;
+use crate::{SOON, builder};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_telegram_message_becomes_a_session_and_its_answer_a_message() {
@@ -158,4 +158,26 @@ async fn what_comes_of_a_job_is_sent_to_a_peer() {
     })
     .await;
     assert_eq!(telegram.texts(7).len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_discord_message_is_answered_with_a_file_of_the_vault() {
+    let (model, discord) = (ScriptedModel::start().await, FakeDiscord::start().await);
+    model.set_default("Here is [the report](reports/may.md).");
+    let account = json!({"token": DISCORD_TOKEN, "apiBase": discord.url(), "allow": ["7"]});
+    let config = json!({"connectors": {"discord": {"accounts": {"main": account}}}});
+    let onyx = builder(&model).merge(config).start().await;
+    let reports = onyx.home().join("people/owner/vault/reports");
+    std::fs::create_dir_all(&reports).unwrap();
+    std::fs::write(reports.join("may.md"), "All is well.").unwrap();
+    wait_for("the session", SOON, async || (discord.sessions().0 > 0).then_some(())).await;
+    discord.say(7, "The report, please.");
+    wait_for("the file", SOON, async || (discord.messages(7).len() == 2).then_some(())).await;
+    assert_eq!(discord.texts(7)[0], "Here is the report.");
+    assert_eq!(discord.messages(7)[1].files, ["may.md"]);
+    assert_eq!(discord.violations(), Vec::<String>::new());
+    let all = onyx.get("/api/admin/connectors").await.expect(200).json();
+    assert_eq!(all["accounts"][0]["name"], "onyx_test_bot");
+    assert!(all["accounts"][0]["qr"]["path"].as_str().unwrap().starts_with('M'), "{all}");
+    assert!(!onyx.log().contains(DISCORD_TOKEN), "the token is in the log");
 }

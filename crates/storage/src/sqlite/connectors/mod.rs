@@ -1,6 +1,7 @@
 //! The ledger of connectors: what came in, what goes out, and whom it concerns.
 
 mod inbox;
+mod mail;
 mod outbox;
 mod peers;
 
@@ -9,9 +10,9 @@ use onyx_types::{DraftId, PersonId, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
-    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, NewPart,
-    NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd, StoreError,
-    UpdateFailure,
+    AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxUpdate, LetterKind, Mail,
+    NewPart, NewUpdate, OutboxPart, PeerChange, PeerKey, PeerRow, QueueFigures, SendEnd,
+    StoreError, UpdateFailure,
 };
 
 use super::convert::count;
@@ -184,10 +185,32 @@ impl ConnectorLedger for SqliteLedger {
         self.writer.write(drop).await
     }
 
+    async fn put_mail(
+        &self,
+        peer: &PeerKey,
+        key: &str,
+        text: &str,
+        at: Timestamp,
+    ) -> Result<i64, StoreError> {
+        let (peer, key, text) = (peer.clone(), key.to_owned(), text.to_owned());
+        self.writer.write(move |connection| mail::put(connection, &peer, &key, &text, at)).await
+    }
+
+    async fn mail_after(
+        &self,
+        peer: &PeerKey,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<Mail>, StoreError> {
+        let peer = peer.clone();
+        self.readers.read(move |connection| mail::after(connection, &peer, after, limit)).await
+    }
+
     async fn forget_before(&self, account: &AccountKey, at: Timestamp) -> Result<(), StoreError> {
         let account = account.clone();
         let forget = move |connection: &Connection| {
             inbox::forget(connection, &account, at)?;
+            mail::forget(connection, &account, at)?;
             outbox::forget(connection, &account, at)
         };
         self.writer.write(forget).await

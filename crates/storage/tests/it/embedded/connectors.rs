@@ -138,3 +138,22 @@ async fn only_so_many_strangers_wait_until_codes_expire() {
         ledger.peers(&account()).await.unwrap().into_iter().map(|peer| peer.name).collect();
     assert_eq!(names, ["3", "2"]);
 }
+
+#[tokio::test]
+async fn mail_is_kept_once_for_its_receiver_until_it_is_old() {
+    let temp = TempStore::new().await;
+    let ledger = &temp.store.connectors;
+    let first = ledger.put_mail(&peer("a"), "k1", "hello", at(1)).await.unwrap();
+    assert_eq!(ledger.put_mail(&peer("a"), "k1", "hello", at(2)).await.unwrap(), first);
+    let second = ledger.put_mail(&peer("a"), "k2", "again", at(9)).await.unwrap();
+    ledger.put_mail(&peer("b"), "k3", "for somebody else", at(9)).await.unwrap();
+    let texts = async |after: i64| {
+        let mail = temp.store.connectors.mail_after(&peer("a"), after, 10).await.unwrap();
+        mail.into_iter().map(|mail| mail.text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(0).await, ["hello", "again"]);
+    assert_eq!(texts(first).await, ["again"]);
+    assert_eq!(texts(second).await, Vec::<String>::new());
+    ledger.forget_before(&account(), at(5)).await.unwrap();
+    assert_eq!(texts(0).await, ["again"]);
+}

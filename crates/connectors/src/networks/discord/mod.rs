@@ -1,0 +1,383 @@
+//! Discord: messages come over its gateway (`gateway.rs`), whose place is kept with what came
+//! (`position.rs`); everything else is asked over HTTP (`api.rs`). Fields and events that are not
+//! known are ignored, so that a newer Discord breaks nothing.
+
+mod api;
+mod commands;
+mod gateway;
+mod incoming;
+mod missed;
+mod position;
+mod send;
+mod wire;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onyx_egress::{Address, Method};
+use onyx_storage::Repeat;
+use onyx_types::Clock;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::http::Http;
+use crate::connector::{
+    Batch, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
+    PaceLimits, Update,
+};
+use crate::hub::{Ground, Tempo};
+use crate::settings::Account;
+use crate::text::{TextFormat, TextLimits};
+use api::Rest;
+use gateway::{Gateway, IdentifyQueue};
+use incoming::Place;
+use wire::{Channel, GatewayEvent, Guild, Interaction, Message, Ready, User};
+
+const API: &str = "https://discord.com/api/v10";
+/// Read messages, send them, in threads too, attach files, read what was said before.
+const PERMISSIONS: u64 = 274_878_008_320;
+const HEARTBEAT_ACK: u8 = 11;
+const DISPATCH: u8 = 0;
+/// Updates that are stored in one go.
+const MOST_AT_ONCE: usize = 100;
+/// Channels whose names are remembered.
+const MOST_PLACES: usize = 2_000;
+/// Where Discord keeps files.
+const FILE_HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
+/// What a server without extras takes.
+const LARGEST_SENT: u64 = 10 * 1024 * 1024;
+const LARGEST_FILE: usize = 20 * 1024 * 1024;
+
+/// A little under what Discord allows: five messages in five seconds in a channel, fifty questions a
+/// second in all.
+const PACE: PaceLimits = PaceLimits {
+    chat_gap: Duration::from_millis(1_050),
+    group_gap: Duration::from_millis(1_050),
+    account_gap: Duration::from_millis(30),
+};
+
+pub(super) struct Discord {
+    rest: Rest,
+    tempo: Tempo,
+    clock: Arc<dyn Clock>,
+    me: OnceLock<User>,
+    /// None while somebody reads from it, and after a failure.
+    gateway: Mutex<Option<Gateway>>,
+    queue: IdentifyQueue,
+    /// The address of the last session could not be reached.
+    is_resume_url_bad: AtomicBool,
+    has_commands: AtomicBool,
+    places: Mutex<HashMap<String, Option<Place>>>,
+    /// The channel that a peer is written to.
+    channels: Mutex<HashMap<String, String>>,
+}
+
+impl Discord {
+    pub(super) fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+        let token = account.token.clone();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if token.reveal().len() < 20 || !token.reveal().chars().all(is_plain) {
+            return Err("this is no token of a Discord bot: three pieces with dots between".into());
+        }
+        let base = account.api_base.as_deref().unwrap_or(API);
+        let http = Http::new(&ground.egress, base, &token)?;
+        Ok(Self {
+            rest: Rest { http, token, within: ground.tempo.request },
+            tempo: ground.tempo,
+            clock: Arc::clone(&ground.clock),
+            me: OnceLock::new(),
+            gateway: Mutex::default(),
+            queue: IdentifyQueue::new(ground.tempo.backoff * 5),
+            is_resume_url_bad: AtomicBool::new(false),
+            has_commands: AtomicBool::new(false),
+            places: Mutex::default(),
+            channels: Mutex::default(),
+        })
+    }
+
+    async fn me(&self) -> Result<&User, NetworkError> {
+        if let Some(me) = self.me.get() {
+            return Ok(me);
+        }
+        let me: User = parse(self.rest.get("/users/@me").await?)?;
+        Ok(self.me.get_or_init(|| me))
+    }
+
+    /// The connection that is open, if everything that came over it is stored; else a new one.
+    async fn gateway(&self, cursor: Option<&str>) -> Result<Gateway, NetworkError> {
+        let open = lock(&self.gateway).take();
+        if let Some(open) = open.filter(|open| open.stored.as_deref() == cursor) {
+            return Ok(open);
+        }
+        let found = self.rest.get("/gateway/bot").await?;
+        let address = found["url"].as_str().unwrap_or_default().trim_end_matches('/').to_owned();
+        // Twilight takes an address that is none for a mistake of the program.
+        let as_http = address.replacen("ws", "http", 1).parse::<Address>();
+        if !address.starts_with("ws") || as_http.is_err() {
+            return Err(NetworkError::Failed("Discord named no address of its gateway".to_owned()));
+        }
+        let use_resume_url = !self.is_resume_url_bad.swap(false, Ordering::AcqRel);
+        let queue = self.queue.clone();
+        Ok(Gateway::open(address, &self.rest.token, cursor, use_resume_url, queue))
+    }
+
+    /// Shown while somebody types; without them commands still work as words.
+    async fn show_commands(&self, me: &User) {
+        if self.has_commands.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let path = format!("/applications/{}/commands", me.id);
+        if let Err(error) = self.rest.call(Method::PUT, &path, Some(&commands::all())).await {
+            self.has_commands.store(false, Ordering::Release);
+            tracing::warn!(%error, "Discord does not show our commands");
+        }
+    }
+
+    async fn read(&self, gateway: &mut Gateway, me: &User) -> Result<Batch, NetworkError> {
+        let mut updates = Vec::new();
+        if gateway.position.missed.as_ref().is_some_and(|missed| missed.is_private_open) {
+            let found = missed::private(self, gateway, me).await?;
+            gateway.position.private_is_asked();
+            updates.extend(found);
+        }
+        let mut is_heard = !updates.is_empty();
+        while updates.len() < MOST_AT_ONCE {
+            let event = if is_heard {
+                match gateway.next_ready()? {
+                    Some(event) => event,
+                    None => break,
+                }
+            } else {
+                gateway.next().await?
+            };
+            is_heard |= matches!(event.op, DISPATCH | HEARTBEAT_ACK);
+            let is_ready = event.t.as_deref() == Some("READY");
+            updates.extend(self.take(gateway, me, event).await?);
+            if is_ready {
+                // The new session is stored before anything is asked because of it.
+                break;
+            }
+        }
+        let written = gateway.position.written();
+        let cursor = written.filter(|written| gateway.stored.as_ref() != Some(written));
+        if cursor.is_some() {
+            gateway.stored.clone_from(&cursor);
+        }
+        Ok(Batch { updates, cursor })
+    }
+
+    async fn take(
+        &self,
+        gateway: &mut Gateway,
+        me: &User,
+        event: GatewayEvent,
+    ) -> Result<Vec<Update>, NetworkError> {
+        let GatewayEvent { op, s, t, d } = event;
+        let (DISPATCH, Some(name)) = (op, t.as_deref()) else { return Ok(Vec::new()) };
+        let updates = match name {
+            "READY" => {
+                let ready: Ready = parse(d)?;
+                let guilds = ready.guilds.into_iter().map(|guild| guild.id).collect();
+                let now = self.clock.wall().as_millis();
+                gateway.position.begin(ready.session_id, ready.resume_gateway_url, guilds, now);
+                Vec::new()
+            }
+            "GUILD_CREATE" => match understood::<Guild>(d) {
+                Some(guild) => self.guild(gateway, me, guild).await?,
+                None => Vec::new(),
+            },
+            "MESSAGE_CREATE" => match understood::<Message>(d) {
+                Some(message) => self.message(gateway, me, &message).await?.into_iter().collect(),
+                None => Vec::new(),
+            },
+            "INTERACTION_CREATE" => match understood::<Interaction>(d) {
+                Some(interaction) => self.interaction(interaction).await?.into_iter().collect(),
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        gateway.position.sequence = gateway.position.sequence.max(s.unwrap_or(0));
+        Ok(updates)
+    }
+
+    /// A server says which channels it has: the moment to ask for what was missed there.
+    async fn guild(
+        &self,
+        gateway: &mut Gateway,
+        me: &User,
+        guild: Guild,
+    ) -> Result<Vec<Update>, NetworkError> {
+        let Some(since) = gateway.position.owes(&guild.id) else { return Ok(Vec::new()) };
+        let id = guild.id.clone();
+        let found = missed::guild(self, gateway, me, guild, since).await?;
+        gateway.position.guild_is_asked(&id);
+        Ok(found)
+    }
+
+    async fn message(
+        &self,
+        gateway: &mut Gateway,
+        me: &User,
+        message: &Message,
+    ) -> Result<Option<Update>, NetworkError> {
+        gateway.position.note_message(&message.id);
+        let is_private = message.guild_id.is_none();
+        if !incoming::is_for_us(message, me, is_private) {
+            return Ok(None);
+        }
+        if is_private {
+            gateway.position.note_private(&message.channel_id);
+            self.remember(&message.author.id, &message.channel_id);
+            return Ok(Some(incoming::said(message, me, None)));
+        }
+        let place = self.place(&message.channel_id).await?;
+        Ok(Some(incoming::said(message, me, place)))
+    }
+
+    async fn interaction(&self, given: Interaction) -> Result<Option<Update>, NetworkError> {
+        let place = match (&given.guild_id, &given.channel_id) {
+            (Some(_), Some(channel)) => self.place(channel).await?,
+            _ => None,
+        };
+        let Some(update) = incoming::interacted(&given, place) else { return Ok(None) };
+        self.acknowledge(&given).await;
+        Ok(Some(update))
+    }
+
+    /// Discord waits three seconds for this; what is really answered comes as a message.
+    async fn acknowledge(&self, given: &Interaction) {
+        let body = match &given.data.name {
+            Some(name) => json!({"type": 4, "data": {"content": format!("/{name}"), "flags": 64}}),
+            None => json!({"type": 6}),
+        };
+        let path = format!("/interactions/{}/{}/callback", given.id, given.token);
+        // It may have been acknowledged before a crash.
+        if let Err(error) = self.rest.post(&path, &body).await {
+            tracing::debug!(%error, "an interaction was not acknowledged");
+        }
+    }
+
+    /// What a channel is. None: a private chat.
+    async fn place(&self, channel: &str) -> Result<Option<Place>, NetworkError> {
+        if let Some(known) = lock(&self.places).get(channel) {
+            return Ok(known.clone());
+        }
+        let found: Channel = parse(self.rest.get(&format!("/channels/{channel}")).await?)?;
+        let place = found.guild_id.clone().map(|guild| place(&found, guild));
+        let mut places = lock(&self.places);
+        if places.len() >= MOST_PLACES {
+            places.clear();
+        }
+        places.insert(channel.to_owned(), place.clone());
+        Ok(place)
+    }
+
+    fn remember(&self, peer: &str, channel: &str) {
+        let mut channels = lock(&self.channels);
+        if channels.len() >= MOST_PLACES {
+            channels.clear();
+        }
+        channels.insert(peer.to_owned(), channel.to_owned());
+    }
+}
+
+fn place(channel: &Channel, guild: String) -> Place {
+    let name =
+        channel.name.as_deref().map_or_else(|| channel.id.clone(), |name| format!("#{name}"));
+    let (seen, thread) = match &channel.parent_id {
+        Some(parent) if channel.is_thread() => (parent.clone(), channel.id.clone()),
+        Some(_) | None => (channel.id.clone(), String::new()),
+    };
+    Place { guild: Some(guild), name, channel: seen, thread }
+}
+
+#[async_trait]
+impl Connector for Discord {
+    fn traits(&self) -> NetworkTraits {
+        NetworkTraits {
+            name: "discord",
+            text_format: TextFormat::DiscordMarkdown,
+            limits: TextLimits { length: 1_950, styles: usize::MAX },
+            // Every send carries a nonce that Discord takes once.
+            repeat_sends: Repeat::Safe,
+            can_edit: true,
+            largest_file: LARGEST_SENT,
+            listening: Listening::Polls,
+            pace: self.tempo.pace.unwrap_or(PACE),
+        }
+    }
+
+    async fn identity(&self) -> Result<Identity, NetworkError> {
+        let me = self.me().await?;
+        let link = format!(
+            "https://discord.com/oauth2/authorize?client_id={}&scope=bot+applications.commands\
+             &permissions={PERMISSIONS}",
+            me.id
+        );
+        Ok(Identity { name: me.username.clone(), link: Some(link) })
+    }
+
+    async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError> {
+        let me = self.me().await?;
+        self.show_commands(me).await;
+        // Dropped with this future: whoever stops waiting makes the next one connect anew.
+        let mut gateway = self.gateway(cursor).await?;
+        let read = self.read(&mut gateway, me).await;
+        if matches!(read, Err(NetworkError::Unreachable(_))) {
+            self.is_resume_url_bad.store(true, Ordering::Release);
+        }
+        let batch = read?;
+        *lock(&self.gateway) = Some(gateway);
+        Ok(batch)
+    }
+
+    async fn send(&self, message: &Outgoing) -> Result<String, NetworkError> {
+        send::send(self, message).await
+    }
+
+    async fn send_file(&self, message: &Outgoing, bytes: &[u8]) -> Result<String, NetworkError> {
+        send::send_file(self, message, bytes).await
+    }
+
+    async fn typing(&self, peer: &str, thread: &str) -> Result<(), NetworkError> {
+        let channel = send::channel(self, peer, thread).await?;
+        self.rest.post(&format!("/channels/{channel}/typing"), &json!({})).await.map(drop)
+    }
+
+    async fn download(&self, file: &FileRef) -> Result<Vec<u8>, NetworkError> {
+        let refused = |why: &str| NetworkError::Refused(why.to_owned());
+        let address: Address = file.id.parse().map_err(|_| refused("its address is none"))?;
+        let is_theirs = FILE_HOSTS.contains(&address.host()) || self.rest.http.is_at(&address);
+        if !is_theirs {
+            return Err(refused("it is not kept by Discord"));
+        }
+        let fetched = self.rest.http.fetch(&address, self.tempo.request, LARGEST_FILE).await?;
+        if fetched.status != 200 || fetched.is_cut {
+            return Err(refused(&format!("it answered {}", fetched.status)));
+        }
+        Ok(fetched.body)
+    }
+}
+
+/// An answer that is not understood means that nothing of it can be relied on.
+fn parse<T: DeserializeOwned>(value: Value) -> Result<T, NetworkError> {
+    serde_json::from_value(value).map_err(|error| NetworkError::Failed(format!("Discord: {error}")))
+}
+
+/// An event that is not understood is left out: the next ones are not worse for it.
+fn understood<T: DeserializeOwned>(value: Value) -> Option<T> {
+    match T::deserialize(value) {
+        Ok(read) => Some(read),
+        Err(error) => {
+            tracing::warn!(%error, "an event of Discord is not understood");
+            None
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

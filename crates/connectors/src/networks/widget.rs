@@ -1,0 +1,277 @@
+//! The widget on a person's own site: its script brings what visitors write and fetches what they are
+//! answered. A visitor is known by a secret that its browser made; no cookie is involved. Only pages
+//! of the sites that the config names come in, and only so often.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onyx_storage::{AccountKey, ConnectorLedger, Mail, PeerKey, PeerKind, Repeat};
+use onyx_types::Clock;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{Notify, Semaphore};
+
+use crate::connector::{
+    Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
+    OutgoingKind, PaceLimits, Pushed, Update,
+};
+use crate::hub::Ground;
+use crate::settings::{Account, Visitors, plain_origin};
+use crate::text::{TextFormat, TextLimits};
+
+/// Before the name of a visitor that is answered without pairing. The names of paired ones have none,
+/// so that closing a widget makes nobody a paired person.
+const VISITOR: &str = "visitor-";
+const LONGEST_TEXT: usize = 4_000;
+const LONGEST_ID: usize = 64;
+/// What a browser has to make up: 128 bits and more.
+const SHORTEST_SECRET: usize = 32;
+const LONGEST_SECRET: usize = 128;
+const MINUTE: Duration = Duration::from_secs(60);
+/// Messages in a minute, of one visitor and of all.
+const MOST_OF_ONE: usize = 10;
+const MOST_OF_ALL: usize = 60;
+/// Visitors that are remembered for the limits.
+const MOST_VISITORS: usize = 2_000;
+/// Who fetches waits so long for something to come, and only so many at once.
+const PATIENCE: Duration = Duration::from_secs(20);
+const MOST_WAITING: usize = 100;
+const MOST_MAIL: u32 = 100;
+
+pub(super) struct Widget {
+    key: AccountKey,
+    origins: Vec<String>,
+    visitors: Visitors,
+    ledger: Arc<dyn ConnectorLedger>,
+    clock: Arc<dyn Clock>,
+    traffic: Mutex<Traffic>,
+    came: Notify,
+    waiting: Semaphore,
+}
+
+#[derive(Default)]
+struct Traffic {
+    of_all: Vec<Duration>,
+    of_one: HashMap<String, Vec<Duration>>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    id: String,
+    text: String,
+}
+
+/// Whether a peer is a visitor that nobody has paired.
+pub(crate) fn is_visitor(peer: &str) -> bool {
+    peer.starts_with(VISITOR)
+}
+
+impl Widget {
+    pub(super) fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+        if account.origins.is_empty() {
+            return Err("it has no `origins`: the sites that may show it".to_owned());
+        }
+        for origin in &account.origins {
+            let host = origin.split_once("://").filter(|(scheme, host)| {
+                matches!(*scheme, "http" | "https")
+                    && !host.is_empty()
+                    && !host.contains(['/', '*', '@', '?', '#', ' '])
+            });
+            if host.is_none() {
+                return Err(format!("`origins`: {origin} is none: https://www.example.org"));
+            }
+        }
+        Ok(Self {
+            key: account.key.clone(),
+            origins: account.origins.clone(),
+            visitors: account.visitors,
+            ledger: Arc::clone(&ground.ledger),
+            clock: Arc::clone(&ground.clock),
+            traffic: Mutex::default(),
+            came: Notify::new(),
+            waiting: Semaphore::new(MOST_WAITING),
+        })
+    }
+
+    /// Who asks, where its page may.
+    fn visitor(&self, pushed: &Pushed) -> Result<String, NetworkError> {
+        let refused = |why: &str| NetworkError::Unauthorized(why.to_owned());
+        let origin = pushed.header("origin").map(plain_origin).unwrap_or_default();
+        if !self.origins.contains(&origin) {
+            return Err(refused("pages of this site may not show this widget"));
+        }
+        let secret = pushed.header("x-onyx-visitor").unwrap_or_default();
+        let is_plain = secret.chars().all(|c| c.is_ascii_alphanumeric());
+        if !(SHORTEST_SECRET..=LONGEST_SECRET).contains(&secret.len()) || !is_plain {
+            return Err(refused("x-onyx-visitor must have 32 or more of A-Z, a-z, 0-9"));
+        }
+        // The ledger and the owner see a name, from which the secret cannot be made.
+        let digest = Sha256::digest(format!("{}\n{secret}", self.key).as_bytes());
+        let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Ok(match self.visitors {
+            Visitors::Open => format!("{VISITOR}{name}"),
+            Visitors::Paired => name,
+        })
+    }
+
+    fn count(&self, visitor: &str) -> Result<(), NetworkError> {
+        let now = self.clock.now().mono;
+        let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        traffic.take(visitor, now)
+    }
+
+    fn peer(&self, visitor: &str) -> PeerKey {
+        PeerKey { account: self.key.clone(), peer: visitor.to_owned() }
+    }
+}
+
+impl Traffic {
+    fn take(&mut self, visitor: &str, now: Duration) -> Result<(), NetworkError> {
+        let is_recent = |at: &Duration| now.saturating_sub(*at) < MINUTE;
+        self.of_all.retain(is_recent);
+        if self.of_one.len() >= MOST_VISITORS {
+            self.of_one.retain(|_, times| times.iter().any(is_recent));
+        }
+        let times = self.of_one.entry(visitor.to_owned()).or_default();
+        times.retain(is_recent);
+        if times.len() >= MOST_OF_ONE || self.of_all.len() >= MOST_OF_ALL {
+            return Err(NetworkError::TooFast(MINUTE));
+        }
+        times.push(now);
+        self.of_all.push(now);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Connector for Widget {
+    fn traits(&self) -> NetworkTraits {
+        NetworkTraits {
+            name: "widget",
+            text_format: TextFormat::Plain,
+            limits: TextLimits { length: 20_000, styles: usize::MAX },
+            repeat_sends: Repeat::Safe,
+            can_edit: false,
+            largest_file: 0,
+            listening: Listening::Pushed,
+            pace: PaceLimits {
+                chat_gap: Duration::from_millis(20),
+                group_gap: Duration::from_millis(20),
+                account_gap: Duration::from_millis(5),
+            },
+        }
+    }
+
+    async fn identity(&self) -> Result<Identity, NetworkError> {
+        Ok(Identity { name: self.origins.join(", "), link: self.origins.first().cloned() })
+    }
+
+    async fn receive(&self, _: Option<&str>) -> Result<Batch, NetworkError> {
+        // Everything comes to the door.
+        std::future::pending().await
+    }
+
+    async fn accept(&self, pushed: &Pushed) -> Result<Batch, NetworkError> {
+        let visitor = self.visitor(pushed)?;
+        let written: Written = serde_json::from_slice(&pushed.body)
+            .map_err(|error| NetworkError::Refused(error.to_string()))?;
+        let Written { id, text } = written;
+        if id.is_empty() || id.len() > LONGEST_ID {
+            return Err(NetworkError::Refused(format!("id: 1 to {LONGEST_ID} characters")));
+        }
+        if text.trim().is_empty() || text.chars().count() > LONGEST_TEXT {
+            return Err(NetworkError::Refused(format!("text: 1 to {LONGEST_TEXT} characters")));
+        }
+        self.count(&visitor)?;
+        let short: String = visitor.trim_start_matches(VISITOR).chars().take(6).collect();
+        let name = format!("Visitor {short}");
+        let (kind, author) = match self.visitors {
+            // In a group only who is paired gives commands. A visitor is a peer that was let in, so
+            // its author has a name that is no peer's.
+            Visitors::Open => (PeerKind::Group, format!("guest-{short}")),
+            Visitors::Paired => (PeerKind::Person, visitor.clone()),
+        };
+        let update = format!("{visitor}:{id}");
+        let incoming = Incoming {
+            peer: visitor,
+            kind,
+            peer_name: name.clone(),
+            thread: String::new(),
+            guild: None,
+            message: id,
+            author: Author { id: author, name },
+            text,
+            is_addressed: true,
+            quoted: None,
+            files: Vec::new(),
+            press: None,
+        };
+        Ok(Batch { updates: vec![Update { id: update, incoming }], cursor: None })
+    }
+
+    async fn collect(&self, asked: &Pushed, after: i64) -> Result<Vec<Mail>, NetworkError> {
+        let peer = self.peer(&self.visitor(asked)?);
+        let failed = |error: onyx_storage::StoreError| NetworkError::Failed(error.to_string());
+        let patience = tokio::time::sleep(PATIENCE);
+        tokio::pin!(patience);
+        // Where too many wait already, this one is answered at once and comes again.
+        let place = self.waiting.try_acquire();
+        loop {
+            let came = self.came.notified();
+            tokio::pin!(came);
+            // Before the look, so that nothing falls between the look and the wait.
+            came.as_mut().enable();
+            let found = self.ledger.mail_after(&peer, after, MOST_MAIL).await.map_err(failed)?;
+            if !found.is_empty() || place.is_err() {
+                return Ok(found);
+            }
+            tokio::select! {
+                () = came => {}
+                () = &mut patience => return Ok(found),
+            }
+        }
+    }
+
+    async fn send(&self, message: &Outgoing) -> Result<String, NetworkError> {
+        let text = match &message.what {
+            OutgoingKind::Text { text, .. } | OutgoingKind::Edit { text, .. } => &text.plain,
+            // A page shows no buttons, so nobody waits for an answer to one.
+            OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return Ok(String::new()),
+        };
+        let peer = self.peer(&message.peer);
+        let kept = self.ledger.put_mail(&peer, &message.key, text, self.clock.wall()).await;
+        let id = kept.map_err(|error| NetworkError::Failed(error.to_string()))?;
+        self.came.notify_waiters();
+        Ok(id.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_visitor_and_all_of_them_write_only_so_often() {
+        let mut traffic = Traffic::default();
+        let at = Duration::from_secs;
+        (0..MOST_OF_ONE).for_each(|_| traffic.take("a", at(100)).unwrap());
+        assert_eq!(traffic.take("a", at(159)), Err(NetworkError::TooFast(MINUTE)));
+        for visitor in 0..MOST_OF_ALL - MOST_OF_ONE {
+            traffic.take(&visitor.to_string(), at(100)).unwrap();
+        }
+        assert!(traffic.take("another", at(101)).is_err());
+        traffic.take("a", at(161)).unwrap();
+    }
+
+    #[test]
+    fn what_is_remembered_of_visitors_is_bounded() {
+        let mut traffic = Traffic::default();
+        for visitor in 0..20_000_u64 {
+            // Many a day, few a minute.
+            traffic.take(&visitor.to_string(), Duration::from_secs(visitor * 2)).unwrap();
+        }
+        assert!(traffic.of_one.len() <= MOST_VISITORS, "{}", traffic.of_one.len());
+    }
+}

@@ -1,0 +1,41 @@
+//! Discord, against a Discord of our own.
+
+mod seeds;
+mod session;
+mod talk;
+
+use onyx_connectors::Plan;
+use onyx_storage::AccountKey;
+use onyx_test_support::networks::{DISCORD_TOKEN, FakeDiscord};
+use onyx_test_support::wait_for;
+use serde_json::{Value, json};
+
+use crate::process::{Process, SOON, plan_of};
+
+fn account() -> AccountKey {
+    AccountKey { network: "discord".to_owned(), account: "main".to_owned() }
+}
+
+fn discord_plan(fake: &FakeDiscord, more: Value) -> Plan {
+    let account = json!({"token": DISCORD_TOKEN, "apiBase": fake.url()});
+    plan_of("discord", account, more, json!([]))
+}
+
+/// Nothing waits to be answered or sent.
+async fn settled(process: &Process) {
+    process.settled_when(&account(), || true).await;
+}
+
+/// Waits for a text in a chat, then for the rest.
+async fn said(process: &Process, fake: &FakeDiscord, chat: u64, text: &str) {
+    wait_for(&format!("{text:?}"), SOON, async || {
+        fake.texts(chat).iter().any(|said| said == text).then_some(())
+    })
+    .await;
+    settled(process).await;
+}
+
+/// Somebody who writes before the first session began is heard by nobody, as on Discord.
+async fn listening(fake: &FakeDiscord) {
+    wait_for("the session", SOON, async || (fake.sessions().0 > 0).then_some(())).await;
+}

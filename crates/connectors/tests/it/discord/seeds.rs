@@ -1,0 +1,123 @@
+//! The same conversations as on Telegram, over a gateway that is cut, silenced, moved and forgets
+//! its sessions.
+
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use onyx_test_support::networks::{FakeDiscord, Trouble};
+use onyx_test_support::{Dice, wait_for};
+use serde_json::json;
+
+use super::{account, discord_plan, listening};
+use crate::agent::{Reply, TestAgent};
+use crate::process::{GAP, Process, SOON};
+use crate::telegram::seeds::seeds;
+
+const PEERS: [u64; 3] = [1, 2, 3];
+const CHANNEL: u64 = 70;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_message_is_answered_once_or_told_whatever_the_gateway_and_the_machine_do() {
+    stream::iter(seeds()).for_each_concurrent(6, conversation).await;
+}
+
+fn trouble(seed: u64) -> Trouble {
+    Trouble {
+        seed,
+        lost_before: 17,
+        lost_after: 19,
+        late: 31,
+        half_closed: 23,
+        too_fast: 15,
+        failed: 29,
+        redelivers: 4,
+        reorders: 4,
+        lateness: Duration::from_millis(700),
+        cut: 9,
+        silenced: 21,
+        moved: 14,
+        session_lost: 12,
+        ..Trouble::default()
+    }
+}
+
+async fn conversation(seed: u64) {
+    let (home, fake) = (tempfile::tempdir().unwrap(), FakeDiscord::start().await);
+    let agent = TestAgent::new(|request| Reply {
+        pieces: vec!["answer to ".to_owned(), request.text.clone(), " END".to_owned()],
+        between: Duration::from_millis(request.text.len() as u64 % 5 * 4),
+        proposes: None,
+    });
+    let plan = discord_plan(&fake, json!({"allow": [1, 2, 3, CHANNEL]}));
+    fake.set_gap(GAP - Duration::from_millis(3));
+    let mut dice = Dice::new(seed + 1);
+    let mut process = Process::start(home.path(), &agent, plan.clone()).await;
+    listening(&fake).await;
+    // Who never wrote before a session is lost is in no list that could be asked.
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for chat in PEERS {
+        all.push((chat, write(&fake, seed, chat, 0)));
+    }
+    wait_for("the first answers", SOON, async || {
+        PEERS.iter().all(|chat| fake.texts(*chat).len() == 1).then_some(())
+    })
+    .await;
+    fake.set_trouble(trouble(seed));
+    for round in 1..4 {
+        for chat in PEERS.into_iter().chain([CHANNEL]) {
+            all.push((chat, write(&fake, seed, chat, round)));
+        }
+        tokio::time::sleep(Duration::from_millis(dice.below(120) as u64)).await;
+        if dice.below(3) == 0 {
+            process.crash().await;
+            process = Process::start(home.path(), &agent, plan.clone()).await;
+        }
+    }
+    // Then the network is well again, and everything has to come to an end.
+    fake.set_trouble(Trouble::default());
+    wait_for(&format!("seed {seed}: everything to be heard"), SOON, async || {
+        let asked = agent.asked();
+        all.iter().all(|(_, text)| asked.iter().any(|said| said.contains(text))).then_some(())
+    })
+    .await;
+    process.settled_when(&account(), || true).await;
+    check(seed, &process, &fake, &agent, &all).await;
+}
+
+fn write(fake: &FakeDiscord, seed: u64, chat: u64, round: u64) -> String {
+    let text = format!("s{seed}p{chat}r{round}");
+    if chat == CHANNEL {
+        fake.say_in_channel(CHANNEL, 1, &format!("@bot {text}"));
+    } else {
+        fake.say(chat, &text);
+    }
+    text
+}
+
+async fn check(
+    seed: u64,
+    process: &Process,
+    fake: &FakeDiscord,
+    agent: &TestAgent,
+    all: &[(u64, String)],
+) {
+    let letters = process.connectors.dead_letters(&account()).await.unwrap();
+    let asked = agent.asked();
+    for (chat, text) in all {
+        let times = asked.iter().filter(|words| words.ends_with(text.as_str())).count();
+        assert_eq!(times, 1, "seed {seed}: {text} was asked {times} times; {letters:?}");
+        let whole = format!("{text} END");
+        let answers = fake.texts(*chat).iter().filter(|answer| answer.ends_with(&whole)).count();
+        let told = letters.iter().filter(|letter| letter.text.ends_with(&whole)).count();
+        assert!(answers <= 1, "seed {seed}: {text} was answered {answers} times");
+        assert!(answers + told >= 1, "seed {seed}: {text} was lost");
+    }
+    for chat in PEERS {
+        let texts = fake.texts(chat);
+        let order: Vec<_> = texts.into_iter().filter(|text| text.ends_with("END")).collect();
+        let mut sorted = order.clone();
+        sorted.sort();
+        assert_eq!(order, sorted, "seed {seed}: out of order");
+    }
+    assert_eq!(fake.violations(), Vec::<String>::new(), "seed {seed}");
+}

@@ -1,0 +1,130 @@
+//! The widget: visitors write from pages of the sites that the config names, and fetch answers.
+
+use onyx_connectors::{Company, Plan, Pushed};
+use onyx_storage::{AccountKey, PeerState};
+use onyx_types::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::agent::{TestAgent, owner};
+use crate::process::{Process, plan_of};
+
+const SITE: &str = "https://www.example.org";
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+const OTHER: &str = "ffffffffffffffff0123456789abcdef";
+
+fn key() -> AccountKey {
+    AccountKey { network: "widget".to_owned(), account: "main".to_owned() }
+}
+
+fn widget_plan(more: Value) -> Plan {
+    plan_of("widget", json!({"origins": [SITE]}), more, json!([]))
+}
+
+fn pushed(origin: &str, secret: &str, body: &Value) -> Pushed {
+    let headers = vec![
+        ("origin".to_owned(), origin.to_owned()),
+        ("x-onyx-visitor".to_owned(), secret.to_owned()),
+    ];
+    Pushed { headers, body: body.to_string().into_bytes() }
+}
+
+async fn write(process: &Process, secret: &str, id: &str, text: &str) {
+    let written = pushed(SITE, secret, &json!({"id": id, "text": text}));
+    process.connectors.accept(&key(), &written).await.unwrap();
+    process.settled_when(&key(), || true).await;
+}
+
+async fn texts(process: &Process, secret: &str, after: i64) -> Vec<String> {
+    let asked = pushed(SITE, secret, &json!({}));
+    let mail = process.connectors.collect(&key(), &asked, after).await.unwrap();
+    mail.into_iter().map(|mail| mail.text).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_widget_answers_visitors_without_anything_private_and_keeps_them_apart() {
+    let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
+    let plan = widget_plan(json!({"open": true}));
+    let process = Process::start(home.path(), &agent, plan.clone()).await;
+    // The same message twice is one message.
+    for _ in 0..2 {
+        write(&process, SECRET, "1", "hello **you**").await;
+    }
+    write(&process, OTHER, "1", "from another").await;
+    // A visitor gives no commands, whoever it says it is.
+    write(&process, SECRET, "2", "/agent research").await;
+    let asked = agent.asked.lock().unwrap().clone();
+    assert_eq!(asked.len(), 2);
+    assert!(asked.iter().all(|request| request.company == Company::Group));
+    process.crash().await;
+    // What was answered is there after a restart, for whom it was meant.
+    let process = Process::start(home.path(), &agent, plan).await;
+    let mine = texts(&process, SECRET, 0).await;
+    assert!(mine[0].ends_with("hello you"), "{mine:?}");
+    assert!(mine[1].contains("Only somebody who is paired"), "{mine:?}");
+    assert_eq!(mine.len(), 2);
+    let theirs = texts(&process, OTHER, 0).await;
+    assert!(theirs.len() == 1 && theirs[0].ends_with("from another"), "{theirs:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_named_sites_come_in_and_only_with_a_secret_and_only_so_often() {
+    let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
+    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    let body = json!({"id": "1", "text": "hello"});
+    for wrong in [
+        pushed("https://evil.example", SECRET, &body),
+        pushed("null", SECRET, &body),
+        pushed(SITE, "short", &body),
+        Pushed { body: body.to_string().into_bytes(), ..Pushed::default() },
+    ] {
+        let fault = process.connectors.accept(&key(), &wrong).await.unwrap_err();
+        assert_eq!(fault.code, ErrorCode::Unauthenticated, "{fault:?}");
+        let fault = process.connectors.collect(&key(), &wrong, 0).await.unwrap_err();
+        assert_eq!(fault.code, ErrorCode::Unauthenticated, "{fault:?}");
+    }
+    let long = json!({"id": "1", "text": "x".repeat(5_000)});
+    let fault = process.connectors.accept(&key(), &pushed(SITE, SECRET, &long)).await.unwrap_err();
+    assert_eq!(fault.code, ErrorCode::InvalidRequest);
+    let mut refused = 0;
+    for number in 0..15 {
+        let body = json!({"id": number.to_string(), "text": "again"});
+        if let Err(fault) = process.connectors.accept(&key(), &pushed(SITE, SECRET, &body)).await {
+            assert_eq!(fault.code, ErrorCode::RateLimited);
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 5);
+    assert!(process.connectors.shows_widget("main", "https://www.example.org/"));
+    assert!(!process.connectors.shows_widget("main", "https://evil.example"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_open_a_visitor_is_a_stranger_and_closing_a_widget_pairs_nobody() {
+    let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
+    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    write(&process, SECRET, "1", "while it is open").await;
+    process.connectors.follow(widget_plan(json!({}))).await;
+    write(&process, SECRET, "2", "after it was closed").await;
+    assert_eq!(agent.asked().len(), 1);
+    let peers = process.connectors.peers(&key()).await.unwrap();
+    let waiting = peers.iter().find(|peer| peer.state == PeerState::Waiting).unwrap();
+    let code = waiting.code.clone().unwrap().code;
+    let said = texts(&process, SECRET, 0).await;
+    assert!(said.len() == 1 && said[0].contains(&code), "{said:?}");
+    process.connectors.approve_code(&code, owner()).await.unwrap();
+    write(&process, SECRET, "3", "and now?").await;
+    assert_eq!(agent.asked.lock().unwrap()[1].company, Company::Private);
+    assert_eq!(texts(&process, SECRET, 0).await.last().unwrap(), "You said: and now?");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_origin_that_is_none_makes_the_account_unusable_with_a_reason() {
+    let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
+    for (origins, why) in [(json!([]), "no `origins`"), (json!(["*"]), "is none")] {
+        let plan = widget_plan(json!({ "origins": origins }));
+        let process = Process::start(home.path(), &agent, plan).await;
+        let status = process.status().await;
+        assert!(status.detail.as_deref().unwrap().contains(why), "{status:?}");
+        process.crash().await;
+    }
+}

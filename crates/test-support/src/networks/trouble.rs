@@ -1,0 +1,77 @@
+//! What goes wrong, and how often.
+
+use std::time::Duration;
+
+use crate::Dice;
+
+/// How often each kind of trouble happens: once in so many requests; 0 for never.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trouble {
+    pub seed: u64,
+    /// Closed before anything was done.
+    pub lost_before: u64,
+    /// Done, and closed without an answer.
+    pub lost_after: u64,
+    /// Done, and answered when nobody waits any more.
+    pub late: u64,
+    /// Done, and the answer breaks off.
+    pub half_closed: u64,
+    pub too_fast: u64,
+    pub failed: u64,
+    /// Updates that were read before come again.
+    pub redelivers: u64,
+    /// Updates come in another order.
+    pub reorders: u64,
+    /// How long a late answer takes.
+    pub lateness: Duration,
+    pub retry_after: u64,
+    /// Only sends and edits are in trouble.
+    pub only_writes: bool,
+    /// Of an open connection, at each event: it is cut.
+    pub cut: u64,
+    /// It stays open and says nothing more.
+    pub silenced: u64,
+    /// The other side asks to connect anew.
+    pub moved: u64,
+    /// The session ends and cannot be taken up again.
+    pub session_lost: u64,
+}
+
+/// What befalls one request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Well,
+    LostBefore,
+    LostAfter,
+    Late,
+    HalfClosed,
+    TooFast,
+    Failed,
+}
+
+impl Trouble {
+    pub(super) fn fate(&self, dice: &mut Dice, is_write: bool) -> Fate {
+        if self.only_writes && !is_write {
+            return Fate::Well;
+        }
+        let kinds = [
+            (self.lost_before, Fate::LostBefore),
+            (self.lost_after, Fate::LostAfter),
+            (self.late, Fate::Late),
+            (self.half_closed, Fate::HalfClosed),
+            (self.failed, Fate::Failed),
+            (if is_write { self.too_fast } else { 0 }, Fate::TooFast),
+        ];
+        for (chance, fate) in kinds {
+            if strikes(dice, chance) {
+                return fate;
+            }
+        }
+        Fate::Well
+    }
+}
+
+/// Once in so many; 0 for never.
+pub(super) fn strikes(dice: &mut Dice, chance: u64) -> bool {
+    chance > 0 && dice.below(usize::try_from(chance).unwrap_or(usize::MAX)) == 0
+}
