@@ -6,6 +6,7 @@ use onyx_connectors::Connectors;
 use onyx_identity::Secrets;
 use onyx_knowledge::Index;
 use onyx_mcp::McpServers;
+use onyx_mcp::serving::Endpoint;
 use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::{Artifacts, Repositories, Skills};
@@ -60,4 +61,6 @@ pub struct Extensions {
     pub artifacts: Artifacts,
     pub repositories: Repositories,
     pub mcp: McpServers,
+    /// Where MCP clients come in.
+    pub mcp_endpoint: Arc<Endpoint>,
 }

@@ -15,6 +15,7 @@ use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, AuditEntry};
 use onyx_tools::{OpenSecret, Registration, Tool, Toolbox, Web};
 use onyx_types::{Approver, Cancel, Clock, ErrorCode, Fault, Hash, PersonId};
 
+use crate::oauth::{Begun, Callback, TokenKeeper};
 use crate::pins::ToolPin;
 use crate::tool::RemoteTool;
 use crate::{McpError, McpSettings};
@@ -32,6 +33,8 @@ pub struct McpSetup {
     pub scratch: std::path::PathBuf,
     pub web: Web,
     pub secrets: OpenSecret,
+    /// Where sign-ins at servers are kept.
+    pub tokens: Arc<dyn TokenKeeper>,
     pub acceptances: Arc<dyn Acceptances>,
     pub clock: Arc<dyn Clock>,
     /// Who accepts tools: they are for everybody here.
@@ -149,6 +152,42 @@ impl McpServers {
         Ok(self.shared.view(&server, &accepted))
     }
 
+    /// Begins a sign-in at a server: where to send the person, who comes back to `redirect_uri`.
+    pub async fn begin_sign_in(&self, name: &str, redirect_uri: &str) -> Result<Begun, Fault> {
+        let server = self.shared.server(name)?;
+        let sign_in = server.host.sign_in().await?.ok_or_else(|| no_sign_in(name))?;
+        // The server says what it wants when it is asked without.
+        if !sign_in.is_signed_in() {
+            server.host.restart().await;
+            let _ = server.host.connected().await;
+        }
+        Ok(sign_in.begin(redirect_uri).await?)
+    }
+
+    /// The person came back. Looks at the server's tools with what was given.
+    pub async fn finish_sign_in(
+        &self,
+        approver: &Approver,
+        name: &str,
+        callback: &Callback,
+    ) -> Result<ServerView, Fault> {
+        let server = self.shared.server(name)?;
+        let sign_in = server.host.sign_in().await?.ok_or_else(|| no_sign_in(name))?;
+        sign_in.finish(callback).await?;
+        let audit = self.shared.audit(approver, format!("signed in at the MCP server {name}"));
+        self.shared.setup.acceptances.accept(Vec::new(), audit).await?;
+        self.refresh(name).await
+    }
+
+    pub async fn sign_out(&self, name: &str) -> Result<ServerView, Fault> {
+        let server = self.shared.server(name)?;
+        if let Some(sign_in) = server.host.sign_in().await? {
+            sign_in.sign_out().await?;
+        }
+        server.host.restart().await;
+        self.get(name).await
+    }
+
     /// The owner has looked at exactly these tools.
     pub async fn accept(
         &self,
@@ -203,6 +242,11 @@ impl McpServers {
         self.shared.offer(&server, &self.shared.accepted().await?);
         self.get(name).await
     }
+}
+
+fn no_sign_in(name: &str) -> Fault {
+    let message = format!("{name} is a program on this machine: nobody signs in at it.");
+    Fault::new(ErrorCode::InvalidRequest, message).with_hint("Give it secrets through `env`.")
 }
 
 impl Shared {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::McpError;
 use crate::wire::Era;
 
-pub(crate) use http::HttpTransport;
+pub(crate) use http::{HttpAccess, HttpTransport};
 pub(crate) use stdio::{StdioTransport, Task};
 
 /// Lines of a server's own log that are kept, and of what length.
@@ -32,6 +32,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) params: Value,
     /// What the request is about, for those who route by headers.
     pub(crate) name: Option<&'a str>,
+    /// Arguments that are told by headers too.
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) limit: Duration,
 }
 
