@@ -117,9 +117,8 @@ impl Scenario {
 fn echoed(tools: &[ToolPin]) -> Vec<(ToolPin, Value)> {
     let find = |name: &str| tools.iter().find(|tool| tool.name == name);
     let pair = find("json_schema_echo").zip(find("json_schema_2020_12_tool"));
-    let call = |(echo, focal): (&ToolPin, &ToolPin)| {
-        (echo.clone(), json!({"schema": focal.input_schema}))
-    };
+    let call =
+        |(echo, focal): (&ToolPin, &ToolPin)| (echo.clone(), json!({"schema": focal.input_schema}));
     pair.map(call).into_iter().collect()
 }
 

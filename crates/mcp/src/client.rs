@@ -32,7 +32,7 @@ impl Client {
         let ClientSetup { address, egress, headers, sign_in, consent, opening, elicitations } =
             setup;
         let access = HttpAccess { headers, sign_in, consent, elicitations };
-        let transport = Transport::Http(HttpTransport::new(address, &egress, access));
+        let transport = Transport::Http(Arc::new(HttpTransport::new(address, &egress, access)));
         Ok(Self(Peer::connect(transport, opening, elicitations).await?))
     }
 

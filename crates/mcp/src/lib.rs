@@ -14,6 +14,7 @@
 
 mod client;
 mod error;
+pub mod granting;
 mod mirrored;
 pub mod oauth;
 mod peer;

@@ -10,7 +10,8 @@ use crate::mirrored::mirrored;
 use crate::pins::ToolPin;
 use crate::transport::{Outgoing, Transport};
 use crate::wire::{
-    Elicitations, Era, HANDSHAKE, METHOD_NOT_FOUND, OLDER, STATELESS, UNSUPPORTED_VERSION, client_info,
+    Elicitations, Era, HANDSHAKE, METHOD_NOT_FOUND, OLDER, STATELESS, UNSUPPORTED_VERSION,
+    client_info,
 };
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
@@ -79,7 +80,9 @@ impl Peer {
             return Err(McpError::NotUnderstood(why));
         }
         self.era = Era::Handshake { version: version.to_owned() };
-        self.transport.notify(&self.era, "notifications/initialized").await
+        self.transport.notify(&self.era, "notifications/initialized").await?;
+        self.transport.listen(&self.era);
+        Ok(())
     }
 
     /// Without a handshake. A server that refuses the version but names ours is asked again.

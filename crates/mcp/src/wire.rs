@@ -147,12 +147,7 @@ fn answered(error: &Value) -> McpError {
 
 /// What a server is told that asks something of us. We hold nothing out to servers: no model, no
 /// folder, and no person to be asked, since a question of theirs could pass for one of ours.
-pub(crate) fn reply(
-    elicitations: Elicitations,
-    id: &Value,
-    method: &str,
-    params: &Value,
-) -> Value {
+pub(crate) fn reply(elicitations: Elicitations, id: &Value, method: &str, params: &Value) -> Value {
     match method {
         "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
         "roots/list" => json!({"jsonrpc": "2.0", "id": id, "result": {"roots": []}}),

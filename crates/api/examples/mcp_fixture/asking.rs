@@ -22,7 +22,8 @@ fn roots() -> Question {
 }
 
 pub(crate) async fn prompt(exchange: &Exchange) -> Result<Value, Stop> {
-    let question = form("What context should the prompt use?", &json!({"context": {"type": "string"}}));
+    let question =
+        form("What context should the prompt use?", &json!({"context": {"type": "string"}}));
     let answers = exchange.ask(vec![("user_context", question)]).await?;
     let context = &answers["user_context"]["content"]["context"];
     Ok(json!({"messages": [said(&format!("Prompt with context: {context}"))]}))
@@ -31,7 +32,9 @@ pub(crate) async fn prompt(exchange: &Exchange) -> Result<Value, Stop> {
 pub(crate) async fn call(name: &str, params: &Value, exchange: &Exchange) -> Result<Value, Stop> {
     match name {
         "test_tool_with_logging" | "test_logging_tool" => {
-            for line in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+            for line in
+                ["Tool execution started", "Tool processing data", "Tool execution completed"]
+            {
                 exchange.log("info", line).await;
             }
             Ok(text("Tool with logging executed successfully"))
@@ -85,7 +88,10 @@ async fn by_input(name: &str, exchange: &Exchange) -> Result<Value, Stop> {
         "test_input_required_result_sampling" => {
             let question = sample("What is the capital of France?");
             let answers = exchange.ask(vec![("capital_question", question)]).await?;
-            Ok(text(&format!("Sampling result: {}", answers["capital_question"]["content"]["text"])))
+            Ok(text(&format!(
+                "Sampling result: {}",
+                answers["capital_question"]["content"]["text"]
+            )))
         }
         "test_input_required_result_list_roots" => {
             let answers = exchange.ask(vec![("client_roots", roots())]).await?;
@@ -110,7 +116,8 @@ async fn by_input(name: &str, exchange: &Exchange) -> Result<Value, Stop> {
         "test_input_required_result_multi_round" => {
             let first = person("Step 1: What is your name?");
             exchange.ask(vec![("step1", first)]).await?;
-            let second = form("Step 2: What is your favorite color?", &json!({"color": {"type": "string"}}));
+            let second =
+                form("Step 2: What is your favorite color?", &json!({"color": {"type": "string"}}));
             exchange.ask(vec![("step2", second)]).await?;
             Ok(text("Multi-round complete"))
         }
@@ -142,9 +149,7 @@ fn with_defaults() -> Value {
 fn with_choices() -> Value {
     let titled = |words: &str| -> Value {
         let numbers = ["First", "Second", "Third"];
-        let choice = |(at, number): (usize, &&str)| {
-            json!({"const": format!("value{}", at + 1), "title": format!("{number} {words}")})
-        };
+        let choice = |(at, number): (usize, &&str)| json!({"const": format!("value{}", at + 1), "title": format!("{number} {words}")});
         numbers.iter().enumerate().map(choice).collect()
     };
     let plain = ["option1", "option2", "option3"];

@@ -85,9 +85,7 @@ pub(crate) fn text(words: &str) -> Value {
 /// Of tools that answer at once.
 pub(crate) fn result(tool: &str, params: &Value) -> Option<Value> {
     let image = json!({"type": "image", "data": IMAGE, "mimeType": "image/png"});
-    let resource = |uri: &str, kind: &str, text: &str| {
-        json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}})
-    };
+    let resource = |uri: &str, kind: &str, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}});
     let result = match tool {
         "test_simple_text" => text("This is a simple text response for testing."),
         "test_image_content" => json!({"content": [image]}),
@@ -106,8 +104,11 @@ pub(crate) fn result(tool: &str, params: &Value) -> Option<Value> {
                 "text": "This tool intentionally returns an error for testing"}],
             "isError": true,
         }),
-        "test_trigger_tool_change" | "test_trigger_prompt_change" | "test_tool_a"
-        | "test_tool_b" | "test_reconnection" => text("Done."),
+        "test_trigger_tool_change"
+        | "test_trigger_prompt_change"
+        | "test_tool_a"
+        | "test_tool_b"
+        | "test_reconnection" => text("Done."),
         "json_schema_2020_12_tool" => text(&format!("Called with {}", params["arguments"])),
         _ => return None,
     };
@@ -115,9 +116,7 @@ pub(crate) fn result(tool: &str, params: &Value) -> Option<Value> {
 }
 
 pub(crate) fn resources() -> Value {
-    let resource = |uri: &str, name: &str, kind: &str| {
-        json!({"uri": uri, "name": name, "description": format!("{name}."), "mimeType": kind})
-    };
+    let resource = |uri: &str, name: &str, kind: &str| json!({"uri": uri, "name": name, "description": format!("{name}."), "mimeType": kind});
     json!([
         resource("test://static-text", "Static text", "text/plain"),
         resource("test://static-binary", "Static picture", "image/png"),
@@ -144,7 +143,8 @@ pub(crate) fn resource(uri: &Value) -> Result<Value, Stop> {
         _ => {
             let id = uri.strip_prefix("test://template/").and_then(|it| it.strip_suffix("/data"));
             let id = id.ok_or_else(|| Stop::NoSuchResource(uri.to_owned()))?;
-            let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+            let data =
+                json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
             json!({"uri": uri, "mimeType": "application/json", "text": data.to_string()})
         }
     };

@@ -40,9 +40,7 @@ pub(super) fn routes() -> Routes {
             .summary("For MCP clients with a session: nothing is told here, so it is refused")
             .query::<WhichAgent>()
             .answers_events_as(any_object),
-        Route::delete("/mcp", Chat, end)
-            .summary("Ends an MCP client's session")
-            .answers_nothing(),
+        Route::delete("/mcp", Chat, end).summary("Ends an MCP client's session").answers_nothing(),
     ];
     Routes::tagged("mcp", rows)
 }

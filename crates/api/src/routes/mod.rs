@@ -44,8 +44,8 @@ use crate::access::check_host_and_origin;
 use crate::openapi::document;
 use crate::problem::in_the_clients_form;
 use crate::serve::{followed, spare_the_reserve};
-pub use mcp_server::mcp_response;
 use crate::{ApiState, Problem, Routes};
+pub use mcp_server::mcp_response;
 
 /// Every route of the server. Each folder declares its own.
 pub fn routes() -> Routes {

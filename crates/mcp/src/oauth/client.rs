@@ -75,7 +75,7 @@ pub(super) async fn known(
 }
 
 /// What we say of ourselves, in a document or in a registration.
-pub fn client_metadata(redirect_uri: &str) -> Value {
+pub(super) fn client_metadata(redirect_uri: &str) -> Value {
     json!({
         "client_name": "Onyx",
         "redirect_uris": [redirect_uri],
@@ -107,7 +107,10 @@ async fn register(
     let answer = egress.post(&address, "application/json", &[], body).await;
     let answer = answer.map_err(|error| McpError::Unreachable(error.to_string()))?;
     if !matches!(answer.status, 200 | 201) {
-        return Err(odd(&format!("its authorization server registers nobody (HTTP {})", answer.status)));
+        return Err(odd(&format!(
+            "its authorization server registers nobody (HTTP {})",
+            answer.status
+        )));
     }
     #[derive(Deserialize)]
     struct Registered {

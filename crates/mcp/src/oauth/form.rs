@@ -57,6 +57,9 @@ mod tests {
         let expected: Vec<(String, String)> =
             fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         assert_eq!(pairs(&written), expected);
-        assert_eq!(pairs("?a=1+2&b%3"), [("a".into(), "1 2".into()), ("b%3".into(), String::new())]);
+        assert_eq!(
+            pairs("?a=1+2&b%3"),
+            [("a".into(), "1 2".into()), ("b%3".into(), String::new())]
+        );
     }
 }

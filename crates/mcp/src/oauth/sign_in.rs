@@ -75,7 +75,12 @@ impl SignIn {
         let own: Vec<PrivateHost> = setup.address.host().parse().into_iter().collect();
         let egress = setup.egress.reaching(own);
         let state = State { record, ..State::default() };
-        Ok(Self { setup, egress, state: Mutex::new(state), changing: tokio::sync::Mutex::default() })
+        Ok(Self {
+            setup,
+            egress,
+            state: Mutex::new(state),
+            changing: tokio::sync::Mutex::default(),
+        })
     }
 
     pub fn is_signed_in(&self) -> bool {

@@ -26,7 +26,8 @@ pub(super) async fn open(
         Some(url) => {
             let headers = opened(setup, &settings.headers)?;
             let access = HttpAccess { headers, sign_in, ..HttpAccess::default() };
-            Ok(Transport::Http(HttpTransport::new(address(url)?, &setup.web.egress(), access)))
+            let http = HttpTransport::new(address(url)?, &setup.web.egress(), access);
+            Ok(Transport::Http(Arc::new(http)))
         }
         None => started(setup, settings, log).await.map(Transport::Stdio),
     }

@@ -11,9 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use onyx_egress::{Address, EgressError};
 use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, AuditEntry};
 use onyx_tools::{OpenSecret, Registration, Tool, Toolbox, Web};
 use onyx_types::{Approver, Cancel, Clock, ErrorCode, Fault, Hash, PersonId};
+use serde_json::Value;
 
 use crate::oauth::{Begun, Callback, TokenKeeper};
 use crate::pins::ToolPin;
@@ -186,6 +188,20 @@ impl McpServers {
         }
         server.host.restart().await;
         self.get(name).await
+    }
+
+    /// What a program says of itself at an address that it gave as its name: fetched as any other
+    /// stranger's page, from the internet alone.
+    pub async fn client_document(&self, address: &str) -> Result<Value, Fault> {
+        let wrong = |why: String| {
+            let message = format!("The client's document cannot be read: {why}");
+            Fault::new(ErrorCode::InvalidRequest, message)
+        };
+        let address: Address =
+            address.parse().map_err(|error: EgressError| wrong(error.to_string()))?;
+        let fetched = self.shared.setup.web.egress().get(&address, "application/json").await;
+        let fetched = fetched.map_err(|error| wrong(error.to_string()))?;
+        serde_json::from_slice(&fetched.body).map_err(|error| wrong(error.to_string()))
     }
 
     /// The owner has looked at exactly these tools.

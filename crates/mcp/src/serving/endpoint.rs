@@ -45,7 +45,9 @@ impl Change {
     const fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Tools => ("tools", "toolsListChanged", "notifications/tools/list_changed"),
-            Self::Prompts => ("prompts", "promptsListChanged", "notifications/prompts/list_changed"),
+            Self::Prompts => {
+                ("prompts", "promptsListChanged", "notifications/prompts/list_changed")
+            }
             Self::Resources => {
                 ("resources", "resourcesListChanged", "notifications/resources/list_changed")
             }
@@ -280,12 +282,7 @@ async fn run(
 }
 
 /// The answer in the form of its era.
-fn finished(
-    era: Era,
-    method: &str,
-    id: &Value,
-    answered: Result<Value, Stop>,
-) -> Value {
+fn finished(era: Era, method: &str, id: &Value, answered: Result<Value, Stop>) -> Value {
     match answered {
         Ok(mut value) => {
             if era == Era::Stateless {
@@ -338,8 +335,12 @@ fn discover(offer: &Offer) -> Value {
 }
 
 fn offered_changes(offer: &Offer) -> Vec<Change> {
-    let tells = |change: &Change| offer.capabilities.get(change.words().0)
-        .is_some_and(|capability| capability["listChanged"] == true);
+    let tells = |change: &Change| {
+        offer
+            .capabilities
+            .get(change.words().0)
+            .is_some_and(|capability| capability["listChanged"] == true)
+    };
     [Change::Tools, Change::Prompts, Change::Resources].into_iter().filter(tells).collect()
 }
 

@@ -3,9 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::message::{
-    HEADER_MISMATCH, INVALID_PARAMS, Refusal, UNSUPPORTED_VERSION,
-};
+use super::message::{HEADER_MISMATCH, INVALID_PARAMS, Refusal, UNSUPPORTED_VERSION};
 use crate::wire::{HANDSHAKE, OLDER, STATELESS};
 
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -105,8 +105,10 @@ impl Exchange {
         &self,
         questions: Vec<(&str, Question)>,
     ) -> Result<BTreeMap<String, Value>, Stop> {
-        let out_of_reach =
-            questions.iter().map(|(_, question)| question.capability()).find(|need| !self.can(need));
+        let out_of_reach = questions
+            .iter()
+            .map(|(_, question)| question.capability())
+            .find(|need| !self.can(need));
         if let Some(need) = out_of_reach {
             return Err(Refusal::needs_capability(need).into());
         }
@@ -205,9 +207,9 @@ impl Exchange {
     pub async fn log(&self, level: &str, data: &str) {
         let wanted = match self.era {
             Era::Handshake => self.session.as_ref().map(|session| session.log_level()),
-            Era::Stateless => self.meta["io.modelcontextprotocol/logLevel"]
-                .as_str()
-                .and_then(log_level),
+            Era::Stateless => {
+                self.meta["io.modelcontextprotocol/logLevel"].as_str().and_then(log_level)
+            }
         };
         let Some((wanted, level_rank)) = wanted.zip(log_level(level)) else { return };
         if level_rank >= wanted {

@@ -65,8 +65,14 @@ impl From<Refusal> for Stop {
 
 /// What goes back over HTTP.
 pub enum Answer {
-    Empty { status: u16 },
-    Json { status: u16, session: Option<String>, body: Value },
+    Empty {
+        status: u16,
+    },
+    Json {
+        status: u16,
+        session: Option<String>,
+        body: Value,
+    },
     /// Server-sent events, already written out.
     Events(Events),
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use onyx_egress::{Address, Answering, Bounds, Egress, EgressError, Method, PrivateHost};
 use serde_json::Value;
 
-use super::Outgoing;
+use super::{Outgoing, Task};
 use crate::McpError;
 use crate::oauth::{Challenge, Consent, SignIn};
 use crate::wire::{
@@ -20,6 +20,9 @@ const MOST_UNASKED: usize = 2_000;
 /// How often one stream is taken up again, and after how long where the server does not say.
 const MOST_RESUMPTIONS: usize = 10;
 const USUAL_RETRY: Duration = Duration::from_secs(1);
+const SHORTEST_RETRY: Duration = Duration::from_millis(100);
+/// A stream that nobody asked something on.
+const LONGEST_STREAM: Duration = Duration::from_secs(60 * 60);
 /// Sign-ins for one request: a second one where the first brought too few rights.
 const MOST_SIGN_INS: usize = 2;
 const SESSION: &str = "mcp-session-id";
@@ -33,6 +36,8 @@ pub(crate) struct HttpTransport {
     session: Mutex<Option<String>>,
     next: AtomicU64,
     tools_changed: AtomicBool,
+    /// Hears what the server says unasked; ends with this value.
+    listening: Mutex<Option<Task>>,
 }
 
 /// What requests go with.
@@ -56,7 +61,17 @@ impl HttpTransport {
             session: Mutex::default(),
             next: AtomicU64::new(1),
             tools_changed: AtomicBool::new(false),
+            listening: Mutex::default(),
         }
+    }
+
+    /// Hears what a server with a session says and asks by itself, if it does.
+    pub(crate) fn listen(self: &Arc<Self>, era: &Era) {
+        if self.session().is_none() {
+            return;
+        }
+        let task = tokio::spawn(hear(Arc::downgrade(self), era.clone()));
+        *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(Task(task));
     }
 
     pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Value, McpError> {
@@ -103,7 +118,12 @@ impl HttpTransport {
         self.tools_changed.swap(false, Ordering::Relaxed)
     }
 
-    fn headers(&self, era: &Era, method: Option<&str>, name: Option<&str>) -> Vec<(String, String)> {
+    fn headers(
+        &self,
+        era: &Era,
+        method: Option<&str>,
+        name: Option<&str>,
+    ) -> Vec<(String, String)> {
         let own = self.access.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
         let mut headers: Vec<(String, String)> = own.collect();
         if let Some(version) = era.version() {
@@ -133,8 +153,9 @@ impl HttpTransport {
             };
             let body = message.to_string().into_bytes();
             let accept = "application/json, text/event-stream";
-            let answer =
-                self.send_once(Method::POST, headers, token.as_deref(), accept, body, limit).await?;
+            let answer = self
+                .send_once(Method::POST, headers, token.as_deref(), accept, body, limit)
+                .await?;
             let status = answer.status();
             let sign_in = match &self.access.sign_in {
                 Some(sign_in) if matches!(status, 401 | 403) => sign_in,
@@ -216,9 +237,23 @@ impl HttpTransport {
         Err(McpError::NotUnderstood("the stream ended without an answer".to_owned()))
     }
 
-    async fn resume(&self, era: &Era, last: String, limit: Duration) -> Result<Answering, McpError> {
+    async fn resume(
+        &self,
+        era: &Era,
+        last: String,
+        limit: Duration,
+    ) -> Result<Answering, McpError> {
+        self.open_stream(era, Some(last), limit).await
+    }
+
+    async fn open_stream(
+        &self,
+        era: &Era,
+        last: Option<String>,
+        limit: Duration,
+    ) -> Result<Answering, McpError> {
         let mut headers = self.headers(era, None, None);
-        headers.push(("last-event-id".to_owned(), last));
+        headers.extend(last.map(|last| ("last-event-id".to_owned(), last)));
         let token = match &self.access.sign_in {
             Some(sign_in) => sign_in.token().await,
             None => None,
@@ -262,6 +297,37 @@ impl HttpTransport {
 
     fn session(&self) -> Option<String> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Until the server ends its stream too often, says too much or offers none. It is left for good
+/// then: whatever matters is looked at when a tool is called.
+async fn hear(transport: Weak<HttpTransport>, era: Era) {
+    let (mut events, mut unasked) = (Events::default(), 0);
+    for _ in 0..=MOST_RESUMPTIONS {
+        let opened = match transport.upgrade() {
+            Some(transport) => {
+                transport.open_stream(&era, events.last_id.clone(), LONGEST_STREAM).await
+            }
+            None => return,
+        };
+        let Ok(mut answer) = opened else { return };
+        while let Ok(Some(chunk)) = answer.chunk().await {
+            for data in events.add(&chunk) {
+                let Some(transport) = transport.upgrade() else { return };
+                // Nobody waits for an answer here.
+                let _ = transport.take(&era, 0, &data).await;
+                unasked += 1;
+                if unasked > MOST_UNASKED {
+                    return;
+                }
+            }
+        }
+        events.begin_again();
+        tokio::time::sleep(
+            events.retry.unwrap_or(USUAL_RETRY).clamp(SHORTEST_RETRY, LONGEST_STREAM),
+        )
+        .await;
     }
 }
 

@@ -22,7 +22,7 @@ const LONGEST_LINE: usize = 500;
 
 pub(crate) enum Transport {
     Stdio(StdioTransport),
-    Http(HttpTransport),
+    Http(Arc<HttpTransport>),
 }
 
 /// A request on its way.
@@ -49,6 +49,15 @@ impl Transport {
         match self {
             Self::Stdio(stdio) => stdio.notify(method).await,
             Self::Http(http) => http.notify(era, method).await,
+        }
+    }
+
+    /// After a handshake.
+    pub(crate) fn listen(&self, era: &Era) {
+        match self {
+            // A program's output is heard from its start.
+            Self::Stdio(_) => {}
+            Self::Http(http) => http.listen(era),
         }
     }
 

@@ -132,10 +132,7 @@ impl Parts {
         log(&warnings);
         check_jobs(config)?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        let tokens = KeptTokens {
-            secrets: Arc::clone(ground.secrets),
-            masker: masker.clone(),
-        };
+        let tokens = KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
         let mcp = mcp(ground, &web, owner_of_tools, Arc::new(tokens));
         mcp.set_toolbox(Arc::clone(&toolbox));
         let mcp_endpoint = Arc::new(mcp_endpoint()?);

@@ -124,6 +124,5 @@ fn object_schema(schema: &Value) -> Value {
 
 /// What went wrong with us, as the protocol says it.
 pub(super) fn failed(fault: &Fault) -> Stop {
-    let hint = fault.hint.as_deref().unwrap_or_default();
-    Refusal::params(format!("{} {hint}", fault.message).trim_end()).into()
+    Refusal::params(format!("{} {}", fault.message, fault.hint())).into()
 }
