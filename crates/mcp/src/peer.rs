@@ -81,7 +81,7 @@ impl Peer {
         }
         self.era = Era::Handshake { version: version.to_owned() };
         self.transport.notify(&self.era, "notifications/initialized").await?;
-        self.transport.listen(&self.era);
+        self.transport.listen(&self.era).await;
         Ok(())
     }
 

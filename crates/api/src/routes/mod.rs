@@ -19,6 +19,7 @@ mod mcp_server;
 mod members_changes;
 mod memory;
 mod metrics;
+mod oauth;
 mod owned;
 mod pending_changes;
 mod personas;
@@ -46,6 +47,7 @@ use crate::problem::in_the_clients_form;
 use crate::serve::{followed, spare_the_reserve};
 use crate::{ApiState, Problem, Routes};
 pub use mcp_server::mcp_response;
+pub use oauth::Agreed as AgreedAccess;
 
 /// Every route of the server. Each folder declares its own.
 pub fn routes() -> Routes {
@@ -61,6 +63,7 @@ pub fn routes() -> Routes {
         .merge(artifacts::routes())
         .merge(mcp::routes())
         .merge(mcp_server::routes())
+        .merge(oauth::routes())
         .merge(connectors::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
@@ -96,6 +99,7 @@ pub fn router(state: ApiState) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .with_state(state.clone())
         .layer(reserve)
+        .layer(from_fn(oauth::tell_where_to_sign_in))
         .layer(guard)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(in_the_clients_form))

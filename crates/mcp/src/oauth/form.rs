@@ -9,9 +9,13 @@ pub(super) fn encoded(text: &str) -> String {
     text.bytes().map(letter).collect()
 }
 
-pub(super) fn body(fields: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn written(fields: &[(&str, &str)]) -> String {
     let field = |(name, value): &(&str, &str)| format!("{}={}", encoded(name), encoded(value));
-    fields.iter().map(field).collect::<Vec<_>>().join("&").into_bytes()
+    fields.iter().map(field).collect::<Vec<_>>().join("&")
+}
+
+pub(super) fn body(fields: &[(&str, &str)]) -> Vec<u8> {
+    written(fields).into_bytes()
 }
 
 pub(super) fn pairs(query: &str) -> Vec<(String, String)> {

@@ -44,6 +44,16 @@ pub trait TokenKeeper: Send + Sync {
     async fn forget(&self, server: &str) -> Result<(), Fault>;
 }
 
+/// Names and values of a form or a query.
+pub fn pairs(query: &str) -> Vec<(String, String)> {
+    form::pairs(query)
+}
+
+/// The same, written.
+pub fn form(pairs: &[(&str, &str)]) -> String {
+    form::written(pairs)
+}
+
 /// What the browser brought back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Callback {

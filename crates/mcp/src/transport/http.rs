@@ -20,8 +20,10 @@ const MOST_UNASKED: usize = 2_000;
 /// How often one stream is taken up again, and after how long where the server does not say.
 const MOST_RESUMPTIONS: usize = 10;
 const USUAL_RETRY: Duration = Duration::from_secs(1);
+/// How long a server may take to open a stream that nobody asked something on.
+const OPEN_LIMIT: Duration = Duration::from_secs(5);
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
-/// A stream that nobody asked something on.
+/// And how long such a stream may last.
 const LONGEST_STREAM: Duration = Duration::from_secs(60 * 60);
 /// Sign-ins for one request: a second one where the first brought too few rights.
 const MOST_SIGN_INS: usize = 2;
@@ -65,12 +67,15 @@ impl HttpTransport {
         }
     }
 
-    /// Hears what a server with a session says and asks by itself, if it does.
-    pub(crate) fn listen(self: &Arc<Self>, era: &Era) {
+    /// Hears what a server with a session says and asks by itself, if it does. The stream is open
+    /// before anything is called: what a server says to nobody is lost.
+    pub(crate) async fn listen(self: &Arc<Self>, era: &Era) {
         if self.session().is_none() {
             return;
         }
-        let task = tokio::spawn(hear(Arc::downgrade(self), era.clone()));
+        let opened = self.open_stream(era, None, LONGEST_STREAM);
+        let Ok(Ok(answer)) = tokio::time::timeout(OPEN_LIMIT, opened).await else { return };
+        let task = tokio::spawn(hear(Arc::downgrade(self), era.clone(), answer));
         *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(Task(task));
     }
 
@@ -302,16 +307,9 @@ impl HttpTransport {
 
 /// Until the server ends its stream too often, says too much or offers none. It is left for good
 /// then: whatever matters is looked at when a tool is called.
-async fn hear(transport: Weak<HttpTransport>, era: Era) {
+async fn hear(transport: Weak<HttpTransport>, era: Era, mut answer: Answering) {
     let (mut events, mut unasked) = (Events::default(), 0);
     for _ in 0..=MOST_RESUMPTIONS {
-        let opened = match transport.upgrade() {
-            Some(transport) => {
-                transport.open_stream(&era, events.last_id.clone(), LONGEST_STREAM).await
-            }
-            None => return,
-        };
-        let Ok(mut answer) = opened else { return };
         while let Ok(Some(chunk)) = answer.chunk().await {
             for data in events.add(&chunk) {
                 let Some(transport) = transport.upgrade() else { return };
@@ -324,10 +322,13 @@ async fn hear(transport: Weak<HttpTransport>, era: Era) {
             }
         }
         events.begin_again();
-        tokio::time::sleep(
-            events.retry.unwrap_or(USUAL_RETRY).clamp(SHORTEST_RETRY, LONGEST_STREAM),
-        )
-        .await;
+        let wait = events.retry.unwrap_or(USUAL_RETRY).clamp(SHORTEST_RETRY, LONGEST_STREAM);
+        tokio::time::sleep(wait).await;
+        let Some(transport) = transport.upgrade() else { return };
+        let opened = transport.open_stream(&era, events.last_id.clone(), LONGEST_STREAM);
+        // Only a stream that is open may outlast the connection it belongs to.
+        let Ok(Ok(again)) = tokio::time::timeout(OPEN_LIMIT, opened).await else { return };
+        answer = again;
     }
 }
 

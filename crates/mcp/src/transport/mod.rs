@@ -53,11 +53,11 @@ impl Transport {
     }
 
     /// After a handshake.
-    pub(crate) fn listen(&self, era: &Era) {
+    pub(crate) async fn listen(&self, era: &Era) {
         match self {
             // A program's output is heard from its start.
             Self::Stdio(_) => {}
-            Self::Http(http) => http.listen(era),
+            Self::Http(http) => http.listen(era).await,
         }
     }
 

@@ -132,11 +132,13 @@ impl Parts {
         log(&warnings);
         check_jobs(config)?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        let tokens = KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
+        let tokens =
+            super::KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
         let mcp = mcp(ground, &web, owner_of_tools, Arc::new(tokens));
         mcp.set_toolbox(Arc::clone(&toolbox));
         let mcp_endpoint = Arc::new(mcp_endpoint()?);
-        let extensions = Extensions { skills, artifacts, repositories, mcp, mcp_endpoint };
+        let grants = Arc::default();
+        let extensions = Extensions { skills, artifacts, repositories, mcp, mcp_endpoint, grants };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
         let connectors = super::connectors::plan(config, &knows, ground.secrets)?;
         masker.add(connectors.secrets());

@@ -2,8 +2,10 @@
 
 mod hostile;
 mod many;
+mod offering;
 mod over_http;
 mod serving;
+mod signing_in;
 mod using;
 
 use std::path::PathBuf;
