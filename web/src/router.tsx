@@ -114,6 +114,11 @@ const mcp = createRoute({
   path: '/tools',
   component: lazyRouteComponent(() => import('./pages/mcp/McpPage'), 'McpPage'),
 });
+const authorize = createRoute({
+  getParentRoute: () => root,
+  path: '/oauth/authorize',
+  component: lazyRouteComponent(() => import('./pages/oauth/AuthorizePage'), 'AuthorizePage'),
+});
 const connectors = createRoute({
   getParentRoute: () => root,
   path: '/connectors',
@@ -195,6 +200,7 @@ const routes = [
   jobs,
   skills,
   mcp,
+  authorize,
   connectors,
   agents,
   agent,

@@ -4,6 +4,7 @@ mod hostile;
 mod many;
 mod offering;
 mod over_http;
+mod peers;
 mod serving;
 mod signing_in;
 mod using;
