@@ -14,7 +14,7 @@ use super::message::{
 };
 use super::running::Task;
 use super::sealed::SealKey;
-use super::sessions::Sessions;
+use super::sessions::{Session, Sessions};
 use super::{Answer, Events, Offer, Service, Stop, event};
 use crate::wire::STATELESS;
 
@@ -91,79 +91,66 @@ impl Endpoint {
             }
         };
         let id = message.get("id").cloned().unwrap_or(Value::Null);
-        let session = match &headers.session {
+        let session = headers.session.as_ref().map(|name| self.sessions.get(name, caller));
+        let session = match session {
+            Some(None) => {
+                let refusal = Refusal::new(SESSION_NOT_FOUND, "there is no such session");
+                return refused(404, &refusal, &id);
+            }
+            Some(Some(session)) => Some(session),
             None => None,
-            Some(name) => match self.sessions.get(name, caller) {
-                Some(session) => Some(session),
-                None => {
-                    let refusal = Refusal::new(SESSION_NOT_FOUND, "there is no such session");
-                    return refused(404, &refusal, &id);
-                }
-            },
         };
         let Some(method) = message.get("method").and_then(Value::as_str).map(str::to_owned) else {
-            if message.get("result").is_none() && message.get("error").is_none() {
-                let refusal = Refusal::new(INVALID_REQUEST, "a message needs a method");
-                return refused(400, &refusal, &id);
-            }
-            if let Some(session) = session {
-                session.answered(&mut message);
-            }
-            return Answer::Empty { status: 202 };
+            return not_asked(&mut message, session.as_deref(), &id);
         };
         if id.is_null() {
             return Answer::Empty { status: 202 };
         }
         let params = message["params"].take();
         let params = if params.is_object() { params } else { json!({}) };
-        let era = match era::of(headers, &method, &params) {
-            Ok(era) => era,
-            Err(refusal) => return refused(400, &refusal, &id),
-        };
-        if era == Era::Stateless && OF_HANDSHAKES.contains(&method.as_str()) {
-            return refused(404, &Refusal::no_method(&method), &id);
+        let asked = Asked { id, method, params, caller, headers, session };
+        match asked.era() {
+            Ok(era) => self.answer(service, asked, era).await,
+            Err(refused) => refused,
         }
+    }
+
+    /// A request: the protocol's own methods at once, every other one by the service.
+    async fn answer(&self, service: Arc<dyn Service>, asked: Asked<'_>, era: Era) -> Answer {
         let offer = service.offer();
-        match method.as_str() {
-            "initialize" => return self.initialize(&offer, caller, &id, &params),
-            "ping" => return done(result(&id, json!({}))),
-            "server/discover" => return done(result(&id, discover(&offer))),
+        let Asked { id, params, .. } = &asked;
+        match asked.method.as_str() {
+            "initialize" => return self.initialize(&offer, asked.caller, id, params),
+            "ping" => return done(result(id, json!({}))),
+            "server/discover" => return done(result(id, discover(&offer))),
             "subscriptions/listen" if era == Era::Stateless => {
-                return self.listen_for(&offer, &id, &params);
+                return self.listen_for(&offer, id, params);
             }
-            "logging/setLevel" => {
-                let Some(level) = params["level"].as_str().and_then(log_level) else {
-                    let refusal = Refusal::params("params.level: one of debug to emergency");
-                    return refused(200, &refusal, &id);
-                };
-                if let Some(session) = session {
-                    session.set_log_level(level);
-                }
-                return done(result(&id, json!({})));
-            }
+            "logging/setLevel" => return asked.set_log_level(),
             _ => {}
         }
-        let about = about(caller, &method, &params);
-        let carried = match Carried::read(&params, &self.key, &about) {
+        let about = about(asked.caller, &asked.method, params);
+        let carried = match Carried::read(params, &self.key, &about) {
             Ok(carried) => carried,
-            Err(refusal) => return refused(200, &refusal, &id),
+            Err(refusal) => return refused(200, &refusal, id),
         };
         let (messages, waiting) = mpsc::channel(WAITING);
         let exchange = Exchange {
             era,
-            capabilities: match (era, &session) {
-                (Era::Stateless, _) => era::capabilities(&params),
+            capabilities: match (era, &asked.session) {
+                (Era::Stateless, _) => era::capabilities(params),
                 (Era::Handshake, Some(session)) => session.capabilities.clone(),
                 (Era::Handshake, None) => Value::Null,
             },
-            session,
+            session: asked.session.clone(),
             key: Arc::clone(&self.key),
             about,
             messages,
-            takes_events: headers.takes_events,
+            takes_events: asked.headers.takes_events,
             meta: params["_meta"].clone(),
             carried: carried.into(),
         };
+        let Asked { id, method, params, .. } = asked;
         run(service, method, params, id, exchange, waiting).await
     }
 
@@ -247,6 +234,50 @@ impl Endpoint {
         });
         Events { first, rest, _task: Task(task) }
     }
+}
+
+/// A request as it came.
+struct Asked<'a> {
+    id: Value,
+    method: String,
+    params: Value,
+    caller: &'a str,
+    headers: &'a Headers,
+    session: Option<Arc<Session>>,
+}
+
+impl Asked<'_> {
+    fn era(&self) -> Result<Era, Answer> {
+        let era = era::of(self.headers, &self.method, &self.params);
+        let era = era.map_err(|refusal| refused(400, &refusal, &self.id))?;
+        if era == Era::Stateless && OF_HANDSHAKES.contains(&self.method.as_str()) {
+            return Err(refused(404, &Refusal::no_method(&self.method), &self.id));
+        }
+        Ok(era)
+    }
+
+    fn set_log_level(&self) -> Answer {
+        let Some(level) = self.params["level"].as_str().and_then(log_level) else {
+            let refusal = Refusal::params("params.level: one of debug to emergency");
+            return refused(200, &refusal, &self.id);
+        };
+        if let Some(session) = &self.session {
+            session.set_log_level(level);
+        }
+        done(result(&self.id, json!({})))
+    }
+}
+
+/// A message without a method: an answer to a question of ours, or nothing that can be meant.
+fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> Answer {
+    if message.get("result").is_none() && message.get("error").is_none() {
+        let refusal = Refusal::new(INVALID_REQUEST, "a message needs a method");
+        return refused(400, &refusal, id);
+    }
+    if let Some(session) = session {
+        session.answered(message);
+    }
+    Answer::Empty { status: 202 }
 }
 
 /// Runs the request. What is told before the answer makes it a stream of events.

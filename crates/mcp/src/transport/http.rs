@@ -8,6 +8,7 @@ use std::time::Duration;
 use onyx_egress::{Address, Answering, Bounds, Egress, EgressError, Method, PrivateHost};
 use serde_json::Value;
 
+use super::events::Events;
 use super::{Outgoing, Task};
 use crate::McpError;
 use crate::oauth::{Challenge, Consent, SignIn};
@@ -356,69 +357,5 @@ fn by_status(status: u16) -> McpError {
         // As a server of the other era answers what it does not know.
         400..=499 => McpError::Answered { code: i64::from(status), message: "refused".into() },
         status => McpError::Unreachable(format!("the server answered HTTP {status}")),
-    }
-}
-
-/// The data of server-sent events, put together from pieces.
-#[derive(Default)]
-struct Events {
-    rest: Vec<u8>,
-    data: String,
-    /// Of the last event that had one.
-    last_id: Option<String>,
-    /// How long to wait before a stream is taken up again.
-    retry: Option<Duration>,
-}
-
-impl Events {
-    /// What was left of a stream that broke off is no event.
-    fn begin_again(&mut self) {
-        self.rest.clear();
-        self.data.clear();
-    }
-
-    fn add(&mut self, chunk: &[u8]) -> Vec<String> {
-        self.rest.extend_from_slice(chunk);
-        let mut whole = Vec::new();
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end_matches(['\n', '\r']);
-            if line.is_empty() {
-                if !self.data.is_empty() {
-                    whole.push(std::mem::take(&mut self.data));
-                }
-            } else if let Some(data) = line.strip_prefix("data:") {
-                if !self.data.is_empty() {
-                    self.data.push('\n');
-                }
-                self.data.push_str(data.strip_prefix(' ').unwrap_or(data));
-            } else if let Some(id) = line.strip_prefix("id:") {
-                let id = id.trim();
-                let is_plain = id.bytes().all(|byte| byte.is_ascii_graphic()) && id.len() <= 512;
-                self.last_id = Some(id.to_owned()).filter(|id| is_plain && !id.is_empty());
-            } else if let Some(wait) = line.strip_prefix("retry:") {
-                self.retry = wait.trim().parse().ok().map(Duration::from_millis);
-            }
-        }
-        whole
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_put_together_however_they_are_cut() {
-        let stream = b"id: e-7\nretry: 500\nevent: message\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\n: note\n\ndata: two\n\n";
-        for size in 1..stream.len() {
-            let mut events = Events::default();
-            let whole: Vec<String> =
-                stream.chunks(size).flat_map(|chunk| events.add(chunk)).collect();
-            assert_eq!(whole, ["{\"a\":\n1}", "two"], "{size}");
-            assert_eq!(events.last_id.as_deref(), Some("e-7"));
-            assert_eq!(events.retry, Some(Duration::from_millis(500)));
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! The two ways to a server. Each carries one request at a time to its answer, answers what the
 //! server asks in between, and ends with whoever holds it.
 
+mod events;
 mod http;
 mod stdio;
 
