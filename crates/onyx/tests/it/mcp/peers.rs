@@ -22,9 +22,10 @@ async fn check(onyx: &OnyxProcess, program: &str, scope: &str) {
     std::fs::copy(programs().join(program), &copy).unwrap();
     let modules = installed.join("js/node_modules");
     std::os::unix::fs::symlink(modules, folder.path().join("node_modules")).unwrap();
-    let interpreter = match program.ends_with(".py") {
-        true => installed.join("python/bin/python"),
-        false => "node".into(),
+    let interpreter = if program.ends_with(".py") {
+        installed.join("python/bin/python")
+    } else {
+        PathBuf::from("node")
     };
     let ran = Command::new(interpreter)
         .arg(&copy)

@@ -71,9 +71,10 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        match path.is_dir() {
-            true => found.extend(walk(&path)),
-            false => found.push(path),
+        if path.is_dir() {
+            found.extend(walk(&path));
+        } else {
+            found.push(path);
         }
     }
     found
