@@ -75,7 +75,7 @@ pub(super) async fn known(
 }
 
 /// What we say of ourselves, in a document or in a registration.
-pub(super) fn client_metadata(redirect_uri: &str) -> Value {
+fn client_metadata(redirect_uri: &str) -> Value {
     json!({
         "client_name": "Onyx",
         "redirect_uris": [redirect_uri],

@@ -202,25 +202,25 @@ impl SignIn {
             return Err(odd(&format!("the sign-in was refused there: {shown}")));
         }
         let code = callback.code.as_deref().ok_or_else(|| odd("the browser brought no code"))?;
+        let Attempt { server, client, resource, redirect_uri, verifier, scope } = attempt;
         let fields = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
-            ("redirect_uri", attempt.redirect_uri.as_str()),
-            ("code_verifier", attempt.verifier.as_str()),
-            ("resource", attempt.resource.as_str()),
+            ("redirect_uri", redirect_uri.as_str()),
+            ("code_verifier", verifier.as_str()),
+            ("resource", resource.as_str()),
         ];
-        let place = &attempt.server.token_endpoint;
-        let granted = self.ask_for_token(place, &attempt.client, fields).await?;
+        let granted = self.ask_for_token(&server.token_endpoint, &client, fields).await?;
         let record = Record {
             server: self.setup.address.as_str().to_owned(),
-            issuer: attempt.server.issuer.clone(),
-            token_endpoint: place.clone(),
-            resource: attempt.resource.clone(),
-            client: attempt.client.clone(),
+            issuer: server.issuer,
+            token_endpoint: server.token_endpoint,
+            resource,
+            client,
             expires_at: self.end_of(&granted),
             access: granted.access_token,
             refresh: granted.refresh_token,
-            scope: granted.scope.or_else(|| attempt.scope.clone()),
+            scope: granted.scope.or(scope),
         };
         let _one_by_one = self.changing.lock().await;
         self.keep(record).await
