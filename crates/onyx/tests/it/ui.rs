@@ -43,7 +43,9 @@ async fn pages_of_the_app_are_html_with_the_policy_and_no_cache() {
 async fn the_app_never_answers_for_the_server() {
     let model = ScriptedModel::start().await;
     let onyx = crate::onyx(&model).await;
-    for path in ["/api/nothing", "/v1/nothing", "/auth/nothing", "/assets/nothing.js", "/mcp/nothing"] {
+    for path in
+        ["/api/nothing", "/v1/nothing", "/auth/nothing", "/assets/nothing.js", "/mcp/nothing"]
+    {
         let reply = Reply::of(page(&onyx, path)).await.expect(404);
         assert_eq!(reply.json()["code"], "not_found", "{path}");
     }
