@@ -63,7 +63,6 @@ pub fn routes() -> Routes {
         .merge(artifacts::routes())
         .merge(mcp::routes())
         .merge(mcp_server::routes())
-        .merge(oauth::routes())
         .merge(connectors::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
@@ -83,6 +82,7 @@ pub fn routes() -> Routes {
         .merge(ui_chat::routes())
         .merge(v1::routes())
         .merge(ws::routes())
+        .merge(oauth::routes())
 }
 
 /// The description of every route, as `/openapi.json` has it.
