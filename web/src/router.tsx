@@ -133,6 +133,11 @@ const mcp = createRoute({
   path: '/tools',
   component: lazyRouteComponent(() => import('./pages/mcp/McpPage'), 'McpPage'),
 });
+const authorize = createRoute({
+  getParentRoute: () => root,
+  path: '/oauth/authorize',
+  component: lazyRouteComponent(() => import('./pages/oauth/AuthorizePage'), 'AuthorizePage'),
+});
 const connectors = createRoute({
   getParentRoute: () => root,
   path: '/connectors',
@@ -214,6 +219,7 @@ const routes = [
   jobs,
   skills,
   mcp,
+  authorize,
   connectors,
   agents,
   agent,

@@ -6,6 +6,7 @@ import { Connectors } from './connectors';
 import { Http, type HttpOptions } from './http';
 import { Jobs } from './jobs';
 import { Mcp } from './mcp';
+import { Oauth } from './oauth';
 import { Memory } from './memory';
 import { Personas } from './personas';
 import { Preferences } from './preferences';
@@ -26,6 +27,7 @@ export type * from './connectors';
 export type * from './files';
 export type * from './jobs';
 export type * from './mcp';
+export type * from './oauth';
 export type * from './skills';
 export type * from './memory';
 export type * from './personas';
@@ -56,6 +58,7 @@ export class Onyx {
   readonly jobs: Jobs;
   readonly skills: Skills;
   readonly mcp: Mcp;
+  readonly oauth: Oauth;
   readonly preferences: Preferences;
   readonly admin: Admin;
 
@@ -77,6 +80,7 @@ export class Onyx {
     this.jobs = new Jobs(this.http);
     this.skills = new Skills(this.http);
     this.mcp = new Mcp(this.http);
+    this.oauth = new Oauth(this.http);
     this.preferences = new Preferences(this.http);
     this.admin = new Admin(this.http);
   }

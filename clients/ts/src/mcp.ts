@@ -23,6 +23,8 @@ export interface McpServer {
   status: 'idle' | 'starting' | 'running' | 'failing';
   problem?: string;
   protocol?: string;
+  /** Somebody has signed in there. */
+  signed_in: boolean;
   network: string[];
   tools: McpTool[];
   log: string[];

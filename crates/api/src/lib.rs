@@ -20,7 +20,7 @@ mod state;
 mod web_app;
 mod wire;
 
-pub use access::{Access, AuthContext, Authenticator, Front};
+pub use access::{Access, AuthContext, Authenticator, Front, check_local};
 pub use changes::{Change, Changes};
 pub use logs::{LogLevel, LogLevels, LogLine, LogRing, Mask, SetLevel};
 pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
@@ -32,7 +32,7 @@ pub use ports::{
     ProviderView, Readiness, TestView, Upstream, WeightsFileView, WeightsView, Written,
 };
 pub use problem::Problem;
-pub use routes::{openapi, router, routes};
+pub use routes::{AgreedAccess, mcp_response, openapi, router, routes};
 pub use routing::{Route, Routes};
 pub use serve::{
     Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, SOCKET_KEY, SocketKey,

@@ -6,10 +6,13 @@ use onyx_connectors::Connectors;
 use onyx_identity::Secrets;
 use onyx_knowledge::Index;
 use onyx_mcp::McpServers;
+use onyx_mcp::granting::GrantCodes;
+use onyx_mcp::serving::Endpoint;
 use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::{Artifacts, Repositories, Skills};
 
+use crate::routes::AgreedAccess;
 use crate::{
     Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness,
     Traffic, Upstream,
@@ -60,4 +63,8 @@ pub struct Extensions {
     pub artifacts: Artifacts,
     pub repositories: Repositories,
     pub mcp: McpServers,
+    /// Where MCP clients come in.
+    pub mcp_endpoint: Arc<Endpoint>,
+    /// Programs that were let in and have not picked their tokens up.
+    pub grants: Arc<GrantCodes<AgreedAccess>>,
 }

@@ -20,6 +20,9 @@ pub enum McpError {
     /// It failed before and is not tried again yet.
     #[error("it failed {failures} times and is tried again in {seconds} s; last: {why}")]
     Waiting { failures: u32, seconds: u64, why: String },
+    /// It wants to know who asks, and nobody has signed in or the sign-in came to nothing.
+    #[error("sign-in: {0}")]
+    SignIn(String),
     #[error("{0}")]
     Quarantined(String),
     #[error("stopped")]
@@ -35,6 +38,7 @@ impl McpError {
             | Self::Gone(_)
             | Self::Timeout(_)
             | Self::NotUnderstood(_)
+            | Self::SignIn(_)
             | Self::Waiting { .. } => false,
         }
     }
@@ -42,6 +46,10 @@ impl McpError {
 
 impl From<McpError> for Fault {
     fn from(error: McpError) -> Self {
-        Self::new(ErrorCode::ToolFailed, error.to_string())
+        let code = match error {
+            McpError::SignIn(_) => ErrorCode::InvalidRequest,
+            _ => ErrorCode::ToolFailed,
+        };
+        Self::new(code, error.to_string())
     }
 }

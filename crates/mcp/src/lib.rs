@@ -1,4 +1,5 @@
-//! Other people's tools under our gate: a client of MCP servers.
+//! MCP, both ways: other people's tools under our gate (a client of MCP servers), and how the
+//! protocol is spoken to programs that come to us ([`serving`]).
 //!
 //! A server is a program in the sandbox, or an address that is reached through egress. Its tools
 //! become tools of the toolbox once the owner has accepted exactly what they say of themselves; a
@@ -11,17 +12,25 @@
 //!
 //! What may not enter: policy (the gate decides), prompts, surfaces, providers.
 
+mod client;
 mod error;
+pub mod granting;
+mod mirrored;
+pub mod oauth;
 mod peer;
 mod pins;
 mod result;
 mod servers;
+pub mod serving;
 mod settings;
 mod tool;
 mod transport;
 mod wire;
 
+pub use client::{Client, ClientSetup};
 pub use error::McpError;
+pub use peer::Opening;
 pub use pins::ToolPin;
 pub use servers::{McpServers, McpSetup, OfferedTool, OfferedToolState, ServerStatus, ServerView};
 pub use settings::{BadMcpSettings, Folders, McpSettings, ServerSettings, ToolChoice, from_others};
+pub use wire::Elicitations;

@@ -3,67 +3,100 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::McpError;
+use crate::mirrored::mirrored;
+use crate::pins::ToolPin;
 use crate::transport::{Outgoing, Transport};
 use crate::wire::{
-    Era, HANDSHAKE, METHOD_NOT_FOUND, OLDER, STATELESS, UNSUPPORTED_VERSION, client_info,
+    Elicitations, Era, HANDSHAKE, METHOD_NOT_FOUND, OLDER, STATELESS, UNSUPPORTED_VERSION,
+    client_info,
 };
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
+/// How often a server may ask in the middle of one call.
+const MOST_ROUNDS: usize = 4;
 const MOST_PAGES: usize = 50;
 const MOST_TOOLS: usize = 2_000;
 
 pub(crate) struct Peer {
     transport: Transport,
     era: Era,
+    elicitations: Elicitations,
+}
+
+/// Which era is tried, and which first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    Handshake,
+    Stateless,
+    /// A handshake unless the server does not know it: programs that know no other method before it
+    /// may be confused by one.
+    HandshakeFirst,
+    /// Over HTTP a method that is not known does no harm.
+    StatelessFirst,
 }
 
 impl Peer {
-    /// Agrees on an era: a handshake first, since nearly every server knows it.
-    pub(crate) async fn connect(transport: Transport) -> Result<Self, McpError> {
-        let params = json!({
-            "protocolVersion": HANDSHAKE,
-            "capabilities": {},
-            "clientInfo": client_info(),
-        });
-        let opening = Era::Opening;
-        let asked = Outgoing {
-            era: &opening,
-            method: "initialize",
-            params,
-            name: None,
-            limit: CONNECT_LIMIT,
-        };
-        match transport.request(asked).await {
-            Ok(answer) => {
-                let version = answer["protocolVersion"].as_str().unwrap_or_default();
-                if version != HANDSHAKE && !OLDER.contains(&version) {
-                    let shown: String = version.chars().take(40).collect();
-                    let why = format!("it speaks {shown:?}, which nobody here does");
-                    return Err(McpError::NotUnderstood(why));
+    pub(crate) async fn connect(
+        transport: Transport,
+        opening: Opening,
+        elicitations: Elicitations,
+    ) -> Result<Self, McpError> {
+        let mut peer = Self { transport, era: Era::Opening, elicitations };
+        match opening {
+            Opening::Handshake => peer.greet().await?,
+            Opening::Stateless => peer.discover().await?,
+            Opening::HandshakeFirst => match peer.greet().await {
+                Err(McpError::Answered { code, .. })
+                    if (400..500).contains(&code)
+                        || [METHOD_NOT_FOUND, UNSUPPORTED_VERSION].contains(&code) =>
+                {
+                    peer.discover().await?;
                 }
-                let era = Era::Handshake { version: version.to_owned() };
-                transport.notify(&era, "notifications/initialized").await?;
-                Ok(Self { transport, era })
-            }
-            Err(McpError::Answered { code, .. })
-                if [METHOD_NOT_FOUND, UNSUPPORTED_VERSION, 400, 404, 405].contains(&code) =>
-            {
-                Self::discover(transport).await
-            }
-            Err(error) => Err(error),
+                greeted => greeted?,
+            },
+            Opening::StatelessFirst => match peer.discover().await {
+                Err(McpError::Answered { .. } | McpError::NotUnderstood(_)) => peer.greet().await?,
+                discovered => discovered?,
+            },
         }
+        Ok(peer)
     }
 
-    /// Without a handshake.
-    async fn discover(transport: Transport) -> Result<Self, McpError> {
-        let peer = Self { transport, era: Era::Stateless };
-        let found = peer.request("server/discover", json!({}), None, CONNECT_LIMIT).await?;
+    async fn greet(&mut self) -> Result<(), McpError> {
+        self.era = Era::Opening;
+        let params = json!({
+            "protocolVersion": HANDSHAKE,
+            "capabilities": self.elicitations.capabilities(),
+            "clientInfo": client_info(),
+        });
+        let answer = self.request("initialize", params, CONNECT_LIMIT).await?;
+        let version = answer["protocolVersion"].as_str().unwrap_or_default();
+        if version != HANDSHAKE && !OLDER.contains(&version) {
+            let shown: String = version.chars().take(40).collect();
+            let why = format!("it speaks {shown:?}, which nobody here does");
+            return Err(McpError::NotUnderstood(why));
+        }
+        self.era = Era::Handshake { version: version.to_owned() };
+        self.transport.notify(&self.era, "notifications/initialized").await?;
+        self.transport.listen(&self.era).await;
+        Ok(())
+    }
+
+    /// Without a handshake. A server that refuses the version but names ours is asked again.
+    async fn discover(&mut self) -> Result<(), McpError> {
+        self.era = Era::Stateless;
+        let found = match self.request("server/discover", json!({}), CONNECT_LIMIT).await {
+            Err(McpError::Answered { code: UNSUPPORTED_VERSION, .. }) => {
+                self.request("server/discover", json!({}), CONNECT_LIMIT).await?
+            }
+            found => found?,
+        };
         let versions = found["supportedVersions"].as_array();
         if versions.is_some_and(|known| known.iter().any(|version| version == STATELESS)) {
-            return Ok(peer);
+            return Ok(());
         }
         Err(McpError::NotUnderstood(format!("it does not speak {STATELESS}")))
     }
@@ -85,7 +118,7 @@ impl Peer {
         let (mut tools, mut cursors) = (Vec::new(), BTreeSet::new());
         let mut params = json!({});
         for _ in 0..MOST_PAGES {
-            let page = self.request("tools/list", params, None, CONNECT_LIMIT).await?;
+            let page = self.request("tools/list", params, CONNECT_LIMIT).await?;
             let Some(listed) = page["tools"].as_array() else {
                 return Err(McpError::NotUnderstood("tools/list names no tools".to_owned()));
             };
@@ -108,43 +141,66 @@ impl Peer {
 
     pub(crate) async fn call(
         &self,
-        tool: &str,
+        tool: &ToolPin,
         arguments: &Value,
         limit: Duration,
     ) -> Result<Value, McpError> {
-        let params = json!({"name": tool, "arguments": arguments});
-        let answer = self.request("tools/call", params.clone(), Some(tool), limit).await?;
-        if answer["resultType"] != "input_required" {
-            return Ok(answer);
+        let plain = json!({"name": tool.name, "arguments": arguments});
+        let mut params = plain.clone();
+        for _ in 0..MOST_ROUNDS {
+            let headers = match self.era {
+                Era::Stateless => mirrored(&tool.input_schema, arguments),
+                Era::Opening | Era::Handshake { .. } => Vec::new(),
+            };
+            let outgoing = Outgoing {
+                era: &self.era,
+                method: "tools/call",
+                params: self.era.params(params, self.elicitations),
+                name: Some(&tool.name),
+                headers,
+                limit,
+            };
+            let answer = self.transport.request(outgoing).await?;
+            if answer["resultType"] != "input_required" {
+                return Ok(answer);
+            }
+            // It asks for something first, and is called again with what it gets.
+            params = plain.clone();
+            params["inputResponses"] = self.given(&answer["inputRequests"])?;
+            if let Some(state) = answer.get("requestState") {
+                params["requestState"] = state.clone();
+            }
         }
-        // It asks for input of a person. That is declined, once: a question of a server could pass
-        // for one of ours.
-        let mut params = params;
-        params["inputResponses"] = declined(&answer["inputRequests"]);
-        if let Some(state) = answer.get("requestState") {
-            params["requestState"] = state.clone();
+        let why = "it asks for input that nobody gives it".to_owned();
+        Err(McpError::Answered { code: 0, message: why })
+    }
+
+    /// What a server gets that asks in the middle of a call.
+    fn given(&self, requests: &Value) -> Result<Value, McpError> {
+        let mut given = Map::new();
+        for (name, asked) in requests.as_object().into_iter().flatten() {
+            let answer = match asked["method"].as_str() {
+                Some("elicitation/create") => self.elicitations.answer(&asked["params"]),
+                Some("roots/list") => json!({"roots": []}),
+                _ => {
+                    let message = "it asks for a model, which servers are not lent".to_owned();
+                    return Err(McpError::Answered { code: 0, message });
+                }
+            };
+            given.insert(name.clone(), answer);
         }
-        let answer = self.request("tools/call", params, Some(tool), limit).await?;
-        if answer["resultType"] == "input_required" {
-            let why = "it asks for input that nobody gives it".to_owned();
-            return Err(McpError::Answered { code: 0, message: why });
-        }
-        Ok(answer)
+        Ok(Value::Object(given))
     }
 
     async fn request(
         &self,
         method: &str,
         params: Value,
-        name: Option<&str>,
         limit: Duration,
     ) -> Result<Value, McpError> {
-        let outgoing = Outgoing { era: &self.era, method, params, name, limit };
+        let params = self.era.params(params, self.elicitations);
+        let outgoing =
+            Outgoing { era: &self.era, method, params, name: None, headers: Vec::new(), limit };
         self.transport.request(outgoing).await
     }
-}
-
-fn declined(requests: &Value) -> Value {
-    let keys = requests.as_object().into_iter().flat_map(|requests| requests.keys());
-    keys.map(|key| (key.clone(), json!({"action": "decline"}))).collect()
 }

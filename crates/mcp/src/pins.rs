@@ -46,6 +46,9 @@ impl ToolPin {
         if leads_out(&schema) {
             return flawed("the schema of its arguments refers to another document");
         }
+        if let Some(why) = crate::mirrored::flaw(&schema) {
+            return flawed(why);
+        }
         let hints = listed.get("annotations").cloned().unwrap_or(Value::Null);
         let content = sorted(&json!({
             "name": name,

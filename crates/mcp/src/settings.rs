@@ -8,6 +8,8 @@ use onyx_types::{AgentId, ErrorCode, Fault, ToolEffect};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::oauth::OauthSettings;
+
 const LONGEST_NAME: usize = 32;
 
 /// `mcp` of the config.
@@ -30,6 +32,8 @@ pub struct ServerSettings {
     pub url: Option<String>,
     /// Values may be `secret:<name>`.
     pub headers: BTreeMap<String, String>,
+    /// For signing in there, where the server does not say all of it.
+    pub oauth: OauthSettings,
     pub tools: ToolChoice,
     /// What a tool does, where the owner knows it; `reach` for every other one.
     pub effects: BTreeMap<String, ToolEffect>,
@@ -51,6 +55,7 @@ impl Default for ServerSettings {
             env: BTreeMap::new(),
             url: None,
             headers: BTreeMap::new(),
+            oauth: OauthSettings::default(),
             tools: ToolChoice::default(),
             effects: BTreeMap::new(),
             agents: None,
@@ -122,6 +127,11 @@ impl ServerSettings {
             (None, Some(url)) => {
                 let address: Result<Address, _> = url.parse();
                 address.map_err(|error| bad(".url", error.to_string()))?;
+                let document = self.oauth.client_metadata_url.as_deref();
+                if document.is_some_and(|url| !url.starts_with("https://")) {
+                    let why = "it has to begin with https://".to_owned();
+                    return Err(bad(".oauth.clientMetadataUrl", why));
+                }
                 if !self.network.is_empty() || self.folders != Folders::default() {
                     let why = "only a command is given folders and network".to_owned();
                     return Err(bad(".url", why));
@@ -188,8 +198,8 @@ pub fn from_others(pasted: &Value) -> Result<BTreeMap<String, ServerSettings>, F
 
 fn of_other(written: &Map<String, Value>) -> Result<ServerSettings, String> {
     let known = [
-        "command", "args", "env", "headers", "tools", "effects", "agents", "network", "folders",
-        "timeout",
+        "command", "args", "env", "headers", "oauth", "tools", "effects", "agents", "network",
+        "folders", "timeout",
     ];
     let mut fields: Map<String, Value> = Map::new();
     for key in known {

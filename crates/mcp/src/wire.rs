@@ -39,25 +39,58 @@ impl Era {
         }
     }
 
-    /// A request of this era.
-    pub(crate) fn request(&self, id: u64, method: &str, params: Value) -> Value {
-        let params = match self {
-            Self::Stateless => with_meta(params),
+    /// The parameters of a request of this era.
+    pub(crate) fn params(&self, params: Value, elicitations: Elicitations) -> Value {
+        match self {
+            Self::Stateless => with_meta(params, elicitations),
             Self::Opening | Self::Handshake { .. } => params,
-        };
-        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        }
     }
 }
 
+/// What a server gets that asks a person something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Elicitations {
+    /// A no: a question of theirs could pass for one of ours.
+    #[default]
+    Decline,
+    /// A yes with the values that the question itself suggests. For tests of the protocol.
+    AcceptDefaults,
+}
+
+impl Elicitations {
+    pub(crate) fn capabilities(self) -> Value {
+        match self {
+            Self::Decline => json!({}),
+            Self::AcceptDefaults => json!({"elicitation": {}}),
+        }
+    }
+
+    pub(crate) fn answer(self, params: &Value) -> Value {
+        if self == Self::Decline {
+            return json!({"action": "decline"});
+        }
+        let fields = params["requestedSchema"]["properties"].as_object();
+        let defaults = fields.into_iter().flatten().filter_map(|(name, field)| {
+            field.get("default").map(|value| (name.clone(), value.clone()))
+        });
+        json!({"action": "accept", "content": defaults.collect::<Map<String, Value>>()})
+    }
+}
+
+pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
 /// What a request without a handshake says of its client.
-fn with_meta(params: Value) -> Value {
+fn with_meta(params: Value, elicitations: Elicitations) -> Value {
     let mut params = match params {
         Value::Object(params) => params,
         _ => Map::new(),
     };
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": elicitations.capabilities(),
         "io.modelcontextprotocol/clientInfo": client_info(),
     });
     params.insert("_meta".to_owned(), meta);
@@ -76,7 +109,7 @@ pub(crate) fn notification(method: &str) -> Value {
 #[derive(Debug)]
 pub(crate) enum Incoming {
     Response { id: u64, result: Result<Value, McpError> },
-    Request { id: Value, method: String },
+    Request { id: Value, method: String, params: Value },
     Notification { method: String },
 }
 
@@ -86,7 +119,10 @@ pub(crate) fn incoming(mut message: Value) -> Option<Incoming> {
     let id = fields.remove("id").filter(|id| !id.is_null());
     let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);
     match (id, method) {
-        (Some(id), Some(method)) => Some(Incoming::Request { id, method }),
+        (Some(id), Some(method)) => {
+            let params = fields.remove("params").unwrap_or_default();
+            Some(Incoming::Request { id, method, params })
+        }
         (None, Some(method)) => Some(Incoming::Notification { method }),
         (Some(id), None) => {
             let result = match (fields.remove("result"), fields.remove("error")) {
@@ -111,12 +147,12 @@ fn answered(error: &Value) -> McpError {
 
 /// What a server is told that asks something of us. We hold nothing out to servers: no model, no
 /// folder, and no person to be asked, since a question of theirs could pass for one of ours.
-pub(crate) fn reply(id: &Value, method: &str) -> Value {
+pub(crate) fn reply(elicitations: Elicitations, id: &Value, method: &str, params: &Value) -> Value {
     match method {
         "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
         "roots/list" => json!({"jsonrpc": "2.0", "id": id, "result": {"roots": []}}),
         "elicitation/create" => {
-            json!({"jsonrpc": "2.0", "id": id, "result": {"action": "decline"}})
+            json!({"jsonrpc": "2.0", "id": id, "result": elicitations.answer(params)})
         }
         _ => {
             let error = json!({"code": METHOD_NOT_FOUND, "message": "not offered"});

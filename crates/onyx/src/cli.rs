@@ -10,7 +10,7 @@ use onyx_types::{AgentId, CredentialId, DraftId, Grant, PersonId, RunId, Session
 
 use crate::exit;
 
-pub(crate) use extensions::{ConnectorsCommand, McpCommand, SkillsCommand};
+pub(crate) use extensions::{ConnectorsCommand, McpClient, McpCommand, SkillsCommand};
 
 /// A home for your AI agents.
 #[derive(Debug, Parser)]

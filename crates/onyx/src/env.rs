@@ -62,6 +62,11 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
     folder(XDG_CONFIG_HOME).or_else(|| Some(folder(HOME)?.join(".config")))
 }
 
+/// Where the user's programs keep what is theirs.
+pub(crate) fn user_home() -> Option<PathBuf> {
+    folder(HOME)
+}
+
 /// The folder of keys that was asked for.
 pub(crate) fn chosen_key_folder() -> Option<PathBuf> {
     folder(ONYX_KEYS)

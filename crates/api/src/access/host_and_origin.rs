@@ -116,6 +116,11 @@ fn verify(
     }
 }
 
+/// The check alone, for a server of this machine that nothing stands before.
+pub fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    verify(uri, headers, None, &Front::default())
+}
+
 /// Is this a program of this machine that speaks to us without anybody in between? Then what it
 /// knows is what this machine's user knows.
 pub(crate) fn is_on_this_machine(peer: Option<&Peer>, uri: &Uri, headers: &HeaderMap) -> bool {

@@ -20,4 +20,5 @@ pub(crate) use authentication::address_of;
 pub use authentication::{AuthContext, Authenticator};
 pub use front::Front;
 pub(crate) use front::Scheme;
+pub use host_and_origin::check_local;
 pub(crate) use host_and_origin::{check_host_and_origin, is_on_this_machine};

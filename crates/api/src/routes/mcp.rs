@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use onyx_mcp::oauth::Callback;
 use onyx_mcp::{ServerSettings, from_others};
 use onyx_storage::Expect;
 use onyx_types::{ErrorCode, Fault, Hash, ToolEffect};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::routing::PathValue;
@@ -46,6 +47,20 @@ pub(super) fn routes() -> Routes {
             .summary("Lets agents use tools as they describe themselves now")
             .path_value("name", NAME)
             .body::<SeenTools>()
+            .answers_json::<McpServerView>(),
+        Route::post("/api/admin/mcp/{name}/login", Owner, login)
+            .summary("Begins a sign-in at a server: where to send the browser")
+            .path_value("name", NAME)
+            .body::<McpLogin>()
+            .answers_json::<McpLoginBegun>(),
+        Route::post("/api/admin/mcp/{name}/login/finish", Owner, finish_login)
+            .summary("Ends a sign-in with what the browser brought back")
+            .path_value("name", NAME)
+            .body::<McpCallback>()
+            .answers_json::<McpServerView>(),
+        Route::post("/api/admin/mcp/{name}/logout", Owner, logout)
+            .summary("Forgets the sign-in at a server")
+            .path_value("name", NAME)
             .answers_json::<McpServerView>(),
         Route::put("/api/admin/mcp/{name}/tools/{tool}", Owner, set_tool)
             .summary("Switches one tool on or off, or says what it does")
@@ -115,6 +130,64 @@ async fn test(
     Path(name): Path<String>,
 ) -> Result<Json<McpServerView>, Problem> {
     Ok(Json(McpServerView::of(state.extensions.mcp.refresh(&name).await?)))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct McpLogin {
+    /// Where the browser comes back to: an address of this machine.
+    redirect_uri: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct McpLoginBegun {
+    /// Where to send the browser.
+    address: String,
+    /// Comes back with the browser.
+    state: String,
+}
+
+async fn login(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+    JsonBody(wish): JsonBody<McpLogin>,
+) -> Result<Json<McpLoginBegun>, Problem> {
+    let near = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"];
+    if !near.iter().any(|near| wish.redirect_uri.starts_with(near)) {
+        return Err(Problem::field("redirect_uri", "it must be an address of this machine"));
+    }
+    let begun = state.extensions.mcp.begin_sign_in(&name, &wish.redirect_uri).await?;
+    Ok(Json(McpLoginBegun { address: begun.address, state: begun.state }))
+}
+
+/// As the browser brought it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct McpCallback {
+    state: String,
+    code: Option<String>,
+    iss: Option<String>,
+    error: Option<String>,
+}
+
+async fn finish_login(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(name): Path<String>,
+    JsonBody(back): JsonBody<McpCallback>,
+) -> Result<Json<McpServerView>, Problem> {
+    let McpCallback { state: attempt, code, iss, error } = back;
+    let callback = Callback { state: attempt, code, iss, error };
+    let mcp = &state.extensions.mcp;
+    let view = mcp.finish_sign_in(&caller.approver()?, &name, &callback).await?;
+    Ok(Json(McpServerView::of(view)))
+}
+
+async fn logout(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+) -> Result<Json<McpServerView>, Problem> {
+    Ok(Json(McpServerView::of(state.extensions.mcp.sign_out(&name).await?)))
 }
 
 /// Says what was looked at.

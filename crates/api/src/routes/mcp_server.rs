@@ -1,39 +1,47 @@
-//! `/mcp`: an agent's tools for other programs, over MCP's streamable HTTP. Both eras: with a
-//! handshake (2025-11-25 and before) and without (2026-07-28). No session is kept in either: every
-//! request is answered by itself. Every call goes through the gate; what needs a person becomes a
-//! draft, and the answer says so.
+//! `/mcp`: an agent for other programs, over MCP's streamable HTTP. How the protocol is spoken is
+//! `onyx_mcp::serving`'s; here is what is offered: the agent's tools, the person's files and
+//! conversations as resources, their actions as prompts. Every call goes through the gate. What needs
+//! a person is asked of them where their client can ask; else it becomes a draft, and the answer says
+//! so.
 
+mod approval;
+mod prompts;
+mod resources;
+mod service;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use onyx_agent::AgentProfile;
-use onyx_types::{AgentId, CallState, ToolCall, ToolOutcome, ToolUseId};
+use futures::stream;
+use onyx_mcp::serving::{Answer, Headers, Service as _};
+use onyx_types::AgentId;
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::wire::{Json, RawBody};
+use crate::wire::RawBody;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
-
-/// The versions that are spoken with a handshake, newest first, and the one without.
-const HANDSHAKE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-const STATELESS: &str = "2026-07-28";
-const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-
-const PARSE_ERROR: i64 = -32_700;
-const INVALID_REQUEST: i64 = -32_600;
-const METHOD_NOT_FOUND: i64 = -32_601;
-const INVALID_PARAMS: i64 = -32_602;
-const HEADER_MISMATCH: i64 = -32_020;
-const UNSUPPORTED_VERSION: i64 = -32_022;
+use service::AgentService;
 
 pub(super) fn routes() -> Routes {
-    let rows = [Route::post("/mcp", Access::Chat, serve)
-        .summary("An agent's tools for MCP clients: one JSON-RPC message a request")
-        .query::<WhichAgent>()
-        .body::<JsonRpc>()
-        .answers_json_as(any_object)];
+    use Access::Chat;
+    let rows = [
+        Route::post("/mcp", Chat, post)
+            .summary("An agent for MCP clients: one JSON-RPC message a request")
+            .query::<WhichAgent>()
+            .body::<JsonRpc>()
+            .answers_json_as(any_object),
+        Route::get("/mcp", Chat, listen)
+            .summary("For MCP clients with a session: nothing is told here, so it is refused")
+            .query::<WhichAgent>()
+            .answers_events_as(any_object),
+        Route::delete("/mcp", Chat, end).summary("Ends an MCP client's session").answers_nothing(),
+    ];
     Routes::tagged("mcp", rows)
 }
 
@@ -57,247 +65,61 @@ pub(crate) struct JsonRpc {
     params: Option<Map<String, Value>>,
 }
 
-/// Why a request has no result.
-struct Refusal {
-    status: StatusCode,
-    code: i64,
-    message: String,
-    data: Value,
-}
-
-impl Refusal {
-    fn new(code: i64, message: impl Into<String>) -> Self {
-        // Of the era before, every answer that could be read at all is a good one for HTTP.
-        Self { status: StatusCode::OK, code, message: message.into(), data: Value::Null }
-    }
-
-    fn answer(self, id: &Value) -> Response {
-        let mut error = json!({"code": self.code, "message": self.message});
-        if !self.data.is_null() {
-            error["data"] = self.data;
-        }
-        (self.status, Json(json!({"jsonrpc": "2.0", "id": id, "error": error}))).into_response()
-    }
-}
-
-/// How the caller speaks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Era {
-    Handshake,
-    Stateless,
-}
-
-async fn serve(
+async fn post(
     State(state): State<ApiState>,
     caller: AuthContext,
     QueryOf(which): QueryOf<WhichAgent>,
     headers: HeaderMap,
     RawBody(body): RawBody,
 ) -> Result<Response, Problem> {
-    let message: Value = match serde_json::from_slice(&body) {
-        Ok(message) => message,
-        Err(error) => {
-            let refusal = Refusal::new(PARSE_ERROR, format!("not JSON: {error}"));
-            let refusal = Refusal { status: StatusCode::BAD_REQUEST, ..refusal };
-            return Ok(refusal.answer(&Value::Null));
-        }
-    };
-    let id = message.get("id").cloned().unwrap_or(Value::Null);
-    let Some(method) = message.get("method").and_then(Value::as_str) else {
-        // An answer to something that we never ask.
-        if message.get("result").is_some() || message.get("error").is_some() {
-            return Ok(StatusCode::ACCEPTED.into_response());
-        }
-        let refusal = Refusal::new(INVALID_REQUEST, "a message needs a method");
-        return Ok(Refusal { status: StatusCode::BAD_REQUEST, ..refusal }.answer(&id));
-    };
-    if id.is_null() {
-        return Ok(StatusCode::ACCEPTED.into_response());
-    }
-    let empty = Value::Object(Map::new());
-    let params = message.get("params").unwrap_or(&empty);
-    let agent = state.agent.agent_or_default(which.agent.as_ref());
-    let Some(agent) = agent else {
-        return Ok(Refusal::new(INVALID_PARAMS, "there is no such agent").answer(&id));
-    };
-    let request = Request { state: &state, caller: &caller, agent: &agent, params };
-    let answered = match era(&headers, method, params) {
-        Ok(era) => request.answer(era, method).await,
-        Err(refusal) => Err(refusal),
-    };
-    Ok(match answered {
-        Ok(result) => Json(json!({"jsonrpc": "2.0", "id": id, "result": result})).into_response(),
-        Err(refusal) => refusal.answer(&id),
-    })
+    let endpoint = Arc::clone(&state.extensions.mcp_endpoint);
+    let person = caller.person.to_string();
+    let service = AgentService::new(state, caller, which.agent.as_ref())?;
+    let answer = endpoint.post(Arc::new(service), &person, &known(&headers), &body).await;
+    Ok(mcp_response(answer))
 }
 
-/// A request without a handshake names its version in its body, and in its headers the same.
-fn era(headers: &HeaderMap, method: &str, params: &Value) -> Result<Era, Refusal> {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let version = header("mcp-protocol-version");
-    let bad = |code, message: String| Refusal {
-        status: StatusCode::BAD_REQUEST,
-        ..Refusal::new(code, message)
-    };
-    let Some(named) = params["_meta"][META_VERSION].as_str() else {
-        return match version {
-            Some(version) if !HANDSHAKE.contains(&version) && version != STATELESS => {
-                Err(Refusal { data: supported(), ..bad(UNSUPPORTED_VERSION, unsupported(version)) })
-            }
-            Some(STATELESS) => {
-                let message = format!("_meta must name {META_VERSION}");
-                Err(bad(INVALID_PARAMS, message))
-            }
-            Some(_) | None => Ok(Era::Handshake),
-        };
-    };
-    if named != STATELESS {
-        return Err(Refusal { data: supported(), ..bad(UNSUPPORTED_VERSION, unsupported(named)) });
-    }
-    let name = params["name"].as_str().or_else(|| params["uri"].as_str());
-    let fits = |header: Option<&str>, body: Option<&str>| header.is_none() || header == body;
-    if !fits(version, Some(named))
-        || !fits(header("mcp-method"), Some(method))
-        || !fits(header("mcp-name"), name)
-    {
-        return Err(bad(
-            HEADER_MISMATCH,
-            "the headers say something else than the body".to_owned(),
-        ));
-    }
-    Ok(Era::Stateless)
+async fn listen(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(which): QueryOf<WhichAgent>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let endpoint = Arc::clone(&state.extensions.mcp_endpoint);
+    let person = caller.person.to_string();
+    let service = AgentService::new(state, caller, which.agent.as_ref())?;
+    Ok(mcp_response(endpoint.listen(&service.offer(), &person, &known(&headers))))
 }
 
-fn unsupported(version: &str) -> String {
-    let shown: String = version.chars().take(40).collect();
-    format!("the version {shown:?} is not spoken here")
+async fn end(State(state): State<ApiState>, caller: AuthContext, headers: HeaderMap) -> Response {
+    let endpoint = &state.extensions.mcp_endpoint;
+    mcp_response(endpoint.end(caller.person.as_str(), &known(&headers)))
 }
 
-fn supported() -> Value {
-    let versions: Vec<&str> = [STATELESS].into_iter().chain(HANDSHAKE).collect();
-    json!({"supported": versions})
+fn known(headers: &HeaderMap) -> Headers {
+    Headers::read(|name| headers.get(name).and_then(|value| value.to_str().ok()))
 }
 
-struct Request<'a> {
-    state: &'a ApiState,
-    caller: &'a AuthContext,
-    agent: &'a AgentProfile,
-    params: &'a Value,
-}
-
-impl Request<'_> {
-    async fn answer(&self, era: Era, method: &str) -> Result<Value, Refusal> {
-        let mut result = match (method, era) {
-            ("initialize", Era::Handshake) => self.initialize(),
-            ("ping", Era::Handshake) => json!({}),
-            ("server/discover", _) => self.discover(),
-            ("tools/list", _) => self.list(),
-            ("tools/call", _) => self.call().await?,
-            _ => {
-                let message = format!("there is no method {method:?} here");
-                let refusal = Refusal::new(METHOD_NOT_FOUND, message);
-                let status = match era {
-                    Era::Handshake => StatusCode::OK,
-                    Era::Stateless => StatusCode::NOT_FOUND,
-                };
-                return Err(Refusal { status, ..refusal });
-            }
-        };
-        if era == Era::Stateless {
-            result["resultType"] = json!("complete");
-            if method != "tools/call" {
-                // Tools come and go with the config, so nobody should remember them for long.
-                result["ttlMs"] = json!(0);
-                result["cacheScope"] = json!("private");
+/// What the protocol answers, over HTTP.
+pub fn mcp_response(answer: Answer) -> Response {
+    let status = |number: u16| StatusCode::from_u16(number).unwrap_or(StatusCode::BAD_REQUEST);
+    match answer {
+        Answer::Empty { status: number } => status(number).into_response(),
+        Answer::Json { status: number, session, body } => {
+            let response = (status(number), axum::Json(body));
+            match session {
+                Some(session) => ([("mcp-session-id", session)], response).into_response(),
+                None => response.into_response(),
             }
         }
-        Ok(result)
-    }
-
-    fn initialize(&self) -> Value {
-        let asked = self.params["protocolVersion"].as_str().unwrap_or_default();
-        let version = HANDSHAKE.iter().find(|known| **known == asked).unwrap_or(&HANDSHAKE[0]);
-        json!({
-            "protocolVersion": version,
-            "capabilities": {"tools": {}},
-            "serverInfo": server_info(),
-            "instructions": self.instructions(),
-        })
-    }
-
-    fn discover(&self) -> Value {
-        let mut found = json!({
-            "supportedVersions": [STATELESS],
-            "capabilities": {"tools": {}},
-            "instructions": self.instructions(),
-        });
-        found["_meta"] = json!({"io.modelcontextprotocol/serverInfo": server_info()});
-        found
-    }
-
-    fn instructions(&self) -> String {
-        let name = &self.agent.name;
-        format!(
-            "The tools of {name}, an agent in Onyx. What needs a person's approval becomes a draft: \
-             the answer names it, and nothing has been done then."
-        )
-    }
-
-    fn list(&self) -> Value {
-        let offering = self.state.agent.tools_for_peer(&self.caller.person, self.agent);
-        let tool = |tool: &onyx_types::ToolOffer| {
-            json!({
-                "name": tool.name,
-                "description": tool.description,
-                "inputSchema": object_schema(&tool.input_schema),
-            })
-        };
-        json!({"tools": offering.offers().iter().map(tool).collect::<Vec<_>>()})
-    }
-
-    async fn call(&self) -> Result<Value, Refusal> {
-        let Some(name) = self.params["name"].as_str() else {
-            return Err(Refusal::new(INVALID_PARAMS, "params.name: which tool?"));
-        };
-        let offering = self.state.agent.tools_for_peer(&self.caller.person, self.agent);
-        if offering.get(name).is_none() {
-            let shown: String = name.chars().take(100).collect();
-            return Err(Refusal::new(INVALID_PARAMS, format!("there is no tool {shown:?}")));
+        Answer::Events(events) => {
+            let headers =
+                [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+            let events = stream::unfold(events, |mut events| async {
+                let event = events.next().await?;
+                Some((Ok::<_, Infallible>(event), events))
+            });
+            (headers, Body::from_stream(events)).into_response()
         }
-        let input = match &self.params["arguments"] {
-            Value::Null => Value::Object(Map::new()),
-            arguments => arguments.clone(),
-        };
-        let id = ToolUseId(self.state.agent.fresh_id());
-        let call = ToolCall { id, name: name.to_owned(), input };
-        let outcome = self.state.agent.call_for_peer(&self.caller.person, self.agent, &call).await;
-        Ok(result(&outcome))
     }
-}
-
-fn server_info() -> Value {
-    json!({"name": "onyx", "title": "Onyx", "version": env!("CARGO_PKG_VERSION")})
-}
-
-/// Clients want the type said, also where there are no arguments.
-fn object_schema(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    if schema.get("type").is_none() {
-        schema["type"] = json!("object");
-    }
-    schema
-}
-
-fn result(outcome: &ToolOutcome) -> Value {
-    let mut content = vec![json!({"type": "text", "text": outcome.output})];
-    if let Some(draft) = &outcome.draft {
-        let id = draft.draft;
-        let text = format!(
-            "Nothing has been done: a person has to approve the draft {id} first, in the Inbox of \
-             Onyx or with `onyx drafts approve {id}`."
-        );
-        content.push(json!({"type": "text", "text": text}));
-    }
-    let waits = outcome.report.state == CallState::Waiting;
-    json!({"content": content, "isError": outcome.is_error && !waits})
 }

@@ -19,6 +19,7 @@ mod mcp_server;
 mod members_changes;
 mod memory;
 mod metrics;
+mod oauth;
 mod owned;
 mod pending_changes;
 mod personas;
@@ -45,6 +46,8 @@ use crate::openapi::document;
 use crate::problem::in_the_clients_form;
 use crate::serve::{followed, spare_the_reserve};
 use crate::{ApiState, Problem, Routes};
+pub use mcp_server::mcp_response;
+pub use oauth::Agreed as AgreedAccess;
 
 /// Every route of the server. Each folder declares its own.
 pub fn routes() -> Routes {
@@ -79,6 +82,7 @@ pub fn routes() -> Routes {
         .merge(ui_chat::routes())
         .merge(v1::routes())
         .merge(ws::routes())
+        .merge(oauth::routes())
 }
 
 /// The description of every route, as `/openapi.json` has it.
@@ -95,6 +99,7 @@ pub fn router(state: ApiState) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .with_state(state.clone())
         .layer(reserve)
+        .layer(from_fn(oauth::tell_where_to_sign_in))
         .layer(guard)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(in_the_clients_form))

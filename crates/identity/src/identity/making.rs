@@ -139,6 +139,32 @@ impl Identity {
         self.access(&row, refresh)
     }
 
+    /// The same for a program of another maker that the caller lets in: with the rights that they
+    /// agreed to, and lasting beyond the browser that they agreed in.
+    pub async fn create_client_tokens(
+        &self,
+        caller: &Caller,
+        grants: Grants,
+        name: &str,
+    ) -> Result<Tokens, Fault> {
+        let grants = grants.within(caller.grants);
+        if grants.is_empty() {
+            let message = "nothing that was asked for can be granted";
+            return Err(Fault::new(ErrorCode::Forbidden, message));
+        }
+        let making = Making {
+            permit: Permit::new(caller, vec![caller.person.clone()], grants)?,
+            kind: CredentialKind::Refresh,
+            name: name.chars().take(LONGEST_NAME / 4).collect(),
+            parent: None,
+            expires_at: Some(self.clock.wall().saturating_add(REFRESH_LASTS)),
+        };
+        let id = self.new_id();
+        let refresh = refresh_secret(id)?;
+        let row = self.make(making, id, refresh.hash()).await?;
+        self.access(&row, refresh)
+    }
+
     /// A refresh token is good once: what comes back holds the next.
     pub async fn refresh(&self, text: &str, from: Option<IpAddr>) -> Result<Tokens, Fault> {
         let _order = self.changing.lock().await;

@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::view::ServerStatus;
 use super::{McpSetup, Shared, launch};
-use crate::peer::Peer;
+use crate::oauth::SignIn;
+use crate::peer::{Opening, Peer};
 use crate::pins::ToolPin;
 use crate::transport::ServerLog;
-use crate::{McpError, ServerSettings};
+use crate::{Elicitations, McpError, ServerSettings};
 
 /// A server that was not used for this long is ended; the next call starts it again.
 const IDLE: Duration = Duration::from_secs(10 * 60);
@@ -25,6 +26,8 @@ pub(crate) struct Host {
     /// Who offers its tools.
     servers: Weak<Shared>,
     log: ServerLog,
+    /// Made when it is first needed; it outlives connections.
+    sign_in: tokio::sync::OnceCell<Option<Arc<SignIn>>>,
     /// Held while it is connected, so that it is started once.
     connection: tokio::sync::Mutex<Option<Arc<Peer>>>,
     facts: Mutex<Facts>,
@@ -52,6 +55,7 @@ impl Host {
             setup: Arc::clone(&servers.setup),
             servers: Arc::downgrade(servers),
             log: ServerLog::default(),
+            sign_in: tokio::sync::OnceCell::new(),
             connection: tokio::sync::Mutex::default(),
             facts: Mutex::default(),
         }
@@ -99,7 +103,7 @@ impl Host {
         }
         self.check(pin)?;
         let limit = Duration::from_secs(self.settings.timeout);
-        let answer = peer.call(&pin.name, arguments, limit).await;
+        let answer = peer.call(pin, arguments, limit).await;
         self.facts().used = self.now();
         if let Err(error) = &answer
             && !error.leaves_connection()
@@ -156,8 +160,13 @@ impl Host {
     }
 
     async fn connect(&self) -> Result<Peer, McpError> {
-        let transport = launch::open(&self.setup, &self.settings, &self.log).await?;
-        let peer = Peer::connect(transport).await?;
+        let sign_in = self.sign_in().await?;
+        let transport = launch::open(&self.setup, &self.settings, sign_in, &self.log).await?;
+        let opening = match self.settings.url {
+            Some(_) => Opening::StatelessFirst,
+            None => Opening::HandshakeFirst,
+        };
+        let peer = Peer::connect(transport, opening, Elicitations::Decline).await?;
         self.look_at_tools(&peer).await?;
         let mut facts = self.facts();
         facts.status = ServerStatus::Running;
@@ -165,6 +174,18 @@ impl Host {
         facts.used = self.now();
         facts.failures = 0;
         Ok(peer)
+    }
+
+    /// `None`: it is a program, which nobody signs in at.
+    pub(super) async fn sign_in(&self) -> Result<Option<Arc<SignIn>>, McpError> {
+        let make = || async { launch::sign_in(&self.setup, &self.name, &self.settings) };
+        self.sign_in.get_or_try_init(make).await.cloned()
+    }
+
+    /// As far as is known.
+    pub(super) fn is_signed_in(&self) -> bool {
+        let sign_in = self.sign_in.get().and_then(Option::as_ref);
+        sign_in.is_some_and(|sign_in| sign_in.is_signed_in())
     }
 
     async fn look_at_tools(&self, peer: &Peer) -> Result<(), McpError> {

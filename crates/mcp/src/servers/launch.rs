@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
+use std::sync::Arc;
 
+use onyx_egress::Address;
 use onyx_sandbox::{Bounds, Input, Job, Network, Scratch};
 use tokio::net::TcpListener;
 
 use super::McpSetup;
-use crate::transport::{HttpTransport, ServerLog, StdioTransport, Task, Transport};
+use crate::oauth::{SignIn, SignInSetup};
+use crate::transport::{HttpAccess, HttpTransport, ServerLog, StdioTransport, Task, Transport};
 use crate::{McpError, ServerSettings};
 
 const SECRET: &str = "secret:";
@@ -16,18 +19,45 @@ const SECRET: &str = "secret:";
 pub(super) async fn open(
     setup: &McpSetup,
     settings: &ServerSettings,
+    sign_in: Option<Arc<SignIn>>,
     log: &ServerLog,
 ) -> Result<Transport, McpError> {
     match &settings.url {
         Some(url) => {
-            let address = url.parse().map_err(|error: onyx_egress::EgressError| {
-                McpError::Unreachable(error.to_string())
-            })?;
             let headers = opened(setup, &settings.headers)?;
-            Ok(Transport::Http(HttpTransport::new(address, &setup.web.egress(), headers)))
+            let access = HttpAccess { headers, sign_in, ..HttpAccess::default() };
+            let http = HttpTransport::new(address(url)?, &setup.web.egress(), access);
+            Ok(Transport::Http(Arc::new(http)))
         }
         None => started(setup, settings, log).await.map(Transport::Stdio),
     }
+}
+
+fn address(url: &str) -> Result<Address, McpError> {
+    url.parse().map_err(|error: onyx_egress::EgressError| McpError::Unreachable(error.to_string()))
+}
+
+/// The sign-in of a server at an address; nothing was asked yet. `None` for a program.
+pub(super) fn sign_in(
+    setup: &McpSetup,
+    name: &str,
+    settings: &ServerSettings,
+) -> Result<Option<Arc<SignIn>>, McpError> {
+    let Some(url) = &settings.url else { return Ok(None) };
+    let mut oauth = settings.oauth.clone();
+    if let Some(secret) = &oauth.client_secret {
+        let named = BTreeMap::from([("clientSecret".to_owned(), secret.clone())]);
+        oauth.client_secret = opened(setup, &named)?.into_values().next();
+    }
+    let sign_in = SignIn::new(SignInSetup {
+        name: name.to_owned(),
+        address: address(url)?,
+        egress: setup.web.egress(),
+        settings: oauth,
+        keeper: Arc::clone(&setup.tokens),
+        clock: Arc::clone(&setup.clock),
+    })?;
+    Ok(Some(Arc::new(sign_in)))
 }
 
 /// The program with nothing but what it was granted: the system's programs, the folders that the

@@ -11,10 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use onyx_egress::{Address, EgressError};
 use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, AuditEntry};
 use onyx_tools::{OpenSecret, Registration, Tool, Toolbox, Web};
 use onyx_types::{Approver, Cancel, Clock, ErrorCode, Fault, Hash, PersonId};
+use serde_json::Value;
 
+use crate::oauth::{Begun, Callback, TokenKeeper};
 use crate::pins::ToolPin;
 use crate::tool::RemoteTool;
 use crate::{McpError, McpSettings};
@@ -32,6 +35,8 @@ pub struct McpSetup {
     pub scratch: std::path::PathBuf,
     pub web: Web,
     pub secrets: OpenSecret,
+    /// Where sign-ins at servers are kept.
+    pub tokens: Arc<dyn TokenKeeper>,
     pub acceptances: Arc<dyn Acceptances>,
     pub clock: Arc<dyn Clock>,
     /// Who accepts tools: they are for everybody here.
@@ -149,6 +154,56 @@ impl McpServers {
         Ok(self.shared.view(&server, &accepted))
     }
 
+    /// Begins a sign-in at a server: where to send the person, who comes back to `redirect_uri`.
+    pub async fn begin_sign_in(&self, name: &str, redirect_uri: &str) -> Result<Begun, Fault> {
+        let server = self.shared.server(name)?;
+        let sign_in = server.host.sign_in().await?.ok_or_else(|| no_sign_in(name))?;
+        // The server says what it wants when it is asked without.
+        if !sign_in.is_signed_in() {
+            server.host.restart().await;
+            let _ = server.host.connected().await;
+        }
+        Ok(sign_in.begin(redirect_uri).await?)
+    }
+
+    /// The person came back. Looks at the server's tools with what was given.
+    pub async fn finish_sign_in(
+        &self,
+        approver: &Approver,
+        name: &str,
+        callback: &Callback,
+    ) -> Result<ServerView, Fault> {
+        let server = self.shared.server(name)?;
+        let sign_in = server.host.sign_in().await?.ok_or_else(|| no_sign_in(name))?;
+        sign_in.finish(callback).await?;
+        let audit = self.shared.audit(approver, format!("signed in at the MCP server {name}"));
+        self.shared.setup.acceptances.accept(Vec::new(), audit).await?;
+        self.refresh(name).await
+    }
+
+    pub async fn sign_out(&self, name: &str) -> Result<ServerView, Fault> {
+        let server = self.shared.server(name)?;
+        if let Some(sign_in) = server.host.sign_in().await? {
+            sign_in.sign_out().await?;
+        }
+        server.host.restart().await;
+        self.get(name).await
+    }
+
+    /// What a program says of itself at an address that it gave as its name: fetched as any other
+    /// stranger's page, from the internet alone.
+    pub async fn client_document(&self, address: &str) -> Result<Value, Fault> {
+        let wrong = |why: String| {
+            let message = format!("The client's document cannot be read: {why}");
+            Fault::new(ErrorCode::InvalidRequest, message)
+        };
+        let address: Address =
+            address.parse().map_err(|error: EgressError| wrong(error.to_string()))?;
+        let fetched = self.shared.setup.web.egress().get(&address, "application/json").await;
+        let fetched = fetched.map_err(|error| wrong(error.to_string()))?;
+        serde_json::from_slice(&fetched.body).map_err(|error| wrong(error.to_string()))
+    }
+
     /// The owner has looked at exactly these tools.
     pub async fn accept(
         &self,
@@ -203,6 +258,11 @@ impl McpServers {
         self.shared.offer(&server, &self.shared.accepted().await?);
         self.get(name).await
     }
+}
+
+fn no_sign_in(name: &str) -> Fault {
+    let message = format!("{name} is a program on this machine: nobody signs in at it.");
+    Fault::new(ErrorCode::InvalidRequest, message).with_hint("Give it secrets through `env`.")
 }
 
 impl Shared {

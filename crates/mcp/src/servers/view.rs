@@ -28,6 +28,7 @@ pub struct ServerView {
     pub status: ServerStatus,
     /// The version of the protocol that was agreed on; empty before.
     pub version: String,
+    pub signed_in: bool,
     pub tools: Vec<OfferedTool>,
     /// The last lines of its error stream.
     pub log: Vec<String>,
@@ -95,6 +96,7 @@ impl Shared {
             settings: host.settings().clone(),
             status,
             version,
+            signed_in: host.is_signed_in(),
             tools,
             log: host.log(),
         }

@@ -2,73 +2,118 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use onyx_egress::{Address, Answering, Bounds, Egress, EgressError, Method, PrivateHost};
 use serde_json::Value;
 
-use super::Outgoing;
+use super::events::Events;
+use super::{Outgoing, Task};
 use crate::McpError;
-use crate::wire::{Era, Incoming, MOST_BYTES, incoming, notification, reply};
+use crate::oauth::{Challenge, Consent, SignIn};
+use crate::wire::{
+    Elicitations, Era, Incoming, MOST_BYTES, incoming, notification, reply, request,
+};
 
 /// Messages of one stream beside the answer.
 const MOST_UNASKED: usize = 2_000;
+/// How often one stream is taken up again, and after how long where the server does not say.
+const MOST_RESUMPTIONS: usize = 10;
+const USUAL_RETRY: Duration = Duration::from_secs(1);
+/// How long a server may take to open a stream that nobody asked something on.
+const OPEN_LIMIT: Duration = Duration::from_secs(5);
+const SHORTEST_RETRY: Duration = Duration::from_millis(100);
+/// And how long such a stream may last.
+const LONGEST_STREAM: Duration = Duration::from_secs(60 * 60);
+/// Sign-ins for one request: a second one where the first brought too few rights.
+const MOST_SIGN_INS: usize = 2;
 const SESSION: &str = "mcp-session-id";
 const REPLY_LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct HttpTransport {
     address: Address,
     egress: Egress,
-    headers: BTreeMap<String, String>,
+    access: HttpAccess,
     /// As the server gave it in its handshake.
     session: Mutex<Option<String>>,
     next: AtomicU64,
     tools_changed: AtomicBool,
+    /// Hears what the server says unasked; ends with this value.
+    listening: Mutex<Option<Task>>,
+}
+
+/// What requests go with.
+#[derive(Clone, Default)]
+pub(crate) struct HttpAccess {
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) sign_in: Option<Arc<SignIn>>,
+    /// Somebody who signs in when the server asks for it.
+    pub(crate) consent: Option<Arc<dyn Consent>>,
+    pub(crate) elicitations: Elicitations,
 }
 
 impl HttpTransport {
     /// The owner named the address, so it may stand in a private network; a model chooses only what
     /// is said there. Redirects are not followed.
-    pub(crate) fn new(
-        address: Address,
-        egress: &Egress,
-        headers: BTreeMap<String, String>,
-    ) -> Self {
+    pub(crate) fn new(address: Address, egress: &Egress, access: HttpAccess) -> Self {
         Self {
             egress: egress.reaching(vec![PrivateHost::of(&address)]),
             address,
-            headers,
+            access,
             session: Mutex::default(),
             next: AtomicU64::new(1),
             tools_changed: AtomicBool::new(false),
+            listening: Mutex::default(),
         }
+    }
+
+    /// Hears what a server with a session says and asks by itself, if it does. The stream is open
+    /// before anything is called: what a server says to nobody is lost.
+    pub(crate) async fn listen(self: &Arc<Self>, era: &Era) {
+        if self.session().is_none() {
+            return;
+        }
+        let opened = self.open_stream(era, None, LONGEST_STREAM);
+        let Ok(Ok(answer)) = tokio::time::timeout(OPEN_LIMIT, opened).await else { return };
+        let task = tokio::spawn(hear(Arc::downgrade(self), era.clone(), answer));
+        *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(Task(task));
     }
 
     pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Value, McpError> {
-        let Outgoing { era, method, params, name, limit } = outgoing;
+        let Outgoing { era, method, params, name, headers, limit } = outgoing;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let message = era.request(id, method, params);
-        let mut answer = self.send(era, method, name, &message, limit).await?;
-        if method == "initialize" {
-            self.keep_session(answer.header(SESSION));
-        }
-        let status = answer.status();
-        if answer.header("content-type").starts_with("text/event-stream") && status == 200 {
-            return self.read_events(&mut answer, era, id).await;
-        }
-        let body = answer.rest().await.map_err(|error| unreachable(&error))?;
-        let message: Option<Value> = serde_json::from_slice(&body).ok();
-        match message.and_then(incoming) {
-            Some(Incoming::Response { result, .. }) => result,
-            Some(Incoming::Request { .. } | Incoming::Notification { .. }) | None => {
-                Err(by_status(status))
+        let message = request(id, method, &params);
+        let mut sending = self.headers(era, Some(method), name);
+        sending.extend(headers);
+        let whole = async {
+            let mut answer = self.send(&sending, &message, limit).await?;
+            if method == "initialize" {
+                self.keep_session(answer.header(SESSION));
             }
-        }
+            let status = answer.status();
+            if answer.header("content-type").starts_with("text/event-stream") && status == 200 {
+                return self.read_events(answer, era, id, limit).await;
+            }
+            let mut body = Vec::new();
+            while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
+                body.extend(chunk);
+            }
+            let message: Option<Value> = serde_json::from_slice(&body).ok();
+            match message.and_then(incoming) {
+                Some(Incoming::Response { result, .. }) => result,
+                Some(Incoming::Request { .. } | Incoming::Notification { .. }) | None => {
+                    Err(by_status(status))
+                }
+            }
+        };
+        let whole = tokio::time::timeout(limit, whole).await;
+        whole.unwrap_or(Err(McpError::Timeout(limit.as_secs())))
     }
 
     pub(crate) async fn notify(&self, era: &Era, method: &str) -> Result<(), McpError> {
-        let answer = self.send(era, method, None, &notification(method), REPLY_LIMIT).await?;
+        let headers = self.headers(era, Some(method), None);
+        let answer = self.send(&headers, &notification(method), REPLY_LIMIT).await?;
         match answer.status() {
             200..=299 => Ok(()),
             status => Err(by_status(status)),
@@ -79,68 +124,174 @@ impl HttpTransport {
         self.tools_changed.swap(false, Ordering::Relaxed)
     }
 
-    async fn send(
+    fn headers(
         &self,
         era: &Era,
-        method: &str,
+        method: Option<&str>,
         name: Option<&str>,
-        message: &Value,
-        limit: Duration,
-    ) -> Result<Answering, McpError> {
-        let mut headers: Vec<(String, String)> = vec![
-            ("content-type".to_owned(), "application/json".to_owned()),
-            ("accept".to_owned(), "application/json, text/event-stream".to_owned()),
-        ];
-        let own = self.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
-        headers.extend(own);
+    ) -> Vec<(String, String)> {
+        let own = self.access.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let mut headers: Vec<(String, String)> = own.collect();
         if let Some(version) = era.version() {
             headers.push(("mcp-protocol-version".to_owned(), version.to_owned()));
         }
         if *era == Era::Stateless {
-            headers.push(("mcp-method".to_owned(), method.to_owned()));
+            headers.extend(method.map(|method| ("mcp-method".to_owned(), method.to_owned())));
             headers.extend(name.map(|name| ("mcp-name".to_owned(), name.to_owned())));
         }
         headers.extend(self.session().map(|session| (SESSION.to_owned(), session)));
+        headers
+    }
+
+    /// Sends a message. A server that wants to know who asks is shown a token, a renewed one after
+    /// it refused, or one of a new sign-in where somebody is there; not more often than is of use.
+    async fn send(
+        &self,
+        headers: &[(String, String)],
+        message: &Value,
+        limit: Duration,
+    ) -> Result<Answering, McpError> {
+        let (mut renewals, mut sign_ins) = (0, 0);
+        loop {
+            let token = match &self.access.sign_in {
+                Some(sign_in) => sign_in.token().await,
+                None => None,
+            };
+            let body = message.to_string().into_bytes();
+            let accept = "application/json, text/event-stream";
+            let answer = self
+                .send_once(Method::POST, headers, token.as_deref(), accept, body, limit)
+                .await?;
+            let status = answer.status();
+            let sign_in = match &self.access.sign_in {
+                Some(sign_in) if matches!(status, 401 | 403) => sign_in,
+                Some(_) | None => return Ok(answer),
+            };
+            let challenge = Challenge::read(answer.header("www-authenticate"));
+            let is_newer = sign_in.refused(token.as_deref(), challenge, status).await?;
+            if is_newer && renewals == 0 {
+                renewals += 1;
+                continue;
+            }
+            match &self.access.consent {
+                Some(consent) if sign_ins < MOST_SIGN_INS => {
+                    sign_ins += 1;
+                    sign_in.with(consent.as_ref()).await?;
+                }
+                Some(_) | None => return Err(sign_in_needed(status, token.is_some())),
+            }
+        }
+    }
+
+    async fn send_once(
+        &self,
+        method: Method,
+        headers: &[(String, String)],
+        token: Option<&str>,
+        accept: &str,
+        body: Vec<u8>,
+        limit: Duration,
+    ) -> Result<Answering, McpError> {
+        let mut headers = headers.to_vec();
+        headers.push(("accept".to_owned(), accept.to_owned()));
+        if method == Method::POST {
+            headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        }
+        headers.extend(token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
         let bounds = Bounds { total: limit, redirects: 0, bytes: MOST_BYTES, ..Bounds::default() };
-        let body = message.to_string().into_bytes();
         let egress = self.egress.within(bounds);
-        let sent = egress.send(Method::POST, &self.address, &headers, body).await;
+        let sent = egress.send(method, &self.address, &headers, body).await;
         sent.map_err(|error| unreachable(&error))
     }
 
-    /// Reads events until the answer comes. The stream is left then: nobody waits for its end.
+    /// Reads events until the answer comes. The stream is left then: nobody waits for its end. One
+    /// that ends before is taken up again where it broke off, if the server marks its events.
     async fn read_events(
         &self,
-        answer: &mut Answering,
+        mut answer: Answering,
         era: &Era,
         id: u64,
+        limit: Duration,
     ) -> Result<Value, McpError> {
         let (mut events, mut unasked) = (Events::default(), 0);
-        while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
-            for data in events.add(&chunk) {
-                let message: Option<Value> = serde_json::from_str(&data).ok();
-                match message.and_then(incoming) {
-                    Some(Incoming::Response { id: of, result }) if of == id => return result,
-                    Some(Incoming::Request { id, method }) => {
-                        let reply = reply(&id, &method);
-                        // A reply that does not arrive is the server's loss.
-                        let _ = self.send(era, &method, None, &reply, REPLY_LIMIT).await;
+        for _ in 0..=MOST_RESUMPTIONS {
+            loop {
+                let chunk = match answer.chunk().await {
+                    Ok(Some(chunk)) => chunk,
+                    Ok(None) => break,
+                    Err(EgressError::BadAnswer { .. }) if events.last_id.is_some() => break,
+                    Err(error) => return Err(unreachable(&error)),
+                };
+                for data in events.add(&chunk) {
+                    if let Some(result) = self.take(era, id, &data).await {
+                        return result;
                     }
-                    Some(Incoming::Notification { method }) => {
-                        if method == "notifications/tools/list_changed" {
-                            self.tools_changed.store(true, Ordering::Relaxed);
-                        }
+                    unasked += 1;
+                    if unasked > MOST_UNASKED {
+                        let why = "it says too much that nobody asked for";
+                        return Err(McpError::NotUnderstood(why.to_owned()));
                     }
-                    Some(Incoming::Response { .. }) | None => {}
-                }
-                unasked += 1;
-                if unasked > MOST_UNASKED {
-                    let why = "it says too much that nobody asked for";
-                    return Err(McpError::NotUnderstood(why.to_owned()));
                 }
             }
+            let Some(last) = events.last_id.clone().filter(|_| *era != Era::Stateless) else {
+                break;
+            };
+            tokio::time::sleep(events.retry.unwrap_or(USUAL_RETRY).min(limit)).await;
+            answer = self.resume(era, last, limit).await?;
+            events.begin_again();
         }
         Err(McpError::NotUnderstood("the stream ended without an answer".to_owned()))
+    }
+
+    async fn resume(
+        &self,
+        era: &Era,
+        last: String,
+        limit: Duration,
+    ) -> Result<Answering, McpError> {
+        self.open_stream(era, Some(last), limit).await
+    }
+
+    async fn open_stream(
+        &self,
+        era: &Era,
+        last: Option<String>,
+        limit: Duration,
+    ) -> Result<Answering, McpError> {
+        let mut headers = self.headers(era, None, None);
+        headers.extend(last.map(|last| ("last-event-id".to_owned(), last)));
+        let token = match &self.access.sign_in {
+            Some(sign_in) => sign_in.token().await,
+            None => None,
+        };
+        let (get, accept) = (Method::GET, "text/event-stream");
+        let answer =
+            self.send_once(get, &headers, token.as_deref(), accept, Vec::new(), limit).await?;
+        match answer.status() {
+            200 => Ok(answer),
+            status => Err(by_status(status)),
+        }
+    }
+
+    /// One event; the answer, if it is.
+    async fn take(&self, era: &Era, id: u64, data: &str) -> Option<Result<Value, McpError>> {
+        let message: Option<Value> = serde_json::from_str(data).ok();
+        match message.and_then(incoming)? {
+            Incoming::Response { id: of, result } => (of == id).then_some(result),
+            Incoming::Request { id, method, params } => {
+                let reply = reply(self.access.elicitations, &id, &method, &params);
+                let headers = self.headers(era, None, None);
+                // A reply that does not arrive is the server's loss.
+                let _ = self.send(&headers, &reply, REPLY_LIMIT).await;
+                None
+            }
+            Incoming::Notification { method } => {
+                if method == "notifications/tools/list_changed" {
+                    self.tools_changed.store(true, Ordering::Relaxed);
+                }
+                None
+            }
+        }
     }
 
     fn keep_session(&self, session: &str) {
@@ -155,6 +306,33 @@ impl HttpTransport {
     }
 }
 
+/// Until the server ends its stream too often, says too much or offers none. It is left for good
+/// then: whatever matters is looked at when a tool is called.
+async fn hear(transport: Weak<HttpTransport>, era: Era, mut answer: Answering) {
+    let (mut events, mut unasked) = (Events::default(), 0);
+    for _ in 0..=MOST_RESUMPTIONS {
+        while let Ok(Some(chunk)) = answer.chunk().await {
+            for data in events.add(&chunk) {
+                let Some(transport) = transport.upgrade() else { return };
+                // Nobody waits for an answer here.
+                let _ = transport.take(&era, 0, &data).await;
+                unasked += 1;
+                if unasked > MOST_UNASKED {
+                    return;
+                }
+            }
+        }
+        events.begin_again();
+        let wait = events.retry.unwrap_or(USUAL_RETRY).clamp(SHORTEST_RETRY, LONGEST_STREAM);
+        tokio::time::sleep(wait).await;
+        let Some(transport) = transport.upgrade() else { return };
+        let opened = transport.open_stream(&era, events.last_id.clone(), LONGEST_STREAM);
+        // Only a stream that is open may outlast the connection it belongs to.
+        let Ok(Ok(again)) = tokio::time::timeout(OPEN_LIMIT, opened).await else { return };
+        answer = again;
+    }
+}
+
 fn unreachable(error: &EgressError) -> McpError {
     match error {
         EgressError::Timeout(limit) => McpError::Timeout(limit.as_secs()),
@@ -162,61 +340,22 @@ fn unreachable(error: &EgressError) -> McpError {
     }
 }
 
+fn sign_in_needed(status: u16, had_token: bool) -> McpError {
+    let why = match (status, had_token) {
+        (_, false) => "the server asks who you are",
+        (403, true) => "the server asks for more rights than it was given",
+        (_, true) => "the server does not take the sign-in any more",
+    };
+    McpError::SignIn(format!("{why}; `onyx mcp login` signs in"))
+}
+
 fn by_status(status: u16) -> McpError {
     match status {
         401 | 403 => McpError::Unreachable(format!(
             "the server asks for a credential (HTTP {status}); set `headers` for it"
         )),
-        // As a server of the other era answers a handshake.
-        400 | 404 | 405 => {
-            McpError::Answered { code: i64::from(status), message: "refused".into() }
-        }
+        // As a server of the other era answers what it does not know.
+        400..=499 => McpError::Answered { code: i64::from(status), message: "refused".into() },
         status => McpError::Unreachable(format!("the server answered HTTP {status}")),
-    }
-}
-
-/// The data of server-sent events, put together from pieces.
-#[derive(Default)]
-struct Events {
-    rest: Vec<u8>,
-    data: String,
-}
-
-impl Events {
-    fn add(&mut self, chunk: &[u8]) -> Vec<String> {
-        self.rest.extend_from_slice(chunk);
-        let mut whole = Vec::new();
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end_matches(['\n', '\r']);
-            if line.is_empty() {
-                if !self.data.is_empty() {
-                    whole.push(std::mem::take(&mut self.data));
-                }
-            } else if let Some(data) = line.strip_prefix("data:") {
-                if !self.data.is_empty() {
-                    self.data.push('\n');
-                }
-                self.data.push_str(data.strip_prefix(' ').unwrap_or(data));
-            }
-        }
-        whole
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_put_together_however_they_are_cut() {
-        let stream = b"event: message\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\n: note\n\ndata: two\n\n";
-        for size in 1..stream.len() {
-            let mut events = Events::default();
-            let whole: Vec<String> =
-                stream.chunks(size).flat_map(|chunk| events.add(chunk)).collect();
-            assert_eq!(whole, ["{\"a\":\n1}", "two"], "{size}");
-        }
     }
 }

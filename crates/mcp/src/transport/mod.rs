@@ -1,6 +1,7 @@
 //! The two ways to a server. Each carries one request at a time to its answer, answers what the
 //! server asks in between, and ends with whoever holds it.
 
+mod events;
 mod http;
 mod stdio;
 
@@ -13,7 +14,7 @@ use serde_json::Value;
 use crate::McpError;
 use crate::wire::Era;
 
-pub(crate) use http::HttpTransport;
+pub(crate) use http::{HttpAccess, HttpTransport};
 pub(crate) use stdio::{StdioTransport, Task};
 
 /// Lines of a server's own log that are kept, and of what length.
@@ -22,7 +23,7 @@ const LONGEST_LINE: usize = 500;
 
 pub(crate) enum Transport {
     Stdio(StdioTransport),
-    Http(HttpTransport),
+    Http(Arc<HttpTransport>),
 }
 
 /// A request on its way.
@@ -32,6 +33,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) params: Value,
     /// What the request is about, for those who route by headers.
     pub(crate) name: Option<&'a str>,
+    /// Arguments that are told by headers too.
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) limit: Duration,
 }
 
@@ -47,6 +50,15 @@ impl Transport {
         match self {
             Self::Stdio(stdio) => stdio.notify(method).await,
             Self::Http(http) => http.notify(era, method).await,
+        }
+    }
+
+    /// After a handshake.
+    pub(crate) async fn listen(&self, era: &Era) {
+        match self {
+            // A program's output is heard from its start.
+            Self::Stdio(_) => {}
+            Self::Http(http) => http.listen(era).await,
         }
     }
 

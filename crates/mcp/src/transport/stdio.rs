@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::{Outgoing, ServerLog};
 use crate::McpError;
-use crate::wire::{Incoming, MOST_BYTES, incoming, notification, reply};
+use crate::wire::{Elicitations, Incoming, MOST_BYTES, incoming, notification, reply, request};
 
 /// Messages that answer nothing, between two that do. A server that says more only makes noise.
 const MOST_UNASKED: usize = 2_000;
@@ -87,7 +87,7 @@ impl StdioTransport {
 
     pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Value, McpError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let message = outgoing.era.request(id, outgoing.method, outgoing.params);
+        let message = request(id, outgoing.method, &outgoing.params);
         let (sender, receiver) = oneshot::channel();
         self.shared.answers().insert(id, sender);
         if let Some(why) = self.broken() {
@@ -142,8 +142,9 @@ impl Shared {
                     }
                     continue;
                 }
-                Some(Incoming::Request { id, method }) => {
-                    if let Err(error) = self.write(&reply(&id, &method)).await {
+                Some(Incoming::Request { id, method, params }) => {
+                    let reply = reply(Elicitations::Decline, &id, &method, &params);
+                    if let Err(error) = self.write(&reply).await {
                         return error.to_string();
                     }
                 }

@@ -115,12 +115,40 @@ pub(crate) enum McpCommand {
         #[arg(short, long)]
         agent: Option<AgentId>,
     },
+    /// Sign in at a server that asks for it, with your browser
+    Login {
+        server: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Forget the sign-in at a server
+    Logout {
+        server: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Write this Onyx into another program's config: shows what it will write first
+    Install {
+        client: McpClient,
+        /// Write it without asking
+        #[arg(long)]
+        yes: bool,
+    },
     /// Take a server out of the config
     Remove {
         server: String,
         #[command(flatten)]
         json: AsJson,
     },
+}
+
+/// Programs whose config is known.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum McpClient {
+    Claude,
+    Cursor,
+    Vscode,
+    Zed,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,8 @@
 //! `onyx mcp`: programs that offer tools.
 
+mod install;
+mod login;
+
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -30,6 +33,7 @@ struct Server {
     status: String,
     problem: Option<String>,
     protocol: Option<String>,
+    signed_in: bool,
     tools: Vec<Tool>,
     log: Vec<String>,
 }
@@ -71,6 +75,7 @@ impl Server {
         let mut lines = vec![self.line()];
         lines.extend(self.problem.iter().map(|why| format!("problem: {why}")));
         lines.extend(self.protocol.iter().map(|version| format!("protocol: {version}")));
+        lines.extend(self.signed_in.then(|| "signed in".to_owned()));
         lines.extend(self.tools.iter().map(Tool::line));
         if self.tools.iter().any(Tool::waits) {
             lines.push(format!("look at them: onyx mcp tools {}", self.name));
@@ -101,6 +106,9 @@ impl Server {
 }
 
 pub(crate) async fn run(home: &HomeFolder, command: McpCommand) -> Result<Exit> {
+    if let McpCommand::Install { client, yes } = command {
+        return install::run(home, client, yes).await;
+    }
     let (added, command) = match command {
         command @ McpCommand::Add { .. } => (Some(new_servers(&command)?), command),
         other => (None, other),
@@ -130,6 +138,13 @@ pub(crate) async fn run(home: &HomeFolder, command: McpCommand) -> Result<Exit> 
         }
         McpCommand::Accept { server, tools, json } => accept(client, &server, &tools, json).await,
         McpCommand::Serve { agent } => serve(client, agent).await,
+        McpCommand::Login { server, json } => login::run(client, &server, json).await,
+        McpCommand::Logout { server, json } => {
+            let response = client.post(&format!("{MCP}/{server}/logout"), &json!({})).await?;
+            show(response, json, |server: Server| server.lines()).await
+        }
+        // It needs no gateway, and was done above.
+        McpCommand::Install { .. } => Ok(()),
         McpCommand::Remove { server, json } => {
             client.delete(&format!("{MCP}/{server}")).await?;
             done(json, &format!("{server} is out of the config"));

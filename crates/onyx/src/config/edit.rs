@@ -7,6 +7,32 @@ use serde_json::{Map, Value, json};
 
 use super::{ConfigError, JSON5, unreadable};
 
+/// A JSON file of another program, changed without losing a character of the rest.
+pub(crate) struct JsonText(CstRootNode);
+
+impl JsonText {
+    pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        Ok(Self(CstRootNode::parse(text, &JSON5).map_err(|error| unreadable(&error))?))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// Sets the value at these keys, and makes what leads to it.
+    pub(crate) fn put(&self, keys: &[&str], value: &Value) -> Result<(), ConfigError> {
+        let no_object = || ConfigError::new("it must be an object: { … }");
+        let mut at = self.0.object_value_or_create().ok_or_else(no_object)?;
+        let Some((last, way)) = keys.split_last() else { return Err(no_object()) };
+        for key in way {
+            at = at.object_value_or_create(key).ok_or_else(no_object)?;
+        }
+        set(&at, last, Some(value));
+        Ok(())
+    }
+}
+
 /// A config file, taken apart without losing a character.
 pub(crate) struct ConfigText {
     root: CstRootNode,

@@ -36,7 +36,7 @@ use crate::home::HomeFolder;
 use check::{Notes, WrongValue};
 use path::Path;
 
-pub(crate) use edit::ConfigText;
+pub(crate) use edit::{ConfigText, JsonText};
 pub(crate) use redact::{redacted, restored};
 pub(crate) use substitute::Missing;
 pub(crate) use watch::watch;

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures::future::{BoxFuture, FutureExt};
 use onyx_api::{FoundView, LoginBegun, LoginView};
 use onyx_identity::Secrets;
+use onyx_mcp::oauth::TokenKeeper;
 use onyx_providers::{Found, LoginState, LoginStatus, Pending, Secret, TokenStore};
 use onyx_tools::Masker;
 use onyx_types::Fault;
+use serde_json::Value;
 
 /// The store of secrets, and the mask that no text gets past.
 pub(crate) struct KeptTokens {
@@ -38,6 +41,39 @@ impl TokenStore for KeptTokens {
             self.masker.forget(gone.reveal());
         }
     }
+}
+
+/// Sign-ins at MCP servers stand on the same shelf, under names that no provider has.
+#[async_trait]
+impl TokenKeeper for KeptTokens {
+    fn load(&self, server: &str) -> Result<Option<String>, Fault> {
+        let kept = self.secrets.sign_in(&shelf(server))?;
+        let kept = kept.map(|record| record.reveal().to_owned());
+        kept.iter().for_each(|record| self.mask(record));
+        Ok(kept)
+    }
+
+    async fn keep(&self, server: &str, record: &str) -> Result<(), Fault> {
+        self.mask(record);
+        self.secrets.set_sign_in(&shelf(server), record).await
+    }
+
+    async fn forget(&self, server: &str) -> Result<(), Fault> {
+        self.secrets.remove_sign_in(&shelf(server)).await
+    }
+}
+
+impl KeptTokens {
+    /// No text that leaves the gateway shows a token.
+    fn mask(&self, record: &str) {
+        let record: Value = serde_json::from_str(record).unwrap_or_default();
+        let tokens = ["access", "refresh"].iter().filter_map(|name| record[*name].as_str());
+        self.masker.add(tokens.map(str::to_owned).collect::<Vec<_>>());
+    }
+}
+
+fn shelf(server: &str) -> String {
+    format!("mcp.{server}")
 }
 
 pub(super) fn view(status: LoginStatus) -> LoginView {

@@ -11,6 +11,8 @@ use onyx_connectors::Plan;
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, PersonSettings, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
+use onyx_mcp::oauth::TokenKeeper;
+use onyx_mcp::serving::Endpoint;
 use onyx_mcp::{McpServers, McpSettings, McpSetup};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
@@ -132,9 +134,13 @@ impl Parts {
         log(&warnings);
         check_jobs(config)?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        let mcp = mcp(ground, &web, owner_of_tools);
+        let tokens =
+            super::KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
+        let mcp = mcp(ground, &web, owner_of_tools, Arc::new(tokens));
         mcp.set_toolbox(Arc::clone(&toolbox));
-        let extensions = Extensions { skills, artifacts, repositories, mcp };
+        let mcp_endpoint = Arc::new(mcp_endpoint()?);
+        let grants = Arc::default();
+        let extensions = Extensions { skills, artifacts, repositories, mcp, mcp_endpoint, grants };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
         let connectors = super::connectors::plan(config, &knows, ground.secrets)?;
         masker.add(connectors.secrets());
@@ -193,16 +199,30 @@ fn skills(ground: &Ground<'_>) -> Skills {
 }
 
 /// The servers of the config; none is started.
-fn mcp(ground: &Ground<'_>, web: &Web, owner: PersonId) -> McpServers {
+fn mcp(
+    ground: &Ground<'_>,
+    web: &Web,
+    owner: PersonId,
+    tokens: Arc<dyn TokenKeeper>,
+) -> McpServers {
     McpServers::new(McpSetup {
         sandbox: sandbox(),
         scratch: ground.folder.path().join("cache/scratch"),
         web: web.clone(),
         secrets: super::secrets::opener(ground.secrets),
+        tokens,
         acceptances: Arc::clone(&ground.store.acceptances),
         clock: Arc::clone(ground.clock),
         owner,
     })
+}
+
+/// Where MCP clients come in, with a key that ends with the process.
+fn mcp_endpoint() -> Result<Endpoint, ConfigError> {
+    let mut key = [0; 32];
+    let filled = getrandom::fill(&mut key);
+    filled.map_err(|error| ConfigError::new(format!("no random numbers: {error}")))?;
+    Ok(Endpoint::new(key))
 }
 
 /// The connections that a config allows, as far as the system does.

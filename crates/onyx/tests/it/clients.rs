@@ -31,7 +31,7 @@ pub(crate) async fn libraries() -> PathBuf {
 }
 
 /// The folder of one program, or with no name of all the libraries.
-async fn installed(name: &str) -> PathBuf {
+pub(crate) async fn installed(name: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/clients");
     let ran = Command::new(script)
         .args((!name.is_empty()).then_some(name))

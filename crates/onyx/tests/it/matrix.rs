@@ -33,6 +33,12 @@ const PUBLIC: &[(&str, &str)] = &[
     ("POST", "/api/auth/refresh"),
     ("POST", "/api/auth/pair"),
     ("GET", "/api/auth/pair/{id}"),
+    // Programs that ask to be let in: what they read of us, and what a code of a person's is good for.
+    ("GET", "/.well-known/oauth-protected-resource"),
+    ("GET", "/.well-known/oauth-protected-resource/mcp"),
+    ("GET", "/.well-known/oauth-authorization-server"),
+    ("POST", "/oauth/register"),
+    ("POST", "/oauth/token"),
 ];
 
 /// A way of showing who one is.

@@ -24,6 +24,8 @@ pub(crate) struct McpServerView {
     /// The version of the protocol that was agreed on; absent before.
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<String>,
+    /// Somebody has signed in there.
+    signed_in: bool,
     /// Servers that its command may reach.
     network: Vec<String>,
     /// The only agents that have its tools.
@@ -86,7 +88,7 @@ enum McpToolStateView {
 
 impl McpServerView {
     pub(super) fn of(view: ServerView) -> Self {
-        let ServerView { name, settings, status, version, tools, log } = view;
+        let ServerView { name, settings, status, version, signed_in, tools, log } = view;
         let (status, problem) = match status {
             ServerStatus::Idle => (McpStatusView::Idle, None),
             ServerStatus::Starting => (McpStatusView::Starting, None),
@@ -102,6 +104,7 @@ impl McpServerView {
             status,
             problem,
             protocol: Some(version).filter(|version| !version.is_empty()),
+            signed_in,
             network: settings.network,
             agents: settings.agents,
             tools: tools.into_iter().map(McpToolView::of).collect(),

@@ -69,6 +69,30 @@ pub(in crate::routes) async fn export(
     Ok(([(header::CONTENT_TYPE, content_type)], Body::from_stream(body)).into_response())
 }
 
+/// A page to read, whole; what is beyond a mebibyte is left out.
+pub(in crate::routes) async fn markdown(
+    state: &ApiState,
+    person: &PersonId,
+    id: &str,
+) -> Result<String, Problem> {
+    const MOST_BYTES: usize = 1024 * 1024;
+    let meta = state.agent.sessions.meta(person, session_id(id)?).await?;
+    let page = Markdown { agent: meta.agent.to_string(), fold: Fold::default() };
+    let page = Page::Markdown(page);
+    let pages = Pages::open(&state.agent.sessions, person, meta.session_id).await?;
+    let mut bytes = page.head(&meta).into_bytes();
+    let mut export = Export { pages, page };
+    while let Some(more) = export.next().await? {
+        bytes.extend(more);
+        if bytes.len() > MOST_BYTES {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let end = text.floor_char_boundary(MOST_BYTES);
+    Ok(text[..end].to_owned())
+}
+
 struct Export {
     pages: Pages,
     page: Page,

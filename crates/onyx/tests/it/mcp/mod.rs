@@ -2,8 +2,11 @@
 
 mod hostile;
 mod many;
+mod offering;
 mod over_http;
+mod peers;
 mod serving;
+mod signing_in;
 mod using;
 
 use std::path::PathBuf;

@@ -1,0 +1,77 @@
+//! `/oauth/token`: a code or a refresh token for tokens.
+
+use axum::extract::{Extension, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onyx_identity::Tokens;
+use onyx_mcp::granting::GrantRefusal;
+use onyx_types::{Fault, Grants};
+use serde_json::json;
+
+use super::refused;
+use crate::access::address_of;
+use crate::serve::Peer;
+use crate::wire::RawBody;
+use crate::{ApiState, AuthContext};
+
+/// What a person agreed to, until it is picked up.
+pub struct Agreed {
+    pub(super) caller: AuthContext,
+    pub(super) grants: Grants,
+    pub(super) name: String,
+}
+
+pub(super) async fn token(
+    State(state): State<ApiState>,
+    peer: Option<Extension<Peer>>,
+    RawBody(body): RawBody,
+) -> Response {
+    let fields = onyx_mcp::oauth::pairs(&String::from_utf8_lossy(&body));
+    let field = |name: &str| {
+        let found = fields.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    };
+    let identity = state.auth.identity();
+    let tokens = match field("grant_type") {
+        "authorization_code" => {
+            let now = state.agent.clock().now().mono;
+            let (code, verifier) = (field("code"), field("code_verifier"));
+            let (client, redirect) = (field("client_id"), field("redirect_uri"));
+            let agreed = state.extensions.grants.take(code, client, redirect, verifier, now);
+            match agreed {
+                Ok(Agreed { caller, grants, name }) => {
+                    let made = identity.create_client_tokens(&caller, grants, &name).await;
+                    made.map(|tokens| (tokens, Some(grants.within(caller.grants()))))
+                }
+                Err(refusal) => return refused(&refusal),
+            }
+        }
+        "refresh_token" => {
+            let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+            identity.refresh(field("refresh_token"), from).await.map(|tokens| (tokens, None))
+        }
+        _ => return refused(&GrantRefusal::new("unsupported_grant_type", "which grant?")),
+    };
+    match tokens {
+        Ok((tokens, grants)) => told(&tokens, grants),
+        Err(fault) => refused(&invalid_grant(&fault)),
+    }
+}
+
+fn invalid_grant(fault: &Fault) -> GrantRefusal {
+    GrantRefusal::new("invalid_grant", fault.message.clone())
+}
+
+fn told(tokens: &Tokens, grants: Option<Grants>) -> Response {
+    let mut body = json!({
+        "access_token": tokens.access.reveal(),
+        "token_type": "Bearer",
+        "expires_in": tokens.expires_in.as_secs(),
+        "refresh_token": tokens.refresh.reveal(),
+    });
+    if let Some(grants) = grants {
+        let words: Vec<&str> = grants.iter().map(|grant| grant.as_str()).collect();
+        body["scope"] = json!(words.join(" "));
+    }
+    (StatusCode::OK, [(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response()
+}

@@ -1,0 +1,53 @@
+//! A connection to one server at an address, without a config, a toolbox or a sandbox around it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_egress::{Address, Egress};
+use serde_json::Value;
+
+use crate::oauth::{Consent, SignIn};
+use crate::peer::Peer;
+use crate::pins::ToolPin;
+use crate::transport::{HttpAccess, HttpTransport, Transport};
+use crate::{Elicitations, McpError, Opening};
+
+/// How a server is reached and who is there.
+pub struct ClientSetup {
+    pub address: Address,
+    pub egress: Egress,
+    pub headers: BTreeMap<String, String>,
+    pub sign_in: Option<Arc<SignIn>>,
+    pub consent: Option<Arc<dyn Consent>>,
+    pub opening: Opening,
+    pub elicitations: Elicitations,
+}
+
+/// A server that answers.
+pub struct Client(Peer);
+
+impl Client {
+    pub async fn connect(setup: ClientSetup) -> Result<Self, McpError> {
+        let ClientSetup { address, egress, headers, sign_in, consent, opening, elicitations } =
+            setup;
+        let access = HttpAccess { headers, sign_in, consent, elicitations };
+        let transport = Transport::Http(Arc::new(HttpTransport::new(address, &egress, access)));
+        Ok(Self(Peer::connect(transport, opening, elicitations).await?))
+    }
+
+    /// The tools that can be used.
+    pub async fn tools(&self) -> Result<Vec<ToolPin>, McpError> {
+        let listed = self.0.tools().await?;
+        Ok(listed.iter().filter_map(|tool| ToolPin::of(tool).ok()).collect())
+    }
+
+    pub async fn call(
+        &self,
+        tool: &ToolPin,
+        arguments: &Value,
+        limit: Duration,
+    ) -> Result<Value, McpError> {
+        self.0.call(tool, arguments, limit).await
+    }
+}

@@ -1,0 +1,164 @@
+//! Programs that want to come in.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::GrantRefusal;
+
+const REGISTERED: &str = "onyx-client.";
+const LONGEST_ID: usize = 4 * 1024;
+const LONGEST_NAME: usize = 100;
+const MOST_ADDRESSES: usize = 10;
+
+/// What a program says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantClient {
+    pub name: String,
+    redirect_uris: Vec<String>,
+}
+
+/// Takes a registration (RFC 7591). Nothing is kept: the id says it all, and nobody gains by making
+/// up one, since anybody may register.
+pub fn registered(asked: &Value) -> Result<Value, GrantRefusal> {
+    let client = GrantClient::of(asked)?;
+    let text = serde_json::to_string(&client).unwrap_or_default();
+    let id = format!("{REGISTERED}{}", BASE64.encode(text));
+    if id.len() > LONGEST_ID {
+        return Err(GrantRefusal::new("invalid_client_metadata", "it is too long"));
+    }
+    Ok(json!({
+        "client_id": id,
+        "client_name": client.name,
+        "redirect_uris": client.redirect_uris,
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    }))
+}
+
+impl GrantClient {
+    /// Of a registration or of a document that a client has of itself.
+    fn of(told: &Value) -> Result<Self, GrantRefusal> {
+        let addresses = told["redirect_uris"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if addresses.is_empty() || addresses.len() > MOST_ADDRESSES {
+            let why = format!("1 to {MOST_ADDRESSES} redirect_uris are needed");
+            return Err(GrantRefusal::new("invalid_redirect_uri", why));
+        }
+        let address = |value: &Value| {
+            let address = value.as_str().filter(|address| may_come_back_to(address));
+            address.map(str::to_owned).ok_or_else(|| {
+                let why = "a redirect_uri is https, of this machine, or of a program's own scheme";
+                GrantRefusal::new("invalid_redirect_uri", why)
+            })
+        };
+        let redirect_uris = addresses.iter().map(address).collect::<Result<_, _>>()?;
+        let name = told["client_name"].as_str().unwrap_or("A program without a name");
+        let name: String = name.chars().take(LONGEST_NAME).collect();
+        Ok(Self { name: onyx_types::visible_line(&name).to_string(), redirect_uris })
+    }
+
+    /// Of an id that a registration gave. `None`: it is none of those.
+    pub fn read(id: &str) -> Option<Self> {
+        let text = BASE64.decode(id.strip_prefix(REGISTERED)?).ok()?;
+        let client: Self = serde_json::from_slice(&text).ok()?;
+        let is_good = client.redirect_uris.iter().all(|address| may_come_back_to(address));
+        is_good.then_some(client)
+    }
+
+    /// Is the id the address of a document that the client has of itself?
+    pub fn is_document(id: &str) -> bool {
+        id.strip_prefix("https://").is_some_and(|rest| rest.contains('/')) && id.len() <= LONGEST_ID
+    }
+
+    /// The document must name itself, so that nobody lends out another's.
+    pub fn documented(id: &str, document: &Value) -> Result<Self, GrantRefusal> {
+        if document["client_id"] != id {
+            let why = "the client's document does not name itself";
+            return Err(GrantRefusal::new("invalid_client", why));
+        }
+        Self::of(document)
+    }
+
+    /// Letter by letter; on this machine the port is the program's own choice (RFC 8252).
+    pub fn comes_back_to(&self, address: &str) -> bool {
+        let same = |known: &String| {
+            known == address
+                || without_port(known).is_some_and(|known| Some(known) == without_port(address))
+        };
+        may_come_back_to(address) && self.redirect_uris.iter().any(same)
+    }
+}
+
+/// A code goes nowhere that anybody can listen.
+fn may_come_back_to(address: &str) -> bool {
+    let Some((scheme, rest)) = address.split_once(':') else { return false };
+    let is_plain = address.bytes().all(|byte| byte.is_ascii_graphic()) && !address.contains('#');
+    let scheme_is_own = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+        && !["http", "https", "javascript", "data", "file", "vbscript", "blob", "about"]
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known));
+    let is_https = scheme == "https" && rest.len() > 3 && rest.starts_with("//");
+    is_plain
+        && (is_https || without_port(address).is_some() || (scheme_is_own && !scheme.is_empty()))
+}
+
+/// An address of this machine, without its port.
+fn without_port(address: &str) -> Option<(&str, &str)> {
+    let rest = address.strip_prefix("http://")?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() => host,
+        _ => authority,
+    };
+    ["127.0.0.1", "localhost", "[::1]"].contains(&host).then_some((host, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registration_is_read_from_its_id() {
+        let asked = json!({"client_name": "Tester\n\u{202e}x",
+            "redirect_uris": ["http://127.0.0.1:1/cb", "https://a.example/cb", "cursor://x/cb"]});
+        let told = registered(&asked).unwrap();
+        let client = GrantClient::read(told["client_id"].as_str().unwrap()).unwrap();
+        assert!(!client.name.contains('\n'), "{}", client.name);
+        assert!(client.comes_back_to("http://127.0.0.1:999/cb"), "its own port");
+        assert!(client.comes_back_to("https://a.example/cb"));
+        assert!(client.comes_back_to("cursor://x/cb"));
+        for address in [
+            "https://a.example/cb2",
+            "https://a.example:444/cb",
+            "http://127.0.0.1:1/other",
+            "http://127.0.0.1.evil.example:1/cb",
+            "http://evil.example/cb",
+        ] {
+            assert!(!client.comes_back_to(address), "{address}");
+        }
+        assert_eq!(GrantClient::read("other"), None);
+    }
+
+    #[test]
+    fn addresses_that_anybody_can_read_are_refused() {
+        for address in [
+            "http://evil.example/cb",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "https://",
+            "https://a.example/#x",
+            "",
+        ] {
+            let refused = registered(&json!({"redirect_uris": [address]})).unwrap_err();
+            assert_eq!(refused.error, "invalid_redirect_uri", "{address}");
+        }
+        let id = "https://a.example/client.json";
+        assert!(GrantClient::is_document(id));
+        let document =
+            json!({"client_id": "https://b.example/", "redirect_uris": ["https://a.example/cb"]});
+        assert!(GrantClient::documented(id, &document).is_err());
+    }
+}

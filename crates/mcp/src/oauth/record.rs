@@ -1,0 +1,38 @@
+//! What is kept of a sign-in, sealed: bound to the address and the authorization server it is of.
+
+use serde::{Deserialize, Serialize};
+
+use super::client::OauthClient;
+
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The MCP server's address. Tokens of another one are of no use, and go nowhere.
+    pub(super) server: String,
+    pub(super) issuer: String,
+    pub(super) token_endpoint: String,
+    pub(super) resource: String,
+    pub(super) client: OauthClient,
+    pub(super) access: String,
+    pub(super) refresh: Option<String>,
+    /// Milliseconds since 1970; `None`: the server did not say.
+    pub(super) expires_at: Option<i64>,
+    pub(super) scope: Option<String>,
+}
+
+impl Record {
+    pub(super) fn read(text: &str, server: &str) -> Option<Self> {
+        let record: Self = serde_json::from_str(text).ok()?;
+        (record.server == server).then_some(record)
+    }
+}
+
+/// Everything that was granted and everything that is asked for now.
+pub(super) fn union(granted: Option<&str>, asked: Option<&str>) -> Option<String> {
+    let mut words: Vec<&str> = Vec::new();
+    for word in granted.iter().chain(asked.iter()).flat_map(|scope| scope.split(' ')) {
+        if !word.is_empty() && !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    (!words.is_empty()).then(|| words.join(" "))
+}

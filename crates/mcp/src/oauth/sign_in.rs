@@ -1,0 +1,351 @@
+//! One server's sign-in.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use onyx_egress::{Address, Egress, PrivateHost};
+use onyx_types::Clock;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::client::{self, OauthClient};
+use super::discovery::{self, AuthorizationServer, Found};
+use super::record::{Record, union};
+use super::{Callback, Challenge, Consent, OauthSettings, TokenKeeper, form};
+use crate::McpError;
+
+/// Sign-ins of one server that wait for a browser; the oldest make room.
+const MOST_WAITING: usize = 8;
+/// A token is renewed this long before its end.
+const EARLY_MILLIS: i64 = 30_000;
+
+/// What a sign-in needs of its surroundings.
+pub struct SignInSetup {
+    /// As the config names it.
+    pub name: String,
+    pub address: Address,
+    pub egress: Egress,
+    /// With the secret opened.
+    pub settings: OauthSettings,
+    pub keeper: Arc<dyn TokenKeeper>,
+    pub clock: Arc<dyn Clock>,
+}
+
+pub struct SignIn {
+    setup: SignInSetup,
+    egress: Egress,
+    state: Mutex<State>,
+    /// Held while tokens change, so that one refresh serves everybody who waits for it.
+    changing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    record: Option<Record>,
+    /// What the server asked for last; a sign-in asks for it.
+    challenge: Challenge,
+    waiting: BTreeMap<String, Attempt>,
+}
+
+/// A sign-in that waits for its browser.
+struct Attempt {
+    server: AuthorizationServer,
+    client: OauthClient,
+    resource: String,
+    redirect_uri: String,
+    verifier: String,
+    scope: Option<String>,
+}
+
+/// Where to send the person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    pub address: String,
+    pub state: String,
+}
+
+impl SignIn {
+    pub fn new(setup: SignInSetup) -> Result<Self, McpError> {
+        let kept = setup.keeper.load(&setup.name);
+        let kept = kept.map_err(|fault| McpError::SignIn(fault.message))?;
+        let record = kept.and_then(|text| Record::read(&text, setup.address.as_str()));
+        // The owner named the server, so whoever signs in for it may stand on the same machine.
+        let own: Vec<PrivateHost> = setup.address.host().parse().into_iter().collect();
+        let egress = setup.egress.reaching(own);
+        let state = State { record, ..State::default() };
+        Ok(Self {
+            setup,
+            egress,
+            state: Mutex::new(state),
+            changing: tokio::sync::Mutex::default(),
+        })
+    }
+
+    pub fn is_signed_in(&self) -> bool {
+        self.state().record.is_some()
+    }
+
+    /// The token to ask with, renewed first where it is old.
+    pub(crate) async fn token(&self) -> Option<String> {
+        let (token, is_old) = {
+            let state = self.state();
+            let record = state.record.as_ref()?;
+            let now = self.setup.clock.wall().as_millis();
+            let is_old = record.expires_at.is_some_and(|end| end - EARLY_MILLIS <= now);
+            (record.access.clone(), is_old)
+        };
+        if !is_old {
+            return Some(token);
+        }
+        // A refusal shows with the request itself.
+        let _ = self.renew(&token).await;
+        self.state().record.as_ref().map(|record| record.access.clone())
+    }
+
+    /// The server refused this token; what it said is remembered for the next sign-in.
+    pub(crate) async fn refused(
+        &self,
+        token: Option<&str>,
+        challenge: Challenge,
+        status: u16,
+    ) -> Result<bool, McpError> {
+        self.state().challenge = challenge;
+        match token {
+            // More rights come only of a person.
+            Some(_) if status == 403 => Ok(false),
+            Some(token) => self.renew(token).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Asks a person who is there, from beginning to end.
+    pub(crate) async fn with(&self, consent: &dyn Consent) -> Result<(), McpError> {
+        let begun = self.begin(consent.redirect_uri()).await?;
+        let callback = consent.ask(&begun.address).await?;
+        self.finish(&callback).await
+    }
+
+    pub async fn begin(&self, redirect_uri: &str) -> Result<Begun, McpError> {
+        let challenge = self.state().challenge.clone();
+        let found = discovery::find(&self.egress, &self.setup.address, &challenge).await?;
+        let scope = self.scope(&found, &challenge);
+        let known = self.client_of(&found.server.issuer);
+        let client = match known {
+            Some(client) => client,
+            None => {
+                let settings = &self.setup.settings;
+                let (egress, server) = (&self.egress, &found.server);
+                client::known(egress, server, settings, redirect_uri, scope.as_deref()).await?
+            }
+        };
+        let Found { resource, server } = found;
+        let resource = resource.resource.unwrap_or_else(|| self.setup.address.as_str().to_owned());
+        let (state, verifier) = (random()?, random()?);
+        let proof = BASE64.encode(Sha256::digest(verifier.as_bytes()));
+        let mut asked = vec![
+            ("response_type", "code"),
+            ("client_id", client.id.as_str()),
+            ("redirect_uri", redirect_uri),
+            ("code_challenge", &proof),
+            ("code_challenge_method", "S256"),
+            ("state", &state),
+            ("resource", &resource),
+        ];
+        if let Some(scope) = &scope {
+            asked.push(("scope", scope));
+        }
+        let page: Address = trusted(&server.authorization_endpoint, &self.setup.address)?;
+        let address = page.asking(&asked).as_str().to_owned();
+        let redirect_uri = redirect_uri.to_owned();
+        let attempt = Attempt { server, client, resource, redirect_uri, verifier, scope };
+        let mut held = self.state();
+        if held.waiting.len() >= MOST_WAITING {
+            held.waiting.pop_first();
+        }
+        held.waiting.insert(state.clone(), attempt);
+        Ok(Begun { address, state })
+    }
+
+    /// Which rights to ask for: what the owner wrote, what the server asked for, or all it knows of.
+    fn scope(&self, found: &Found, challenge: &Challenge) -> Option<String> {
+        if let Some(scope) = &self.setup.settings.scope {
+            return Some(scope.clone());
+        }
+        let state = self.state();
+        let granted = state.record.as_ref().filter(|kept| kept.issuer == found.server.issuer);
+        let granted = granted.and_then(|record| record.scope.as_deref());
+        let known = found.resource.scopes_supported.as_ref().map(|scopes| scopes.join(" "));
+        let asked = challenge.scope.clone().or(known);
+        let scope = union(granted, asked.as_deref());
+        let stays = found.server.scopes_supported.iter().flatten().any(|it| it == "offline_access");
+        if stays { union(scope.as_deref(), Some("offline_access")) } else { scope }
+    }
+
+    /// What we are known as there. Another authorization server knows nothing of it.
+    fn client_of(&self, issuer: &str) -> Option<OauthClient> {
+        if self.setup.settings.client_id.is_some() {
+            return None;
+        }
+        let state = self.state();
+        let record = state.record.as_ref().filter(|record| record.issuer == issuer)?;
+        Some(record.client.clone())
+    }
+
+    pub async fn finish(&self, callback: &Callback) -> Result<(), McpError> {
+        let attempt = self.state().waiting.remove(&callback.state);
+        let attempt = attempt.ok_or_else(|| odd("nobody waits for this sign-in any more"))?;
+        check_issuer(&attempt.server, callback.iss.as_deref())?;
+        if let Some(error) = &callback.error {
+            let shown: String = error.chars().take(100).collect();
+            return Err(odd(&format!("the sign-in was refused there: {shown}")));
+        }
+        let code = callback.code.as_deref().ok_or_else(|| odd("the browser brought no code"))?;
+        let Attempt { server, client, resource, redirect_uri, verifier, scope } = attempt;
+        let fields = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", redirect_uri.as_str()),
+            ("code_verifier", verifier.as_str()),
+            ("resource", resource.as_str()),
+        ];
+        let granted = self.ask_for_token(&server.token_endpoint, &client, fields).await?;
+        let record = Record {
+            server: self.setup.address.as_str().to_owned(),
+            issuer: server.issuer,
+            token_endpoint: server.token_endpoint,
+            resource,
+            client,
+            expires_at: self.end_of(&granted),
+            access: granted.access_token,
+            refresh: granted.refresh_token,
+            scope: granted.scope.or(scope),
+        };
+        let _one_by_one = self.changing.lock().await;
+        self.keep(record).await
+    }
+
+    /// Is there a newer token than this one now?
+    async fn renew(&self, old: &str) -> Result<bool, McpError> {
+        let _one_by_one = self.changing.lock().await;
+        let Some(record) = self.state().record.clone() else { return Ok(false) };
+        if record.access != old {
+            return Ok(true);
+        }
+        let Some(refresh) = record.refresh.clone() else { return Ok(false) };
+        let fields = vec![
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh.as_str()),
+            ("resource", record.resource.as_str()),
+        ];
+        let granted = self.ask_for_token(&record.token_endpoint, &record.client, fields).await;
+        let granted = match granted {
+            Ok(granted) => granted,
+            // The person signs in again; the server says why when it is asked.
+            Err(McpError::SignIn(why)) => {
+                tracing::info!(server = self.setup.name, why, "a sign-in could not be renewed");
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        let expires_at = self.end_of(&granted);
+        let refresh = granted.refresh_token.or(Some(refresh));
+        let scope = granted.scope.or_else(|| record.scope.clone());
+        let renewed = Record { access: granted.access_token, refresh, expires_at, scope, ..record };
+        self.keep(renewed).await?;
+        Ok(true)
+    }
+
+    /// Forgets the tokens.
+    pub async fn sign_out(&self) -> Result<(), McpError> {
+        let _one_by_one = self.changing.lock().await;
+        self.state().record = None;
+        let forgotten = self.setup.keeper.forget(&self.setup.name).await;
+        forgotten.map_err(|fault| McpError::SignIn(fault.message))
+    }
+
+    async fn keep(&self, record: Record) -> Result<(), McpError> {
+        let text = serde_json::to_string(&record).map_err(|error| odd(&error.to_string()))?;
+        let kept = self.setup.keeper.keep(&self.setup.name, &text).await;
+        kept.map_err(|fault| odd(&format!("the tokens cannot be kept: {}", fault.message)))?;
+        self.state().record = Some(record);
+        Ok(())
+    }
+
+    async fn ask_for_token<'a>(
+        &self,
+        place: &str,
+        client: &'a OauthClient,
+        mut fields: Vec<(&'static str, &'a str)>,
+    ) -> Result<Granted, McpError> {
+        let place = trusted(place, &self.setup.address)?;
+        let mut headers = vec![("accept", "application/json".to_owned())];
+        client.show(&mut fields, &mut headers);
+        let kind = "application/x-www-form-urlencoded";
+        let answer = self.egress.post(&place, kind, &headers, form::body(&fields)).await;
+        let answer = answer.map_err(|error| McpError::Unreachable(error.to_string()))?;
+        if answer.status != 200 {
+            let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let said = body["error"].as_str().unwrap_or("no reason");
+            let said: String = said.chars().take(100).collect();
+            return Err(odd(&format!("no token was given: {said} (HTTP {})", answer.status)));
+        }
+        let granted: Granted = serde_json::from_slice(&answer.body)
+            .map_err(|_| odd("the token was not understood"))?;
+        if !granted.token_type.eq_ignore_ascii_case("bearer") {
+            return Err(odd("the token is of a kind that is not known here"));
+        }
+        Ok(granted)
+    }
+
+    fn end_of(&self, granted: &Granted) -> Option<i64> {
+        let life = granted.expires_in?.clamp(0, i64::from(u32::MAX));
+        Some(self.setup.clock.wall().as_millis() + life * 1000)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Deserialize)]
+struct Granted {
+    access_token: String,
+    token_type: String,
+    refresh_token: Option<String>,
+    expires_in: Option<i64>,
+    scope: Option<String>,
+}
+
+/// RFC 9207: the answer must come from whom the person was sent to, letter by letter.
+fn check_issuer(server: &AuthorizationServer, iss: Option<&str>) -> Result<(), McpError> {
+    match iss {
+        Some(iss) if iss == server.issuer => Ok(()),
+        Some(_) => Err(odd("the sign-in comes back from another authorization server")),
+        None if server.authorization_response_iss_parameter_supported => {
+            Err(odd("the sign-in does not say which authorization server it comes from"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Codes and tokens go over https, or to the machine that the server itself is reached at.
+fn trusted(place: &str, server: &Address) -> Result<Address, McpError> {
+    let address: Address = place.parse().map_err(|_| odd("it names what is no address"))?;
+    let is_own = server.as_str().starts_with("http://") && address.host() == server.host();
+    if address.as_str().starts_with("https://") || is_own {
+        return Ok(address);
+    }
+    Err(odd("its authorization server is not reached over https"))
+}
+
+fn random() -> Result<String, McpError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| odd(&format!("no random numbers: {error}")))?;
+    Ok(BASE64.encode(bytes))
+}
+
+fn odd(why: &str) -> McpError {
+    McpError::SignIn(why.to_owned())
+}

@@ -1,0 +1,390 @@
+//! From a request to its answer: the methods of the protocol itself are answered here, every other
+//! one by the service.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::{broadcast, mpsc};
+
+use super::era::{self, Era, Headers};
+use super::exchange::{Carried, Exchange, log_level};
+use super::message::{
+    HEADER_MISMATCH, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY, PARSE_ERROR,
+    RESOURCE_NOT_FOUND, Refusal, SESSION_NOT_FOUND, UNSUPPORTED_VERSION, notification, result,
+};
+use super::running::Task;
+use super::sealed::SealKey;
+use super::sessions::{Session, Sessions};
+use super::{Answer, Events, Offer, Service, Stop, event};
+use crate::wire::STATELESS;
+
+/// Messages before the answer that may wait to be sent.
+const WAITING: usize = 64;
+/// Results that a client may remember, and for how long: what is offered changes with the config.
+const CACHEABLE: [&str; 6] = [
+    "server/discover",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+];
+/// The methods that only eras with a handshake have.
+const OF_HANDSHAKES: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// What is offered has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+impl Change {
+    const fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Tools => ("tools", "toolsListChanged", "notifications/tools/list_changed"),
+            Self::Prompts => {
+                ("prompts", "promptsListChanged", "notifications/prompts/list_changed")
+            }
+            Self::Resources => {
+                ("resources", "resourcesListChanged", "notifications/resources/list_changed")
+            }
+        }
+    }
+}
+
+/// Where clients come in. One for the process.
+pub struct Endpoint {
+    sessions: Sessions,
+    key: Arc<SealKey>,
+    changes: broadcast::Sender<Change>,
+}
+
+impl Endpoint {
+    /// With a key that nobody knows.
+    pub fn new(key: [u8; 32]) -> Self {
+        let (changes, _) = broadcast::channel(WAITING);
+        Self { sessions: Sessions::default(), key: Arc::new(SealKey::new(key)), changes }
+    }
+
+    /// Tells clients that listen.
+    pub fn changed(&self, change: Change) {
+        // Nobody may listen.
+        let _ = self.changes.send(change);
+    }
+
+    /// One message of a client.
+    pub async fn post(
+        &self,
+        service: Arc<dyn Service>,
+        caller: &str,
+        headers: &Headers,
+        body: &[u8],
+    ) -> Answer {
+        let mut message: Value = match serde_json::from_slice(body) {
+            Ok(message) => message,
+            Err(error) => {
+                let refusal = Refusal::new(PARSE_ERROR, format!("not JSON: {error}"));
+                return refused(400, &refusal, &Value::Null);
+            }
+        };
+        let id = message.get("id").cloned().unwrap_or(Value::Null);
+        let session = headers.session.as_ref().map(|name| self.sessions.get(name, caller));
+        let session = match session {
+            Some(None) => {
+                let refusal = Refusal::new(SESSION_NOT_FOUND, "there is no such session");
+                return refused(404, &refusal, &id);
+            }
+            Some(Some(session)) => Some(session),
+            None => None,
+        };
+        let Some(method) = message.get("method").and_then(Value::as_str).map(str::to_owned) else {
+            return not_asked(&mut message, session.as_deref(), &id);
+        };
+        if id.is_null() {
+            return Answer::Empty { status: 202 };
+        }
+        let params = message["params"].take();
+        let params = if params.is_object() { params } else { json!({}) };
+        let asked = Asked { id, method, params, caller, headers, session };
+        match asked.era() {
+            Ok(era) => self.answer(service, asked, era).await,
+            Err(refused) => refused,
+        }
+    }
+
+    /// A request: the protocol's own methods at once, every other one by the service.
+    async fn answer(&self, service: Arc<dyn Service>, asked: Asked<'_>, era: Era) -> Answer {
+        let offer = service.offer();
+        let Asked { id, params, .. } = &asked;
+        match asked.method.as_str() {
+            "initialize" => return self.initialize(&offer, asked.caller, id, params),
+            "ping" => return done(result(id, json!({}))),
+            "server/discover" => return done(result(id, discover(&offer))),
+            "subscriptions/listen" if era == Era::Stateless => {
+                return self.listen_for(&offer, id, params);
+            }
+            "logging/setLevel" => return asked.set_log_level(),
+            _ => {}
+        }
+        let about = about(asked.caller, &asked.method, params);
+        let carried = match Carried::read(params, &self.key, &about) {
+            Ok(carried) => carried,
+            Err(refusal) => return refused(200, &refusal, id),
+        };
+        let (messages, waiting) = mpsc::channel(WAITING);
+        let exchange = Exchange {
+            era,
+            capabilities: match (era, &asked.session) {
+                (Era::Stateless, _) => era::capabilities(params),
+                (Era::Handshake, Some(session)) => session.capabilities.clone(),
+                (Era::Handshake, None) => Value::Null,
+            },
+            session: asked.session.clone(),
+            key: Arc::clone(&self.key),
+            about,
+            messages,
+            takes_events: asked.headers.takes_events,
+            meta: params["_meta"].clone(),
+            carried: carried.into(),
+        };
+        let Asked { id, method, params, .. } = asked;
+        run(service, method, params, id, exchange, waiting).await
+    }
+
+    fn initialize(&self, offer: &Offer, caller: &str, id: &Value, params: &Value) -> Answer {
+        let session = self.key.fresh_name();
+        self.sessions.begin(session.clone(), caller, params["capabilities"].clone());
+        let body = result(
+            id,
+            json!({
+                "protocolVersion": era::negotiated(params),
+                "capabilities": offer.capabilities,
+                "serverInfo": offer.info,
+                "instructions": offer.instructions,
+            }),
+        );
+        Answer::Json { status: 200, session: Some(session), body }
+    }
+
+    /// `GET`: what has changed, for a client with a session.
+    pub fn listen(&self, offer: &Offer, caller: &str, headers: &Headers) -> Answer {
+        let Some(name) = &headers.session else { return Answer::Empty { status: 405 } };
+        if self.sessions.get(name, caller).is_none() {
+            return Answer::Empty { status: 404 };
+        }
+        let wanted = offered_changes(offer);
+        if wanted.is_empty() {
+            return Answer::Empty { status: 405 };
+        }
+        Answer::Events(self.changes_of(wanted, Vec::new(), Value::Null))
+    }
+
+    /// `DELETE`: the client is done.
+    pub fn end(&self, caller: &str, headers: &Headers) -> Answer {
+        let status = match &headers.session {
+            None => 405,
+            Some(name) if self.sessions.end(name, caller) => 204,
+            Some(_) => 404,
+        };
+        Answer::Empty { status }
+    }
+
+    /// The same in the era without sessions: the client says what it wants to hear of.
+    fn listen_for(&self, offer: &Offer, id: &Value, params: &Value) -> Answer {
+        let offered = offered_changes(offer);
+        if offered.is_empty() {
+            return refused(404, &Refusal::no_method("subscriptions/listen"), id);
+        }
+        let asked = |change: &Change| params["notifications"][change.words().1] == true;
+        let wanted: Vec<Change> = offered.into_iter().filter(asked).collect();
+        let subscription = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        let meta = json!({"io.modelcontextprotocol/subscriptionId": subscription});
+        let honoured: Map<String, Value> =
+            wanted.iter().map(|change| (change.words().1.to_owned(), json!(true))).collect();
+        let acknowledged = notification(
+            "notifications/subscriptions/acknowledged",
+            json!({"_meta": meta, "notifications": honoured}),
+        );
+        Answer::Events(self.changes_of(wanted, vec![event(&acknowledged)], meta))
+    }
+
+    fn changes_of(&self, wanted: Vec<Change>, first: Vec<String>, meta: Value) -> Events {
+        let mut changes = self.changes.subscribe();
+        let (sender, rest) = mpsc::channel(WAITING);
+        let task = tokio::spawn(async move {
+            loop {
+                let change = match changes.recv().await {
+                    Ok(change) => change,
+                    // What was missed is in the next list that the client asks for.
+                    Err(broadcast::error::RecvError::Lagged(_)) => continue,
+                    Err(broadcast::error::RecvError::Closed) => return,
+                };
+                if !wanted.contains(&change) {
+                    continue;
+                }
+                let params = if meta.is_null() { json!({}) } else { json!({"_meta": meta}) };
+                let message = notification(change.words().2, params);
+                if sender.send(message).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Events { first, rest, _task: Task(task) }
+    }
+}
+
+/// A request as it came.
+struct Asked<'a> {
+    id: Value,
+    method: String,
+    params: Value,
+    caller: &'a str,
+    headers: &'a Headers,
+    session: Option<Arc<Session>>,
+}
+
+impl Asked<'_> {
+    fn era(&self) -> Result<Era, Answer> {
+        let era = era::of(self.headers, &self.method, &self.params);
+        let era = era.map_err(|refusal| refused(400, &refusal, &self.id))?;
+        if era == Era::Stateless && OF_HANDSHAKES.contains(&self.method.as_str()) {
+            return Err(refused(404, &Refusal::no_method(&self.method), &self.id));
+        }
+        Ok(era)
+    }
+
+    fn set_log_level(&self) -> Answer {
+        let Some(level) = self.params["level"].as_str().and_then(log_level) else {
+            let refusal = Refusal::params("params.level: one of debug to emergency");
+            return refused(200, &refusal, &self.id);
+        };
+        if let Some(session) = &self.session {
+            session.set_log_level(level);
+        }
+        done(result(&self.id, json!({})))
+    }
+}
+
+/// A message without a method: an answer to a question of ours, or nothing that can be meant.
+fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> Answer {
+    if message.get("result").is_none() && message.get("error").is_none() {
+        let refusal = Refusal::new(INVALID_REQUEST, "a message needs a method");
+        return refused(400, &refusal, id);
+    }
+    if let Some(session) = session {
+        session.answered(message);
+    }
+    Answer::Empty { status: 202 }
+}
+
+/// Runs the request. What is told before the answer makes it a stream of events.
+async fn run(
+    service: Arc<dyn Service>,
+    method: String,
+    params: Value,
+    id: Value,
+    exchange: Exchange,
+    mut waiting: mpsc::Receiver<Value>,
+) -> Answer {
+    let (era, last) = (exchange.era, exchange.messages.clone());
+    let work = async move {
+        let answered = service.answer(&method, &params, &exchange).await;
+        let message = finished(era, &method, &id, answered);
+        // A client that has gone is told nothing.
+        let _ = last.send(message).await;
+    };
+    let task = Task(tokio::spawn(work));
+    match waiting.recv().await {
+        Some(message) if message.get("method").is_none() => {
+            let status = status_of(era, &message);
+            Answer::Json { status, session: None, body: message }
+        }
+        Some(message) => {
+            Answer::Events(Events { first: vec![event(&message)], rest: waiting, _task: task })
+        }
+        None => {
+            let refusal = Refusal::new(INVALID_REQUEST, "the request came to no end");
+            refused(500, &refusal, &Value::Null)
+        }
+    }
+}
+
+/// The answer in the form of its era.
+fn finished(era: Era, method: &str, id: &Value, answered: Result<Value, Stop>) -> Value {
+    match answered {
+        Ok(mut value) => {
+            if era == Era::Stateless {
+                mark_complete(&mut value, method);
+            }
+            result(id, value)
+        }
+        Err(Stop::InputRequired(asked)) => result(id, asked),
+        Err(Stop::NoSuchResource(uri)) => {
+            let code = match era {
+                Era::Handshake => RESOURCE_NOT_FOUND,
+                Era::Stateless => super::message::INVALID_PARAMS,
+            };
+            let refusal = Refusal::new(code, "there is no such resource").with(json!({"uri": uri}));
+            refusal.message_of(id)
+        }
+        Err(Stop::Refused(refusal)) => refusal.message_of(id),
+    }
+}
+
+fn mark_complete(value: &mut Value, method: &str) {
+    let Some(fields) = value.as_object_mut() else { return };
+    fields.entry("resultType").or_insert_with(|| json!("complete"));
+    if CACHEABLE.contains(&method) {
+        fields.entry("ttlMs").or_insert_with(|| json!(0));
+        fields.entry("cacheScope").or_insert_with(|| json!("private"));
+    }
+}
+
+/// The era without a handshake says some errors by HTTP too.
+fn status_of(era: Era, message: &Value) -> u16 {
+    match (era, message["error"]["code"].as_i64()) {
+        (Era::Stateless, Some(METHOD_NOT_FOUND)) => 404,
+        (Era::Stateless, Some(MISSING_CAPABILITY | HEADER_MISMATCH | UNSUPPORTED_VERSION)) => 400,
+        _ => 200,
+    }
+}
+
+fn discover(offer: &Offer) -> Value {
+    let mut capabilities = offer.capabilities.clone();
+    capabilities.remove("logging");
+    let mut found = json!({
+        "supportedVersions": [STATELESS],
+        "capabilities": capabilities,
+        "instructions": offer.instructions,
+        "_meta": {"io.modelcontextprotocol/serverInfo": offer.info},
+    });
+    mark_complete(&mut found, "server/discover");
+    found
+}
+
+fn offered_changes(offer: &Offer) -> Vec<Change> {
+    let tells = |change: &Change| {
+        offer
+            .capabilities
+            .get(change.words().0)
+            .is_some_and(|capability| capability["listChanged"] == true)
+    };
+    [Change::Tools, Change::Prompts, Change::Resources].into_iter().filter(tells).collect()
+}
+
+/// What a call is about, so that a state made for it serves no other.
+fn about(caller: &str, method: &str, params: &Value) -> String {
+    let what = [&params["name"], &params["uri"], &params["arguments"]];
+    json!([caller, method, what]).to_string()
+}
+
+fn done(body: Value) -> Answer {
+    Answer::Json { status: 200, session: None, body }
+}
+
+fn refused(status: u16, refusal: &Refusal, id: &Value) -> Answer {
+    Answer::Json { status, session: None, body: refusal.message_of(id) }
+}

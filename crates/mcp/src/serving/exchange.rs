@@ -1,0 +1,231 @@
+//! One request and what goes between it and its answer: questions to the client, progress, log
+//! lines. A service asks the same way in both eras. With a handshake the question goes out on the
+//! request's own stream and the answer comes on another connection; without one the request ends,
+//! and the client calls again with its answers and with what was kept for the call.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::Stop;
+use super::era::Era;
+use super::message::{INVALID_REQUEST, Refusal, notification};
+use super::sealed::SealKey;
+use super::sessions::Session;
+
+/// A person may have to be found first.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// In the order of RFC 5424, least first.
+const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// Something that the client is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub method: &'static str,
+    pub params: Value,
+}
+
+impl Question {
+    /// A form for the person at the client.
+    pub fn elicit(message: &str, schema: &Value) -> Self {
+        let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
+        Self { method: "elicitation/create", params }
+    }
+
+    fn capability(&self) -> &'static str {
+        match self.method {
+            "elicitation/create" => "elicitation",
+            "sampling/createMessage" => "sampling",
+            _ => "roots",
+        }
+    }
+}
+
+pub struct Exchange {
+    pub(super) era: Era,
+    pub(super) capabilities: Value,
+    pub(super) session: Option<Arc<Session>>,
+    pub(super) key: Arc<SealKey>,
+    /// What a state is sealed for: caller, method, name and arguments.
+    pub(super) about: String,
+    pub(super) messages: mpsc::Sender<Value>,
+    /// The client reads what is sent before the answer.
+    pub(super) takes_events: bool,
+    pub(super) meta: Value,
+    pub(super) carried: Mutex<Carried>,
+}
+
+/// What the client brought of earlier rounds of the same call.
+#[derive(Default)]
+pub(super) struct Carried {
+    answers: BTreeMap<String, Value>,
+    kept: BTreeMap<String, Value>,
+}
+
+impl Carried {
+    /// Of `requestState` and `inputResponses`. What is no answer is left out and asked again.
+    pub(super) fn read(params: &Value, key: &SealKey, about: &str) -> Result<Self, Refusal> {
+        let mut carried = Self::default();
+        if let Some(sealed) = params["requestState"].as_str() {
+            let state = key.open(sealed, about);
+            let state = state.ok_or_else(|| {
+                Refusal::params("requestState is not what was given for this call")
+            })?;
+            carried.answers.extend(entries(&state["answers"]));
+            carried.kept.extend(entries(&state["kept"]));
+        }
+        let given = entries(&params["inputResponses"]).filter(|(_, answer)| answer.is_object());
+        carried.answers.extend(given);
+        Ok(carried)
+    }
+}
+
+fn entries(object: &Value) -> impl Iterator<Item = (String, Value)> {
+    let fields = object.as_object().cloned().unwrap_or_default();
+    fields.into_iter()
+}
+
+impl Exchange {
+    /// Can the client be asked this kind of thing, and can a question reach it?
+    pub fn can(&self, capability: &str) -> bool {
+        let declared = self.capabilities.get(capability).is_some_and(Value::is_object);
+        let reached = match self.era {
+            Era::Stateless => true,
+            Era::Handshake => self.session.is_some() && self.takes_events,
+        };
+        declared && reached
+    }
+
+    /// Asks everything at once; the answers by the same names.
+    pub async fn ask(
+        &self,
+        questions: Vec<(&str, Question)>,
+    ) -> Result<BTreeMap<String, Value>, Stop> {
+        let out_of_reach = questions
+            .iter()
+            .map(|(_, question)| question.capability())
+            .find(|need| !self.can(need));
+        if let Some(need) = out_of_reach {
+            return Err(Refusal::needs_capability(need).into());
+        }
+        match self.era {
+            Era::Handshake => {
+                let mut answers = BTreeMap::new();
+                for (name, question) in questions {
+                    answers.insert(name.to_owned(), self.ask_now(&question).await?);
+                }
+                Ok(answers)
+            }
+            Era::Stateless => self.ask_by_retry(&questions),
+        }
+    }
+
+    async fn ask_now(&self, question: &Question) -> Result<Value, Stop> {
+        let nobody = || Refusal::new(INVALID_REQUEST, "the client cannot be asked now");
+        let session = self.session.as_ref().ok_or_else(nobody)?;
+        let id = self.key.fresh_name();
+        let waiting = session.expect(&id).ok_or_else(nobody)?;
+        let mut params = question.params.clone();
+        if question.method == "elicitation/create" {
+            // Clients of before know one mode, and no name for it.
+            params.as_object_mut().map(|params| params.remove("mode"));
+        }
+        let message =
+            json!({"jsonrpc": "2.0", "id": id, "method": question.method, "params": params});
+        let answer = async {
+            self.messages.send(message).await.map_err(|_| nobody())?;
+            waiting.await.map_err(|_| nobody())
+        };
+        let answer = tokio::time::timeout(PATIENCE, answer).await;
+        session.forget(&id);
+        let answer = answer.map_err(|_| {
+            let seconds = PATIENCE.as_secs();
+            Refusal::new(INVALID_REQUEST, format!("the client did not answer within {seconds} s"))
+        })??;
+        answer.map_err(|error| {
+            let said = error["message"].as_str().unwrap_or("without a reason");
+            let said: String = said.chars().take(200).collect();
+            Refusal::new(INVALID_REQUEST, format!("the client declined: {said}")).into()
+        })
+    }
+
+    fn ask_by_retry(
+        &self,
+        questions: &[(&str, Question)],
+    ) -> Result<BTreeMap<String, Value>, Stop> {
+        let carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut answers, mut open) = (BTreeMap::new(), Map::new());
+        for (name, question) in questions {
+            match carried.answers.get(*name) {
+                Some(answer) => {
+                    answers.insert((*name).to_owned(), answer.clone());
+                }
+                None => {
+                    let asked = json!({"method": question.method, "params": question.params});
+                    open.insert((*name).to_owned(), asked);
+                }
+            }
+        }
+        if open.is_empty() {
+            return Ok(answers);
+        }
+        let state = json!({"answers": carried.answers, "kept": carried.kept});
+        Err(Stop::InputRequired(json!({
+            "resultType": "input_required",
+            "inputRequests": open,
+            "requestState": self.key.seal(&state, &self.about),
+        })))
+    }
+
+    /// Remembers something of this call for its next round, in the era without sessions.
+    pub fn keep(&self, name: &str, value: Value) {
+        let mut carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        carried.kept.insert(name.to_owned(), value);
+    }
+
+    pub fn kept(&self, name: &str) -> Option<Value> {
+        self.carried.lock().unwrap_or_else(PoisonError::into_inner).kept.get(name).cloned()
+    }
+
+    /// Tells how far the work is, if the client asked to be told.
+    pub async fn progress(&self, done: u64, total: u64, message: &str) {
+        let token = &self.meta["progressToken"];
+        if token.is_null() {
+            return;
+        }
+        let params = json!({
+            "progressToken": token, "progress": done, "total": total, "message": message,
+        });
+        self.tell("notifications/progress", params).await;
+    }
+
+    /// A log line for the client, if it wants lines of this level.
+    pub async fn log(&self, level: &str, data: &str) {
+        let wanted = match self.era {
+            Era::Handshake => self.session.as_ref().map(|session| session.log_level()),
+            Era::Stateless => {
+                self.meta["io.modelcontextprotocol/logLevel"].as_str().and_then(log_level)
+            }
+        };
+        let Some((wanted, level_rank)) = wanted.zip(log_level(level)) else { return };
+        if level_rank >= wanted {
+            let params = json!({"level": level, "logger": "onyx", "data": data});
+            self.tell("notifications/message", params).await;
+        }
+    }
+
+    async fn tell(&self, method: &str, params: Value) {
+        if self.takes_events {
+            // A client that has gone is told nothing.
+            let _ = self.messages.send(notification(method, params)).await;
+        }
+    }
+}
+
+pub(super) fn log_level(name: &str) -> Option<usize> {
+    LEVELS.iter().position(|level| *level == name)
+}

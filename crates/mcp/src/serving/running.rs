@@ -1,0 +1,11 @@
+//! Work that ends with whoever waits for it.
+
+use tokio::task::JoinHandle;
+
+pub(super) struct Task(pub(super) JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
