@@ -118,7 +118,7 @@ fn verify(
 
 /// The check alone, for a server of this machine that nothing stands before.
 pub fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    verify(uri, headers, None, &Front::default())
+    verify(uri, headers, None, &Front::default(), false)
 }
 
 /// Is this a program of this machine that speaks to us without anybody in between? Then what it

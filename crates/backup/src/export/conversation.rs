@@ -56,6 +56,7 @@ fn add(page: &mut String, turn: &Turn) {
         | TurnBody::RunStart(_)
         | TurnBody::RunEnd(_)
         | TurnBody::Summary(_)
+        | TurnBody::Feedback(_)
         | TurnBody::Unknown(_) => return,
     };
     if said.trim().is_empty() {

@@ -78,6 +78,7 @@ fn question_of(proposal: &Proposal) -> String {
     let preview = match &proposal.preview {
         Preview::None => String::new(),
         Preview::Text { text } => text.clone(),
+        Preview::Choice { text, options } => format!("{text}\n- {}", options.join("\n- ")),
         Preview::Diff { path, unified } => format!("{path}\n{unified}"),
     };
     let end = preview.floor_char_boundary(SHOWN);

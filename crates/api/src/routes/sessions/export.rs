@@ -77,9 +77,9 @@ pub(in crate::routes) async fn markdown(
 ) -> Result<String, Problem> {
     const MOST_BYTES: usize = 1024 * 1024;
     let meta = state.agent.sessions.meta(person, session_id(id)?).await?;
-    let page = Markdown { agent: meta.agent.to_string(), fold: Fold::default() };
-    let page = Page::Markdown(page);
-    let pages = Pages::open(&state.agent.sessions, person, meta.session_id).await?;
+    let (pages, ratings) = Pages::open(&state.agent.sessions, person, meta.session_id).await?;
+    let page =
+        Page::Markdown(Markdown { agent: meta.agent.to_string(), fold: Fold::default(), ratings });
     let mut bytes = page.head(&meta).into_bytes();
     let mut export = Export { pages, page };
     while let Some(more) = export.next().await? {
