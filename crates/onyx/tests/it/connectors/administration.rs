@@ -51,8 +51,8 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
     let peers = onyx.get("/api/admin/connectors/telegram/main/peers").await.expect(200).json();
     assert_eq!(peers["peers"][0]["agent"], "main");
     let path = "/api/admin/connectors/telegram/main/agent";
-    let bind = onyx.client().request(Method::PUT, path).json(&json!({"agent": "main"}));
-    let _ = onyx_test_support::Reply::of(bind).await.expect(204);
+    let all_of_it = onyx.client().request(Method::PUT, path).json(&json!({"agent": "main"}));
+    let _ = onyx_test_support::Reply::of(all_of_it).await.expect(204);
     let all = onyx.get("/api/admin/connectors").await.expect(200).json();
     assert_eq!(all["accounts"][0]["agent"], "main");
     let bindings = all["bindings"].as_array().unwrap();
