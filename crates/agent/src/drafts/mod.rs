@@ -175,9 +175,9 @@ impl Approvals {
         let waits =
             |contact: &RunContact| contact.run == draft.run && !contact.cancel.is_cancelled();
         if let Some(waiting) = waiting.filter(waits) {
-            // Its output is shown where the run waits for it, and it is stopped with that run.
+            // Its output is shown where the run waits for it, and who stops the run stops it too.
             cx.live = waiting.messages.live_output(draft.call.clone());
-            cx.cancel = waiting.cancel;
+            cx.cancel = waiting.stop;
         }
         let approval = Approval { person: person.clone(), reason, seen };
         // Where somebody else has the lease, the draft's state in the ledger refuses this approval.

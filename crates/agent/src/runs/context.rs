@@ -123,12 +123,14 @@ fn assemble(
     add_untrusted_block(runs, &plan, &mut opened.message, &mut context);
 
     let (sender, receiver) = messages();
-    let (feed, cancel) = (Feed::new(opened.run), Cancel::new());
+    let (feed, stop) = (Feed::new(opened.run), Cancel::new());
+    let cancel = stop.child();
     let contact = RunContact {
         run: opened.run,
         key: plan.session.key.clone(),
         feed: Arc::clone(&feed),
         cancel: cancel.clone(),
+        stop,
         messages: sender,
         granted,
     };

@@ -31,7 +31,11 @@ pub(crate) struct RunContact {
     pub(crate) run: RunId,
     pub(crate) key: SessionKey,
     pub(crate) feed: Arc<Feed>,
+    /// Ends the run: a person has stopped it, or its caller has gone.
     pub(crate) cancel: Cancel,
+    /// A person has stopped the run. That ends it, and also what they approved for it; a caller
+    /// that goes away ends the run alone, since somebody else has agreed to the other.
+    pub(crate) stop: Cancel,
     pub(crate) messages: MessageSender,
     /// What a person allowed it.
     pub(crate) granted: Granted,

@@ -169,7 +169,7 @@ impl Runs {
             }
         };
         let Some(contact) = found else { return Ok(false) };
-        contact.cancel.cancel();
+        contact.stop.cancel();
         // Its end is certain; only how soon is not, and the caller need not wait for a slow disk.
         let ended = drained(contact.feed.read_after(0));
         let _ = self.shared.drive.clock.within(STOP_PATIENCE, ended).await;
@@ -223,7 +223,7 @@ impl Runs {
             return self.shared.namer.settle().await;
         }
         for contact in self.shared.live.all() {
-            contact.cancel.cancel();
+            contact.stop.cancel();
         }
         if clock.within(STOP_PATIENCE, all_ended()).await.is_none() {
             tracing::warn!("some runs did not end in time; they are closed at the next start");
