@@ -221,3 +221,23 @@ async fn a_command_that_needs_nobody_shows_its_output_as_it_comes() {
     let chunk = events.iter().find(|event| event["type"] == "tool_output").unwrap();
     assert_eq!(chunk["chunk"], "3 a.md\n");
 }
+
+#[tokio::test]
+async fn a_client_that_goes_away_does_not_end_what_a_person_has_approved() {
+    let model = obedient().await;
+    let onyx = counting(&model).start().await;
+    let script = "echo begun > begun; while [ ! -e go ]; do sleep 0.05; done; echo done > made";
+    let body = json!({"message": message(&[exec(&["sh", "-c", script])])});
+    let mut lines = onyx.chat_lines(&body).await;
+    let start = lines.until("start").await;
+    let confirm = lines.until("confirm").await;
+    let goes_away = async {
+        wait_until("the command to begin", SOON, || vault(&onyx, "begun").is_some()).await;
+        drop(lines);
+        // They are all there once the run has ended.
+        events_of(&onyx, &start).await;
+        std::fs::write(onyx.home().join("people/owner/vault/go"), "").unwrap();
+    };
+    tokio::join!(approve(&onyx, &confirm), goes_away);
+    assert_eq!(vault(&onyx, "made").as_deref(), Some("done\n"));
+}
