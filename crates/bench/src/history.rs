@@ -24,7 +24,7 @@ pub(crate) async fn lengthen(home: &Path, session: SessionId, length: usize) -> 
 }
 
 async fn find(store: &Store, session: SessionId) -> Result<SessionKey> {
-    for person in store.files.people()? {
+    for person in store.files.people().await? {
         let keys = store.turns.sessions(&person).await?;
         if let Some(key) = keys.into_iter().find(|key| key.session == session) {
             return Ok(key);

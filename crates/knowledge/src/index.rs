@@ -333,8 +333,14 @@ impl Index {
     /// Watches what is not watched yet: people and folders come while this runs.
     async fn watch_more(&self) {
         let index = self.clone();
+        let people = match self.inner.store.files.people().await {
+            Ok(people) => people,
+            Err(error) => {
+                tracing::warn!(%error, "whose files to watch is not known");
+                Vec::new()
+            }
+        };
         let watched = tokio::task::spawn_blocking(move || {
-            let people = index.inner.store.files.people().unwrap_or_default();
             let mut watcher = index.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
             let new = watcher.get_or_insert_with(|| Watcher::new(&index)).watch(&people);
             drop(watcher);

@@ -246,11 +246,11 @@ impl Files for Home {
         Arc::clone(self.origins.0.get_or_init(|| Arc::<MemoryOrigins>::default()))
     }
 
-    fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+    async fn people(&self) -> Result<Vec<PersonId>, StoreError> {
         self.names_in("people")
     }
 
-    fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+    async fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
         self.names_in("agents")
     }
 }

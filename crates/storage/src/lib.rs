@@ -5,6 +5,7 @@
 //! them. No policy lives here: who may read or write what is decided above. No model, tool, HTTP
 //! or prompt code may enter.
 
+mod audit;
 mod blocking;
 mod chunks;
 mod documents;
@@ -14,11 +15,15 @@ mod leases;
 mod ledger;
 mod local;
 mod objects;
+mod postgres;
 mod provenance;
+mod s3;
+mod server;
 mod sessions;
 mod sqlite;
 mod store;
 
+pub use audit::{AuditExport, AuditSeal, AuditWitnesses};
 pub use blocking::Steps;
 pub use chunks::{
     ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityName, EntityRow,
@@ -50,13 +55,19 @@ pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{
     Area, End, Expect, Files, Found, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects, Wanted,
 };
+pub use postgres::{
+    BootClock, DatabaseUrl, GatewayRow, GatewaySettings, Owned, SCHEMA_VERSION, Sealing,
+    ServerError, migrate_database,
+};
 pub use provenance::{
     Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,
     note_changed,
 };
+pub use s3::{ObjectsUrl, S3Settings};
+pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};
 pub use sessions::{
     Damage, DamageKind, LiveText, LogState, Messages, Page, Pos, Rebuilt, TurnLog, find_session,
     forget_details, keep_details, preview_of, rebuild_person, title_of,
 };
-pub use sqlite::{AuditExport, AuditSeal, AuditWitnesses, copy_database, open_chunks};
+pub use sqlite::{copy_database, open_chunks};
 pub use store::Store;

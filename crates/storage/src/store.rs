@@ -10,10 +10,10 @@ use crate::local::{LocalLeases, LocalTurnLog};
 use crate::objects::Files;
 use crate::provenance::{import_histories, settle_commands_cut_off};
 use crate::sessions::rebuild_person;
-use crate::sqlite::{AuditWitnesses, Opened, SqliteChunks, SqliteLedger};
+use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
 use crate::{
-    Acceptances, Accounts, ChunkStore, ConnectorLedger, Drafts, JobLedger, Leases, Ledger, Origins,
-    SealedSecrets, StoreError, TurnLog,
+    Acceptances, Accounts, AuditWitnesses, ChunkStore, ConnectorLedger, Drafts, JobLedger, Leases,
+    Ledger, Origins, SealedSecrets, StoreError, TurnLog,
 };
 
 /// Every store of one home, behind the traits that callers see.
@@ -93,7 +93,7 @@ impl Store {
 
     /// Makes the metadata of every session from its log, as `onyx reindex` does.
     pub async fn rebuild_sessions(&self) -> Result<(), StoreError> {
-        for person in self.files.people()? {
+        for person in self.files.people().await? {
             let rebuilt =
                 rebuild_person(&*self.turns, &*self.ledger, &*self.files, &person).await?;
             if rebuilt.sessions > 0 {

@@ -129,7 +129,7 @@ impl PreferenceFiles {
 
     /// Takes up the time zones that people chose; called before the first request.
     pub async fn follow_zones(&self) -> Result<(), Fault> {
-        for person in self.files.people()? {
+        for person in self.files.people().await? {
             match self.read(&person).await {
                 Ok((file, _)) => self.follow_zone(&person, &file),
                 // A broken file is told to whoever reads it; the others' days still count.

@@ -60,7 +60,7 @@ pub(super) async fn clean_up(
         Timestamp::from_millis(now.as_millis().saturating_sub(age))
     });
     let mut removed = 0;
-    for person in shared.setup.files.people()? {
+    for person in shared.setup.files.people().await? {
         removed += clean_up_of(shared, &person, oldest, keep_newest).await?;
     }
     Ok(match removed {

@@ -65,7 +65,7 @@ impl Worker {
 
     async fn all_jobs(&self) -> Result<AllJobs, Fault> {
         let mut people: BTreeSet<PersonId> =
-            self.shared.setup.files.people()?.into_iter().collect();
+            self.shared.setup.files.people().await?.into_iter().collect();
         // In a new home nobody has a folder yet, and the config's jobs belong to somebody already.
         people.extend(self.shared.settings().system.into_iter().map(|job| job.owner));
         let mut jobs = BTreeMap::new();

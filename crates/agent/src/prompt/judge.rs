@@ -82,7 +82,7 @@ impl Judge {
         found: &Found,
         (changed, bytes): (Timestamp, u64),
     ) -> Result<Origin, StoreError> {
-        let version = self.files.origins().version();
+        let version = self.files.origins().version(&area.path()).await?;
         let key = (area.clone(), path.clone());
         let is_same = |known: &Known| {
             (known.changed, known.bytes, known.version) == (changed, bytes, version)

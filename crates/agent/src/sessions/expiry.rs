@@ -18,7 +18,7 @@ impl Sessions {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let until = Timestamp::from_millis(self.shared.ids.now().as_millis().saturating_sub(kept));
         let mut deleted = 0;
-        for person in self.shared.files.people()? {
+        for person in self.shared.files.people().await? {
             for origin in [SessionOrigin::Api, SessionOrigin::Temporary] {
                 deleted += self.delete_expired_of(&person, origin, until).await?;
             }

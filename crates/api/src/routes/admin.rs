@@ -127,7 +127,7 @@ pub(crate) struct Reindexed {
 /// Makes everything derived anew from the files.
 pub(super) async fn reindex(State(state): State<ApiState>) -> Result<Json<Reindexed>, Problem> {
     let mut all = Reindexed { sessions: 0, damaged: 0, files: 0, changed: 0 };
-    for person in state.store.files.people().map_err(Fault::from)? {
+    for person in state.store.files.people().await.map_err(Fault::from)? {
         let store = &state.store;
         let rebuilt = rebuild_person(&*store.turns, &*store.ledger, &*store.files, &person)
             .await

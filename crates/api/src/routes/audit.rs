@@ -136,7 +136,7 @@ pub(super) async fn verify(
 ) -> Result<Json<AuditChains>, Problem> {
     let people = match query.person {
         Some(person) => vec![person],
-        None => state.store.files.people().map_err(Fault::from)?,
+        None => state.store.files.people().await.map_err(Fault::from)?,
     };
     let mut chains = Vec::with_capacity(people.len());
     for person in people {

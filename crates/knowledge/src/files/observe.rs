@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, Expect, Files, Found, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError, Wanted,
+    Area, End, Expect, Files, Found, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError,
+    Wanted,
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
@@ -41,12 +42,12 @@ impl Files for ObservedFiles {
         self.files.origins()
     }
 
-    fn people(&self) -> Result<Vec<PersonId>, StoreError> {
-        self.files.people()
+    async fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+        self.files.people().await
     }
 
-    fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
-        self.files.agents()
+    async fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+        self.files.agents().await
     }
 }
 
@@ -72,6 +73,10 @@ impl ObservedObjects {
 impl Objects for ObservedObjects {
     async fn get(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<Object>, StoreError> {
         self.objects.get(key, max_bytes).await
+    }
+
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+        self.objects.end(key, max_bytes).await
     }
 
     async fn put(&self, key: &ObjectKey, bytes: &[u8], expect: Expect) -> Result<Hash, StoreError> {

@@ -156,7 +156,7 @@ impl Index {
         let _underway = Underway(self);
         let epoch = self.inner.store.chunks.epoch().await?;
         let mut report = self.look_through_files(None, how).await?;
-        let people = self.inner.store.files.people()?;
+        let people = self.inner.store.files.people().await?;
         for person in &people {
             let of_person = self.look_through_files(Some(person), how).await?;
             report.checked += of_person.checked;

@@ -105,7 +105,7 @@ impl Index {
             Some(sequence) => self.sessions_seen(sequence).await?,
             None => None,
         };
-        for person in store.files.people()? {
+        for person in store.files.people().await? {
             let companions = self.companions(&person).await?;
             if seen.is_none() {
                 self.look_through_all_sessions(&person, how, &companions).await?;

@@ -20,12 +20,7 @@ pub(crate) fn add(
     name: &str,
     pieces: &[LiveText],
 ) -> Result<(), StoreError> {
-    let mut bytes = Vec::new();
-    for piece in pieces {
-        serde_json::to_writer(&mut bytes, piece)
-            .map_err(|error| StoreError::Failed(error.to_string()))?;
-        bytes.push(b'\n');
-    }
+    let bytes = lines(pieces)?;
     let file = folder.open(name, Access::AppendOrCreate).map_err(classify)?;
     let len = aside::length(&file)?;
     append_whole(ops, &file, &bytes, len).map_err(|fault| match fault {
@@ -43,6 +38,22 @@ pub(crate) fn read(folder: &Dir, name: &str) -> Result<Vec<LiveText>, StoreError
     };
     let mut bytes = Vec::new();
     file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(put_together(&bytes))
+}
+
+/// One line a piece.
+pub(crate) fn lines(pieces: &[LiveText]) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        serde_json::to_writer(&mut bytes, piece)
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}
+
+/// One text a turn, in the order they began.
+pub(crate) fn put_together(bytes: &[u8]) -> Vec<LiveText> {
     let mut texts: Vec<LiveText> = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n') {
         let Ok(piece) = serde_json::from_slice::<LiveText>(line) else { continue };
@@ -51,5 +62,5 @@ pub(crate) fn read(folder: &Dir, name: &str) -> Result<Vec<LiveText>, StoreError
             None => texts.push(piece),
         }
     }
-    Ok(texts)
+    texts
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use onyx_types::Hash;
 
 use crate::blocking::Blocking;
-use crate::{Expect, Found, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted};
+use crate::{End, Expect, Found, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted};
 
 use super::beneath::Dir;
 use super::object_files::{ObjectFiles, PathLocks};
@@ -82,6 +82,11 @@ impl Objects for LocalObjects {
     async fn get(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<Object>, StoreError> {
         let key = key.clone();
         self.run(move |files| files.get(&key, max_bytes)).await
+    }
+
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+        let key = key.clone();
+        self.run(move |files| files.end(&key, max_bytes)).await
     }
 
     async fn put(&self, key: &ObjectKey, bytes: &[u8], expect: Expect) -> Result<Hash, StoreError> {

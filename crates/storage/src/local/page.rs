@@ -35,7 +35,7 @@ pub(crate) fn read(
     if most.turns > 0 && !matches!(lines.last_byte()?, None | Some(b'\n')) {
         return Err(StoreError::Refused("not a position of this log".to_owned()));
     }
-    let mut found = Found::default();
+    let mut found = FoundTurns::default();
     let mut start = end;
     while found.turns.len() < most.turns
         && end - start < most.bytes
@@ -47,16 +47,16 @@ pub(crate) fn read(
     Ok(found.into_page(start))
 }
 
-/// Newest first, as it is read.
+/// What lines hold, newest first, as they are read.
 #[derive(Default)]
-struct Found {
+pub(crate) struct FoundTurns {
     turns: Vec<Turn>,
     damage: Vec<Damage>,
     unreadable: Vec<(u64, Vec<u8>)>,
 }
 
-impl Found {
-    fn take(&mut self, at: u64, bytes: &mut [u8]) {
+impl FoundTurns {
+    pub(crate) fn take(&mut self, at: u64, bytes: &mut [u8]) {
         match line::decode(bytes) {
             Line::Turn(turn) => self.turns.push(turn),
             Line::Altered(turn, why) => {
@@ -85,7 +85,7 @@ impl Found {
         self.damage.push(Damage { at: Pos(at), kind, detail: detail.to_owned() });
     }
 
-    fn into_page(mut self, start: u64) -> ReadPage {
+    pub(crate) fn into_page(mut self, start: u64) -> ReadPage {
         self.turns.reverse();
         self.damage.reverse();
         let page = Page {

@@ -109,8 +109,8 @@ impl OpenLog {
     pub(crate) fn state(&self) -> Option<LogState> {
         let stat = rustix::fs::fstat(&*self.file).ok()?;
         let len = u64::try_from(stat.st_size).ok()?;
-        let modified = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
-        (stat.st_nlink > 0 && len == self.len).then_some(LogState { len, modified })
+        let stamp = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+        (stat.st_nlink > 0 && len == self.len).then_some(LogState { len, stamp })
     }
 
     fn open(

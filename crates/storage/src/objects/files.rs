@@ -67,8 +67,7 @@ impl Wanted {
                 Ok(objects.get(key, *max_bytes).await?.map_or(Found::Nothing, Found::File))
             }
             Self::End { key, max_bytes } => {
-                let whole = objects.get(key, u64::MAX).await?;
-                Ok(whole.map_or(Found::Nothing, |object| Found::End(End::of(object, *max_bytes))))
+                Ok(objects.end(key, *max_bytes).await?.map_or(Found::Nothing, Found::End))
             }
             Self::Folder { key, limit } => match objects.list(Some(key), *limit).await {
                 Err(StoreError::NotFound) => Ok(Found::Nothing),
@@ -97,7 +96,7 @@ pub struct End {
 }
 
 impl End {
-    fn of(Object { mut bytes, changed, .. }: Object, max_bytes: u64) -> Self {
+    pub(super) fn of(Object { mut bytes, changed, .. }: Object, max_bytes: u64) -> Self {
         let most = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         let before = bytes.len().saturating_sub(most);
         Self { bytes: bytes.split_off(before), before: before as u64, changed }
@@ -124,10 +123,10 @@ pub trait Files: Send + Sync {
     }
 
     /// Everybody who has files here.
-    fn people(&self) -> Result<Vec<PersonId>, StoreError>;
+    async fn people(&self) -> Result<Vec<PersonId>, StoreError>;
 
     /// Every agent that has files of its own here.
-    fn agents(&self) -> Result<Vec<AgentId>, StoreError>;
+    async fn agents(&self) -> Result<Vec<AgentId>, StoreError>;
 
     /// What is known of where contents came from.
     fn origins(&self) -> Arc<dyn Origins>;

@@ -121,6 +121,12 @@ pub trait Objects: Send + Sync {
     /// `max_bytes`.
     async fn get(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<Object>, StoreError>;
 
+    /// The last bytes of a file of any size; `None` when there is none. Stores that can do not read the rest.
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+        let whole = self.get(key, u64::MAX).await?;
+        Ok(whole.map(|object| End::of(object, max_bytes)))
+    }
+
     /// Atomic: a reader sees the old content or the new, whole. Durable when it returns.
     async fn put(&self, key: &ObjectKey, bytes: &[u8], expect: Expect) -> Result<Hash, StoreError>;
 

@@ -15,7 +15,7 @@ const VAULT: &str = "vault";
 pub(crate) async fn settle_commands_cut_off(files: &dyn Files) -> Result<(), StoreError> {
     let origins = files.origins();
     for command in origins.open_commands().await? {
-        let people = files.people()?.into_iter().map(Area::Person);
+        let people = files.people().await?.into_iter().map(Area::Person);
         let owner = people.into_iter().find(|area| area.path() == command.owner);
         if let Some(area) = owner {
             let changed = note_changed(files, &area, command.started_at, Origin::External).await?;

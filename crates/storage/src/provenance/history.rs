@@ -281,9 +281,16 @@ impl History {
     }
 
     /// Is a command at work that may have changed or named this since?
-    pub fn is_under_command(&self, path: &ObjectKey, changed: Timestamp) -> bool {
-        let since = self.origins.command_since(&self.owner);
-        path.as_str().starts_with(VAULT) && since.is_some_and(|since| late(changed) >= since)
+    pub async fn is_under_command(
+        &self,
+        path: &ObjectKey,
+        changed: Timestamp,
+    ) -> Result<bool, StoreError> {
+        if !path.as_str().starts_with(VAULT) {
+            return Ok(false);
+        }
+        let since = self.origins.command_since(&self.owner).await?;
+        Ok(since.is_some_and(|since| late(changed) >= since))
     }
 
     async fn judge(&self, path: &ObjectKey, content: &Content<'_>) -> Result<Origin, StoreError> {
@@ -308,7 +315,7 @@ impl History {
         if let Some(origin) = self.made_of(bytes, changed).await? {
             return Ok(origin);
         }
-        if self.is_under_command(path, changed) {
+        if self.is_under_command(path, changed).await? {
             return Ok(Origin::External);
         }
         Ok(Origin::Person)
@@ -319,7 +326,7 @@ impl History {
         bytes: &[u8],
         changed: Timestamp,
     ) -> Result<Option<Origin>, StoreError> {
-        if !self.origins.has_foreign_text(&self.owner) {
+        if !self.origins.has_foreign_text(&self.owner).await? {
             return Ok(None);
         }
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok(None) };

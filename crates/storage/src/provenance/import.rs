@@ -11,8 +11,9 @@ const FILES: &str = "history/files";
 
 /// Takes over the histories of everybody who has files here.
 pub(crate) async fn import_histories(files: &dyn Files) -> Result<(), StoreError> {
-    let people = files.people()?.into_iter().map(Area::Person);
-    let areas: Vec<Area> = people.chain(files.agents()?.into_iter().map(Area::Agent)).collect();
+    let people = files.people().await?.into_iter().map(Area::Person);
+    let areas: Vec<Area> =
+        people.chain(files.agents().await?.into_iter().map(Area::Agent)).collect();
     for area in areas {
         import(files, &area).await?;
     }

@@ -66,8 +66,9 @@ impl Origins for MemoryOrigins {
         Ok(known)
     }
 
-    fn has_foreign_text(&self, owner: &str) -> bool {
-        lock(&self.facts).notes.iter().any(|(of, note, _)| of == owner && !note.prints.is_empty())
+    async fn has_foreign_text(&self, owner: &str) -> Result<bool, StoreError> {
+        let facts = lock(&self.facts);
+        Ok(facts.notes.iter().any(|(of, note, _)| of == owner && !note.prints.is_empty()))
     }
 
     async fn alike(
@@ -115,13 +116,13 @@ impl Origins for MemoryOrigins {
         Ok(lock(&self.facts).commands.clone())
     }
 
-    fn command_since(&self, owner: &str) -> Option<Timestamp> {
+    async fn command_since(&self, owner: &str) -> Result<Option<Timestamp>, StoreError> {
         let facts = lock(&self.facts);
         let ours = facts.commands.iter().filter(|command| command.owner == owner);
-        ours.map(|command| command.started_at).min()
+        Ok(ours.map(|command| command.started_at).min())
     }
 
-    fn version(&self) -> u64 {
-        self.version.load(Ordering::Relaxed)
+    async fn version(&self, _owner: &str) -> Result<u64, StoreError> {
+        Ok(self.version.load(Ordering::Relaxed))
     }
 }

@@ -67,8 +67,8 @@ pub trait Origins: Send + Sync {
 
     async fn known(&self, owner: &str, path: &str, hash: Hash) -> Result<Known, StoreError>;
 
-    /// Does the owner have any foreign text at all? Asked for every file, so it must cost nothing.
-    fn has_foreign_text(&self, owner: &str) -> bool;
+    /// Does the owner have any foreign text at all? Asked for every file, so it must cost little.
+    async fn has_foreign_text(&self, owner: &str) -> Result<bool, StoreError>;
 
     /// The worst foreign text, written down by then, of which a text with these prints holds at least half.
     async fn alike(
@@ -90,9 +90,9 @@ pub trait Origins: Send + Sync {
     /// Of all owners, oldest first.
     async fn open_commands(&self) -> Result<Vec<OpenCommand>, StoreError>;
 
-    /// When the oldest open command of an owner began. Asked for every file, so it must cost nothing.
-    fn command_since(&self, owner: &str) -> Option<Timestamp>;
+    /// When the oldest open command of an owner began. Asked for every file, so it must cost little.
+    async fn command_since(&self, owner: &str) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Another number after every change of what would be answered.
-    fn version(&self) -> u64;
+    /// Another number after every change of what would be answered of this owner.
+    async fn version(&self, owner: &str) -> Result<u64, StoreError>;
 }

@@ -24,8 +24,8 @@ pub struct Page {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogState {
     pub len: u64,
-    /// Of the file, in nanoseconds.
-    pub modified: i128,
+    /// Differs where the length may not: a file's time in nanoseconds, or the fence that a database gave.
+    pub stamp: i128,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,16 +10,14 @@ use rusqlite::Connection;
 
 use crate::blocking::{Blocking, lock};
 use crate::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, ModelUse,
-    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence,
-    StoreError, TagCount, UsageRow,
+    AuditEntry, AuditRow, AuditWitnesses, BeginRun, ChainState, DaySpending, InboxRow, Ledger,
+    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove,
+    SessionSequence, StoreError, TagCount, UsageRow,
 };
 
 use super::connection::{Durability, migrate, open_writer};
-use super::export::AuditExport;
 use super::origins::KnownOrigins;
 use super::readers::Readers;
-use super::seal::AuditSeal;
 use super::spending::{KnownSpending, Whose};
 use super::writer::Writer;
 use super::{audit, drafts, inbox, runs, sessions, spending};
@@ -43,30 +41,6 @@ pub(crate) struct SqliteLedger {
     known_spending: Arc<KnownSpending>,
     pub(super) known_origins: KnownOrigins,
     pub(super) witnesses: AuditWitnesses,
-}
-
-/// What lies outside the home and knows of every audit row: the key that rows are hashed with, and
-/// a copy that is only added to. Cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub struct AuditWitnesses {
-    pub seal: Option<Arc<AuditSeal>>,
-    pub export: Option<Arc<AuditExport>>,
-}
-
-impl AuditWitnesses {
-    pub(super) fn seal(&self) -> Option<&AuditSeal> {
-        self.seal.as_deref()
-    }
-
-    /// Tells them of a row that is durable.
-    pub(super) fn tell(&self, row: &AuditRow) {
-        if let Some(seal) = &self.seal {
-            seal.note(row);
-        }
-        if let Some(export) = &self.export {
-            export.add(row);
-        }
-    }
 }
 
 /// Was there a database before it was opened?

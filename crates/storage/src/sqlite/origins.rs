@@ -123,9 +123,9 @@ impl Origins for SqliteLedger {
         self.readers.read(move |connection| known(connection, &owner, &path, hash)).await
     }
 
-    fn has_foreign_text(&self, owner: &str) -> bool {
+    async fn has_foreign_text(&self, owner: &str) -> Result<bool, StoreError> {
         let owners = lock(&self.known_origins.owners);
-        owners.get(owner).is_some_and(|owner| !owner.prints.is_empty())
+        Ok(owners.get(owner).is_some_and(|owner| !owner.prints.is_empty()))
     }
 
     async fn alike(
@@ -191,14 +191,14 @@ impl Origins for SqliteLedger {
         Ok(lock(&self.known_origins.commands).clone())
     }
 
-    fn command_since(&self, owner: &str) -> Option<Timestamp> {
+    async fn command_since(&self, owner: &str) -> Result<Option<Timestamp>, StoreError> {
         let commands = lock(&self.known_origins.commands);
         let ours = commands.iter().filter(|command| command.owner == owner);
-        ours.map(|command| command.started_at).min()
+        Ok(ours.map(|command| command.started_at).min())
     }
 
-    fn version(&self) -> u64 {
-        self.known_origins.version.load(Ordering::Relaxed)
+    async fn version(&self, _owner: &str) -> Result<u64, StoreError> {
+        Ok(self.known_origins.version.load(Ordering::Relaxed))
     }
 }
 

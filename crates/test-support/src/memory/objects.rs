@@ -38,6 +38,7 @@ impl MemoryFiles {
     }
 }
 
+#[async_trait]
 impl Files for MemoryFiles {
     fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
         Ok(Arc::new(MemoryObjects {
@@ -52,7 +53,7 @@ impl Files for MemoryFiles {
         Arc::clone(&self.origins) as Arc<dyn Origins>
     }
 
-    fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+    async fn people(&self) -> Result<Vec<PersonId>, StoreError> {
         let disk = self.disk.lock();
         let in_files = disk.files.keys().filter_map(|path| path.strip_prefix("people/"));
         let mut people: BTreeSet<PersonId> =
@@ -61,7 +62,7 @@ impl Files for MemoryFiles {
         Ok(people.into_iter().collect())
     }
 
-    fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+    async fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
         let disk = self.disk.lock();
         let in_files = disk.files.keys().filter_map(|path| path.strip_prefix("agents/"));
         let agents: BTreeSet<AgentId> =

@@ -218,7 +218,7 @@ impl AgentFiles {
         for entry in entries {
             let path = self.path(&entry.key)?;
             // Until a command has ended, nobody knows what it named.
-            if self.history.is_under_command(&path, entry.changed) {
+            if self.history.is_under_command(&path, entry.changed).await? {
                 return Ok(Origin::External);
             }
             paths.push(path);

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use onyx_storage::StoreError;
 use onyx_types::Timestamp;
 
@@ -19,9 +17,9 @@ pub(crate) async fn one_holder_at_a_time(on: Backend) {
 pub(crate) async fn a_lease_expires_and_the_fence_grows(on: Backend) {
     let key = Maker::new().key();
     let first = on.leases.acquire(&key, TTL).await.unwrap();
-    on.clock.advance(TTL - Duration::from_millis(1));
+    on.advance(TTL - on.slack()).await;
     assert!(matches!(on.leases.acquire(&key, TTL).await, Err(StoreError::Busy)));
-    on.clock.advance(Duration::from_millis(1));
+    on.advance(on.slack()).await;
     let second = on.leases.acquire(&key, TTL).await.unwrap();
     assert!(second.fence > first.fence);
     on.leases.release(&second).await.unwrap();
@@ -33,11 +31,11 @@ pub(crate) async fn renewing_prolongs(on: Backend) {
     let key = Maker::new().key();
     let lease = on.leases.acquire(&key, TTL).await.unwrap();
     for _ in 0..5 {
-        on.clock.advance(TTL / 2);
+        on.advance(TTL / 2).await;
         on.leases.renew(&lease, TTL).await.unwrap();
     }
     assert!(matches!(on.leases.acquire(&key, TTL).await, Err(StoreError::Busy)));
-    on.clock.advance(TTL);
+    on.advance(TTL).await;
     assert!(matches!(on.leases.renew(&lease, TTL).await, Err(StoreError::LeaseLost)));
 }
 
@@ -53,7 +51,7 @@ pub(crate) async fn a_jump_of_the_wall_clock_takes_no_lease(on: Backend) {
 pub(crate) async fn releasing_a_lost_lease_leaves_the_new_holder_alone(on: Backend) {
     let key = Maker::new().key();
     let lost = on.leases.acquire(&key, TTL).await.unwrap();
-    on.clock.advance(TTL);
+    on.advance(TTL).await;
     let held = on.leases.acquire(&key, TTL).await.unwrap();
     on.leases.release(&lost).await.unwrap();
     on.leases.renew(&held, TTL).await.unwrap();

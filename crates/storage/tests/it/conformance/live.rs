@@ -50,7 +50,7 @@ pub(crate) async fn a_lost_lease_notes_nothing(on: Backend) {
     let key = make.key();
     let lease = on.leases.acquire(&key, TTL).await.unwrap();
     on.turns.append(&lease, &make.users(["question"])).await.unwrap();
-    on.clock.advance(TTL);
+    on.advance(TTL).await;
     let noted = on.turns.note_live(&lease, &[piece(make.user("").id, "late")]).await;
     assert!(matches!(noted, Err(StoreError::LeaseLost)));
     assert!(matches!(on.turns.clear_live(&lease).await, Err(StoreError::LeaseLost)));

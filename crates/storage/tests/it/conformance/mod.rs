@@ -1,30 +1,36 @@
-//! What every implementation of the stores must do, as functions over the traits alone. The
-//! embedded one and the one in memory, on which the simulation stands, run them here; PostgreSQL
-//! with an object store will run the same.
+//! What every implementation of the stores must do, as functions over the traits alone: the
+//! embedded one, PostgreSQL with an object store, and the one in memory, on which the simulation
+//! stands.
 
 mod acceptances;
 mod accounts;
 mod audit;
 mod chunks;
+mod connectors;
 mod drafts;
+mod facts;
 mod inbox;
 mod jobs;
 mod leases;
 mod live;
 mod objects;
+mod origins;
 mod runs;
 mod secrets;
+mod session_changes;
 mod sessions;
 mod turns;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use onyx_storage::{
-    Acceptances, Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, Objects, SealedSecrets,
-    Store, TurnLog,
+    Acceptances, Accounts, ChunkStore, ConnectorLedger, Drafts, Files, JobLedger, Leases, Ledger,
+    Objects, SealedSecrets, Store, TurnLog,
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
+use crate::server::servers::{self, TestDatabase};
 use crate::support::TempStore;
 
 /// A fresh, empty set of stores and the clock they go by.
@@ -37,11 +43,41 @@ pub(crate) struct Backend {
     pub(crate) acceptances: Arc<dyn Acceptances>,
     pub(crate) accounts: Arc<dyn Accounts>,
     pub(crate) secrets: Arc<dyn SealedSecrets>,
+    pub(crate) connectors: Arc<dyn ConnectorLedger>,
+    pub(crate) files: Arc<dyn Files>,
     pub(crate) objects: Arc<dyn Objects>,
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) clock: Arc<ManualClock>,
+    /// Where a server keeps deadlines of its own.
+    database: Option<String>,
     /// Whatever must live as long as the stores do.
     pub(crate) _keep: Box<dyn std::any::Any>,
+}
+
+impl Backend {
+    /// How far from a deadline a test must stay: a server's own clock goes on while it looks.
+    pub(crate) fn slack(&self) -> Duration {
+        if self.database.is_some() { Duration::from_secs(10) } else { Duration::from_millis(1) }
+    }
+
+    /// Lets time pass, for the stores and for a server behind them.
+    pub(crate) async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        if let Some(database) = &self.database {
+            servers::pass(database, by).await;
+        }
+    }
+}
+
+/// PostgreSQL and S3, with logs that are sealed every three turns.
+async fn server() -> Backend {
+    let database = TestDatabase::migrated().await;
+    let gateway = database.open("one").await;
+    let url = database.servers.url(&database.name);
+    let (store, clock) = (gateway.store.clone(), Arc::clone(&gateway.clock));
+    // The database goes last.
+    let keep = Box::new((gateway, database));
+    Backend { database: Some(url), ..backend(store, clock, keep) }
 }
 
 async fn embedded() -> Backend {
@@ -74,9 +110,12 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
         acceptances: store.acceptances,
         accounts: store.accounts,
         secrets: store.secrets,
+        connectors: store.connectors,
         objects: store.files.objects(&vault).unwrap(),
+        files: store.files,
         chunks: store.chunks,
         clock,
+        database: None,
         _keep: keep,
     }
 }
@@ -85,8 +124,17 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
 macro_rules! conformance {
     ($($module:ident: $($case:ident)*;)*) => {
         backends! { on_embedded embedded: $($module: $($case)*;)* }
+        backends! { on_server server: $($module: $($case)*;)* }
         backends! { on_memory memory: $($module: $($case)*;)* }
         backends! { on_shared_memory shared_memory: $($module: $($case)*;)* }
+    };
+}
+
+/// Where the stores in memory have nothing.
+macro_rules! conformance_of_engines {
+    ($($module:ident: $($case:ident)*;)*) => {
+        backends! { on_embedded_alone embedded: $($module: $($case)*;)* }
+        backends! { on_server_alone server: $($module: $($case)*;)* }
     };
 }
 
@@ -235,5 +283,40 @@ conformance! {
         marks_are_found_by_the_start_of_their_names
         sources_are_listed_by_person
         changes_come_in_order_once_a_source
+        ;
+}
+
+conformance_of_engines! {
+    connectors:
+        an_update_is_stored_once_by_its_number_and_by_its_message_together_with_the_cursor
+        a_promised_run_stays_the_promised_one_and_an_update_ends_once_with_its_answer
+        of_many_who_finish_an_update_or_begin_a_send_one_does
+        each_peer_is_sent_its_first_message_and_what_a_crash_left_is_repeated_or_unknown
+        dead_letters_wait_for_a_decision
+        only_so_many_strangers_wait_until_codes_expire
+        peers_have_conversations_and_numbered_proposals_until_they_are_removed
+        mail_is_kept_once_for_its_receiver_until_it_is_old
+        ;
+    facts:
+        facts_are_found_by_either_name_within_groups
+        entities_are_found_by_a_part_of_their_name
+        facts_go_with_their_chunk_and_take_the_place_of_their_maker
+        a_reading_is_kept_by_its_text
+        ;
+    origins:
+        a_content_is_known_here_elsewhere_and_by_what_was_there_before
+        texts_alike_are_known_by_half_of_what_is_kept
+        names_belong_to_the_worst_who_gave_one
+        commands_are_open_until_they_end
+        every_change_has_another_version
+        ;
+    objects:
+        the_end_of_a_file_is_read_without_the_rest
+        large_files_come_back_whole_and_grow
+        people_and_agents_are_those_who_have_files
+        ;
+    session_changes:
+        a_session_moves_when_a_run_ends_or_its_row_changes_and_not_when_a_run_begins
+        changes_at_once_are_all_told_and_each_number_once
         ;
 }

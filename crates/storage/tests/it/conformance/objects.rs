@@ -1,4 +1,4 @@
-use onyx_storage::{Expect, ObjectKey, StoreError};
+use onyx_storage::{Area, Expect, Found, ObjectKey, StoreError, Wanted};
 use onyx_types::Hash;
 
 use super::Backend;
@@ -153,4 +153,61 @@ pub(crate) async fn a_folder_is_no_file(on: Backend) {
     assert!(refused(on.objects.delete(&folder, Expect::Anything).await.unwrap_err()));
     assert!(refused(on.write("folder/a/b", "x", Expect::Anything).await.unwrap_err()));
     assert_eq!(on.text("folder/a").await.as_deref(), Some("1"));
+}
+
+pub(crate) async fn the_end_of_a_file_is_read_without_the_rest(on: Backend) {
+    let text: String = (0..9_000).map(|n| format!("{n:07}\n")).collect();
+    for (path, text) in [("small", "0123456789"), ("large", text.as_str()), ("empty", "")] {
+        on.write(path, text, Expect::Anything).await.unwrap();
+        for bytes in [0, 1, 10, 4_096, 1_000_000] {
+            let end = on.objects.end(&key(path), bytes).await.unwrap().unwrap();
+            let cut = text.len().saturating_sub(usize::try_from(bytes).unwrap());
+            assert_eq!((end.before, end.bytes), (cut as u64, text.as_bytes()[cut..].to_vec()));
+        }
+    }
+    assert_eq!(on.objects.end(&key("nothing"), 9).await.unwrap(), None);
+    let vault = Area::Vault("anna".parse().unwrap());
+    let wanted = |key, max_bytes| (vault.clone(), Wanted::End { key, max_bytes });
+    let found = on.files.find(vec![wanted(key("small"), 3), wanted(key("nothing"), 3)]).await;
+    let found: Vec<_> = found.unwrap().into_iter().map(Result::unwrap).collect();
+    let [Found::End(end), Found::Nothing] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((end.bytes.as_slice(), end.before), (b"789".as_slice(), 7));
+}
+
+pub(crate) async fn large_files_come_back_whole_and_grow(on: Backend) {
+    let large = "ä\0".repeat(100_000);
+    let hash = on.write("a", &large, Expect::Absent).await.unwrap();
+    // The same content under another name, and again after it was deleted.
+    on.write("b", &large, Expect::Absent).await.unwrap();
+    on.objects.delete(&key("b"), Expect::Is(hash)).await.unwrap();
+    on.write("b", &large, Expect::Absent).await.unwrap();
+    let read = async |path: &str| on.objects.get(&key(path), u64::MAX).await.unwrap().unwrap();
+    assert!(read("a").await.bytes == large.as_bytes() && read("b").await.hash == hash);
+    on.objects.append(&key("a"), b"more").await.unwrap();
+    assert!(read("a").await.bytes == [large.as_bytes(), b"more"].concat());
+    // One that grows from small to large.
+    on.objects.append(&key("log"), b"begin ").await.unwrap();
+    on.objects.append(&key("log"), large.as_bytes()).await.unwrap();
+    on.objects.append(&key("log"), b" end").await.unwrap();
+    assert!(read("log").await.bytes == [b"begin ", large.as_bytes(), b" end"].concat());
+    on.objects.rename(&key("log"), &key("deep/er/log"), Expect::Anything).await.unwrap();
+    assert_eq!(read("deep/er/log").await.bytes.len(), large.len() + 10);
+    on.objects.remove_empty(&key("deep")).await.unwrap();
+    assert_eq!(on.names(Some("deep"), 9).await, ["deep/er"], "what holds a file stays");
+}
+
+pub(crate) async fn people_and_agents_are_those_who_have_files(on: Backend) {
+    let before = on.files.people().await.unwrap();
+    assert!(!before.iter().any(|person| person.as_str() == "cleo"));
+    let of = |area: &Area| on.files.objects(area).unwrap();
+    let cleo = Area::Memory("cleo".parse().unwrap(), "main".parse().unwrap());
+    of(&cleo).put(&key("MEMORY.md"), b"x", Expect::Anything).await.unwrap();
+    of(&Area::Agent("main".parse().unwrap())).put(&key("a"), b"x", Expect::Anything).await.unwrap();
+    of(&Area::Shared).put(&key("b"), b"x", Expect::Anything).await.unwrap();
+    assert!(on.files.people().await.unwrap().contains(&"cleo".parse().unwrap()));
+    assert_eq!(on.files.agents().await.unwrap(), ["main".parse().unwrap()]);
+    // Areas that lie in each other show the same files.
+    let whole = of(&Area::Person("cleo".parse().unwrap()));
+    let through = whole.get(&key("memory/main/MEMORY.md"), 9).await.unwrap().unwrap();
+    assert_eq!(through.bytes, b"x");
 }

@@ -155,7 +155,7 @@ pub(crate) async fn a_lost_lease_cannot_append(on: Backend) {
     let mut make = Maker::new();
     let key = make.key();
     let lost = on.leases.acquire(&key, TTL).await.unwrap();
-    on.clock.advance(TTL);
+    on.advance(TTL).await;
     let turns = make.users(["late", "in time"]);
     // Expired, though nobody else has it yet.
     assert!(matches!(on.turns.append(&lost, &turns[..1]).await, Err(StoreError::LeaseLost)));
@@ -204,7 +204,7 @@ pub(crate) async fn a_new_holder_never_sees_a_late_write_of_the_old_one(on: Back
             tasks.spawn(async move { turns.append(&lease, &[turn]).await });
         }
         tokio::task::yield_now().await;
-        on.clock.advance(Duration::from_secs(2));
+        on.advance(Duration::from_secs(2)).await;
         let new = loop {
             match on.leases.acquire(&key, TTL).await {
                 Ok(lease) => break lease,

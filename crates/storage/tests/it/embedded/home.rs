@@ -120,9 +120,9 @@ async fn people_and_agents_are_those_with_a_folder() {
     fs::create_dir(temp.home().join("people/Not An Id")).unwrap();
     fs::write(temp.home().join("people/file"), "").unwrap();
     let names: Vec<String> =
-        temp.store.files.people().unwrap().iter().map(ToString::to_string).collect();
+        temp.store.files.people().await.unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["anna", "bert"]);
-    assert_eq!(temp.store.files.agents().unwrap(), ["main".parse().unwrap()]);
+    assert_eq!(temp.store.files.agents().await.unwrap(), ["main".parse().unwrap()]);
 }
 
 #[tokio::test]

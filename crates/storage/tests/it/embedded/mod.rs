@@ -17,4 +17,3 @@ mod object_escapes;
 mod object_faults;
 mod provenance;
 mod rebuild;
-mod session_changes;

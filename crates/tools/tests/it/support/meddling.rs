@@ -28,6 +28,7 @@ pub(crate) enum When {
     BeforePut,
 }
 
+#[async_trait]
 impl Files for Meddling {
     fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
         let objects = self.inner.objects(area)?;
@@ -46,12 +47,12 @@ impl Files for Meddling {
         self.inner.origins()
     }
 
-    fn people(&self) -> Result<Vec<PersonId>, StoreError> {
-        self.inner.people()
+    async fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+        self.inner.people().await
     }
 
-    fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
-        self.inner.agents()
+    async fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+        self.inner.agents().await
     }
 }
 

@@ -45,12 +45,12 @@ struct Noted {
 
 /// How far a chain had come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SealedHead {
+pub(crate) struct SealedHead {
     person: PersonId,
     /// The first row that the key protects.
-    pub(super) first: u64,
-    pub(super) seq: u64,
-    pub(super) hash: Hash,
+    pub(crate) first: u64,
+    pub(crate) seq: u64,
+    pub(crate) hash: Hash,
 }
 
 impl AuditSeal {
@@ -78,20 +78,20 @@ impl AuditSeal {
     }
 
     /// What rows call the key; says nothing of it.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    pub(super) fn sealed(&self, hash: Hash) -> Hash {
+    pub(crate) fn sealed(&self, hash: Hash) -> Hash {
         hash.keyed(&self.key.0)
     }
 
-    pub(super) fn head(&self, person: &PersonId) -> Option<SealedHead> {
+    pub(crate) fn head(&self, person: &PersonId) -> Option<SealedHead> {
         lock(&self.noted).heads.get(person).cloned()
     }
 
     /// A row of this key is durable. A chain that began anew stays shorter than it was.
-    pub(super) fn note(&self, row: &AuditRow) {
+    pub(crate) fn note(&self, row: &AuditRow) {
         let mut noted = lock(&self.noted);
         let person = &row.entry.person;
         let before = noted.heads.get(person);

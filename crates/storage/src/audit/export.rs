@@ -45,7 +45,7 @@ impl AuditExport {
     }
 
     /// The newest row of each person that is there already: a crash may have come before a line.
-    pub(super) fn newest(&self) -> Result<BTreeMap<PersonId, u64>, StoreError> {
+    pub(crate) fn newest(&self) -> Result<BTreeMap<PersonId, u64>, StoreError> {
         let file = File::open(&self.path).map_err(|error| failed(&self.path, &error))?;
         let mut newest = BTreeMap::new();
         for line in BufReader::new(file).split(b'\n') {
@@ -58,7 +58,7 @@ impl AuditExport {
         Ok(newest)
     }
 
-    pub(super) fn add(&self, row: &AuditRow) {
+    pub(crate) fn add(&self, row: &AuditRow) {
         if let Err(error) = self.write(row) {
             let (path, seq) = (self.path.display(), row.seq);
             tracing::error!(%error, %path, seq, "an audit row could not be exported");

@@ -1,14 +1,18 @@
 //! The sequence that tells which sessions moved.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use onyx_storage::{BeginIn, BeginRun, RunOutcome, SessionChange, TitleSource};
 use onyx_types::{RunStatus, SessionId, SessionOrigin, Timestamp, Usage};
 
-use crate::support::{Maker, TempStore};
+use super::Backend;
+use crate::support::Maker;
 
-#[tokio::test]
-async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_when_a_run_begins() {
-    let temp = TempStore::new().await;
-    let ledger = &temp.store.ledger;
+pub(crate) async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_when_a_run_begins(
+    on: Backend,
+) {
+    let ledger = &on.ledger;
     let mut make = Maker::new();
     let (one, two) = (make.key(), make.key());
     let begin = |make: &mut Maker, key: &onyx_types::SessionKey| BeginRun {
@@ -55,4 +59,40 @@ async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_when_a_run_b
     let last = moved(ended[0].0).await;
     assert_eq!(last.iter().map(|(_, id)| *id).collect::<Vec<_>>(), [two.session, one.session]);
     assert_eq!(ledger.session_sequence().await.unwrap().unwrap().epoch, start.epoch);
+}
+
+/// Followers read while others write: what was told once is not told again under a lower number, and nothing is missed.
+pub(crate) async fn changes_at_once_are_all_told_and_each_number_once(on: Backend) {
+    let mut make = Maker::new();
+    let mut writers = tokio::task::JoinSet::new();
+    let mut expected = BTreeSet::new();
+    for _ in 0..40 {
+        let key = make.key();
+        expected.insert(key.session);
+        let begin = BeginRun {
+            run: make.run(),
+            key,
+            input_turn: make.user("x").id,
+            started_at: Timestamp::from_millis(5),
+            session: BeginIn::New(SessionOrigin::Chat),
+        };
+        let ledger = Arc::clone(&on.ledger);
+        writers.spawn(async move { ledger.begin_run(begin).await.unwrap() });
+    }
+    let (mut after, mut seen, mut numbers) = (0, BTreeSet::new(), Vec::new());
+    loop {
+        let is_over = writers.is_empty();
+        for moved in on.ledger.moved_sessions(after, 7).await.unwrap() {
+            assert!(moved.seq > after, "{} after {after}", moved.seq);
+            after = moved.seq;
+            numbers.push(moved.seq);
+            seen.insert(moved.session);
+        }
+        if is_over && on.ledger.session_sequence().await.unwrap().unwrap().last == after {
+            break;
+        }
+        while writers.try_join_next().is_some() {}
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((seen, numbers.len()), (expected, 40));
 }

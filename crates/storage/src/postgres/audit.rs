@@ -1,0 +1,216 @@
+//! The audit chains. Whoever adds to a person's chain holds its head until the end of the transaction, so a chain has one
+//! writer at a time, and so has whatever is written together with a row of it.
+
+use std::collections::BTreeMap;
+
+use deadpool_postgres::{GenericClient, Transaction};
+use onyx_types::PersonId;
+use tokio_postgres::{IsolationLevel, Row};
+
+use crate::audit::{Head, Walk};
+use crate::{AuditEntry, AuditRow, AuditSeal, AuditWitnesses, ChainState, StoreError};
+
+use super::connect::Database;
+use super::convert::{
+    count, get, hash, integer, named_if_any, parsed, parsed_if_any, shown, shown_if_any, timestamp,
+};
+use super::query::{execute, read_all, row, rows};
+use super::transaction::{Trouble, transact};
+
+/// The chains and those outside who know of every row. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct AuditChains {
+    database: Database,
+    witnesses: AuditWitnesses,
+}
+
+/// The right to add to one person's chain, until its transaction ends.
+pub(super) struct HeldChain {
+    head: Head,
+}
+
+impl AuditChains {
+    pub(crate) fn new(database: Database, witnesses: AuditWitnesses) -> Self {
+        Self { database, witnesses }
+    }
+
+    /// Writes down again outside what a crash kept from there.
+    pub(crate) async fn export_missing(&self) -> Result<(), StoreError> {
+        let Some(export) = &self.witnesses.export else { return Ok(()) };
+        let known: BTreeMap<PersonId, u64> = export.newest()?;
+        let client = self.database.client().await?;
+        let heads = rows(&client, "SELECT person, seq FROM audit_heads", &[]).await?;
+        for found in &heads {
+            let person: PersonId = parsed(found, 0)?;
+            let after = known.get(&person).copied().unwrap_or(0);
+            for seq in after + 1..=count(found, 1)? {
+                let missing = page(&client, &person, Some(seq + 1), 1).await?;
+                missing.iter().for_each(|row| export.add(row));
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds the person's chain. Taken before anything that must not change meanwhile is read.
+    pub(super) async fn hold(
+        &self,
+        transaction: &Transaction<'_>,
+        person: &PersonId,
+    ) -> Result<HeldChain, Trouble> {
+        let held = row(
+            transaction,
+            "INSERT INTO audit_heads (person, seq, hash) VALUES ($1, 0, $2)
+             ON CONFLICT (person) DO UPDATE SET seq = audit_heads.seq
+             RETURNING seq, hash",
+            &[&person.as_str(), &Head::EMPTY.hash.to_string()],
+        )
+        .await?;
+        Ok(HeldChain { head: Head { seq: count(&held, 0)?, hash: hash(&held, 1)? } })
+    }
+
+    pub(super) async fn add(
+        &self,
+        transaction: &Transaction<'_>,
+        held: HeldChain,
+        entry: &AuditEntry,
+    ) -> Result<AuditRow, Trouble> {
+        let seal = self.witnesses.seal();
+        let row = held.head.next(entry.clone(), seal);
+        insert(transaction, &row, seal.map(AuditSeal::name)).await?;
+        execute(
+            transaction,
+            "UPDATE audit_heads SET seq = $2, hash = $3 WHERE person = $1",
+            &[&row.entry.person.as_str(), &integer(row.seq), &row.hash.to_string()],
+        )
+        .await?;
+        Ok(row)
+    }
+
+    /// Tells those outside of a row that is durable.
+    pub(super) fn tell(&self, row: &AuditRow) {
+        self.witnesses.tell(row);
+    }
+
+    pub(super) async fn append(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
+        let row = transact!(self.database, transaction => {
+            let held = self.hold(&transaction, &entry.person).await?;
+            self.add(&transaction, held, &entry).await
+        })?;
+        self.tell(&row);
+        Ok(row)
+    }
+
+    pub(super) async fn page(
+        &self,
+        person: &PersonId,
+        before: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        page(&self.database.client().await?, person, before, limit).await
+    }
+
+    /// Walks the chain from its start. The first row that is missing, changed or does not belong is where it is broken.
+    pub(super) async fn verify(&self, person: &PersonId) -> Result<ChainState, StoreError> {
+        let seal = self.witnesses.seal();
+        // Before the view is taken: rows that come meanwhile are in the view or in neither.
+        let mut walk = Walk::new(seal, seal.and_then(|seal| seal.head(person)));
+        let mut client = self.database.client().await?;
+        // One view of both tables, while others write.
+        let view = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+        let view = view.read_only(true).start().await?;
+        let mut after = 0;
+        loop {
+            let page = rows(
+                &view,
+                "SELECT person, seq, ts, actor_kind, actor, agent, session, run, tool, effect,
+                        decision, diff_summary, result, previous, hash, key
+                 FROM audit WHERE person = $1 AND seq > $2 ORDER BY seq LIMIT 1000",
+                &[&person.as_str(), &after],
+            )
+            .await?;
+            let Some(last) = page.last() else { break };
+            after = get(last, 1)?;
+            for found in &page {
+                match audit_row(found) {
+                    Ok(row) if walk.accepts(&row, get(found, 15)?) => {}
+                    Ok(_) | Err(_) => return Ok(walk.broken()),
+                }
+            }
+        }
+        let head = "SELECT seq, hash FROM audit_heads WHERE person = $1";
+        let head = match rows(&view, head, &[&person.as_str()]).await?.first() {
+            Some(found) => Head { seq: count(found, 0)?, hash: hash(found, 1)? },
+            None => Head::EMPTY,
+        };
+        Ok(walk.state(head))
+    }
+}
+
+async fn page(
+    client: &impl GenericClient,
+    person: &PersonId,
+    before: Option<u64>,
+    limit: u32,
+) -> Result<Vec<AuditRow>, StoreError> {
+    let found = rows(
+        client,
+        "SELECT person, seq, ts, actor_kind, actor, agent, session, run, tool, effect, decision,
+                diff_summary, result, previous, hash
+         FROM audit WHERE person = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3",
+        &[&person.as_str(), &before.map_or(i64::MAX, integer), &i64::from(limit)],
+    )
+    .await?;
+    read_all(&found, audit_row)
+}
+
+async fn insert(
+    transaction: &Transaction<'_>,
+    row: &AuditRow,
+    key: Option<&str>,
+) -> Result<(), Trouble> {
+    let entry = &row.entry;
+    execute(
+        transaction,
+        "INSERT INTO audit (person, seq, ts, actor_kind, actor, agent, session, run, tool, effect,
+                            decision, diff_summary, result, previous, hash, key)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        &[
+            &entry.person.as_str(),
+            &integer(row.seq),
+            &entry.ts.as_millis(),
+            &shown(&entry.actor_kind),
+            &shown(&entry.actor),
+            &entry.agent.as_ref().map(ToString::to_string),
+            &entry.session.map(|session| session.to_string()),
+            &entry.run.map(|run| run.to_string()),
+            &shown_if_any(entry.tool.as_deref()),
+            &entry.effect.map(|effect| effect.as_str()),
+            &entry.decision.map(|decision| decision.as_str()),
+            &shown(&entry.diff_summary),
+            &shown(&entry.result),
+            &row.previous.to_string(),
+            &row.hash.to_string(),
+            &key,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
+    let entry = AuditEntry {
+        person: parsed(row, 0)?,
+        ts: timestamp(row, 2)?,
+        actor_kind: get(row, 3)?,
+        actor: get(row, 4)?,
+        agent: parsed_if_any(row, 5)?,
+        session: parsed_if_any(row, 6)?,
+        run: parsed_if_any(row, 7)?,
+        tool: get(row, 8)?,
+        effect: named_if_any(row, 9)?,
+        decision: named_if_any(row, 10)?,
+        diff_summary: get(row, 11)?,
+        result: get(row, 12)?,
+    };
+    Ok(AuditRow { seq: count(row, 1)?, entry, previous: hash(row, 13)?, hash: hash(row, 14)? })
+}

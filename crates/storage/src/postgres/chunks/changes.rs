@@ -1,0 +1,87 @@
+//! Which sources changed, numbered when somebody asks, as the changes of sessions are.
+
+use deadpool_postgres::{GenericClient, Transaction};
+
+use crate::postgres::connect::Database;
+use crate::postgres::convert::{count, get, integer};
+use crate::postgres::query::{execute, read_all, row, rows};
+use crate::postgres::transaction::{Trouble, transact};
+use crate::{SourceChange, SourceId, StoreError};
+
+/// What is new of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Text,
+    /// When its text changed stays what it was.
+    Vectors,
+}
+
+pub(super) async fn note(
+    transaction: &Transaction<'_>,
+    sources: &[i64],
+    what: What,
+) -> Result<(), Trouble> {
+    execute(
+        transaction,
+        "INSERT INTO source_changes (source, is_text, noted)
+         SELECT source, $2::BOOLEAN, clock_timestamp() FROM unnest($1::BIGINT[]) AS source
+         ON CONFLICT (source) DO UPDATE SET seq = NULL,
+             is_text = source_changes.is_text OR excluded.is_text, noted = excluded.noted",
+        &[&sources, &(what == What::Text)],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn number(database: &Database) -> Result<(), StoreError> {
+    let client = database.client().await?;
+    let any = "SELECT EXISTS (SELECT 1 FROM source_changes WHERE seq IS NULL)";
+    if !get::<bool>(&row(&client, any, &[]).await?, 0)? {
+        return Ok(());
+    }
+    drop(client);
+    transact!(database, transaction => {
+        let hold = "SELECT value FROM counters WHERE name = 'chunks' FOR UPDATE";
+        let last: i64 = get(&row(&transaction, hold, &[]).await?, 0)?;
+        let numbered = execute(
+            &transaction,
+            "WITH waiting AS (SELECT source FROM source_changes WHERE seq IS NULL FOR UPDATE),
+             numbered AS (
+                 SELECT source, row_number() OVER (ORDER BY noted, source) AS number
+                 FROM waiting JOIN source_changes USING (source))
+             UPDATE source_changes SET seq = $1 + numbered.number, is_text = FALSE,
+                 text_seq = CASE WHEN is_text THEN $1 + numbered.number ELSE text_seq END
+             FROM numbered WHERE source_changes.source = numbered.source",
+            &[&last],
+        )
+        .await?;
+        let keep = "UPDATE counters SET value = $1 WHERE name = 'chunks'";
+        execute(&transaction, keep, &[&(last + integer(numbered))]).await?;
+        Ok(())
+    })
+}
+
+pub(super) async fn last(client: &impl GenericClient) -> Result<u64, StoreError> {
+    let select = "SELECT coalesce(max(seq), 0) FROM source_changes";
+    count(&row(client, select, &[]).await?, 0)
+}
+
+pub(super) async fn after(
+    client: &impl GenericClient,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<SourceChange>, StoreError> {
+    let found = rows(
+        client,
+        "SELECT seq, text_seq, source FROM source_changes WHERE seq > $1 ORDER BY seq LIMIT $2",
+        &[&integer(after), &i64::from(limit)],
+    )
+    .await?;
+    read_all(&found, |row| {
+        Ok(SourceChange {
+            seq: count(row, 0)?,
+            text_seq: count(row, 1)?,
+            source: SourceId(count(row, 2)?),
+        })
+    })
+}

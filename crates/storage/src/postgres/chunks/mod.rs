@@ -1,0 +1,295 @@
+//! The derived store behind search: sources, chunks, vectors and facts as rows, which every gateway follows with an index
+//! of its own. No search happens in the database.
+
+mod changes;
+mod facts;
+mod outline;
+mod read;
+mod vectors;
+mod write;
+
+use async_trait::async_trait;
+use onyx_types::{Hash, PersonId, Timestamp};
+
+use super::connect::Database;
+use super::query::execute;
+use super::transaction::transact;
+use crate::{
+    ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityRow, FactRow, Group,
+    GroupId, OutlinedChunk, SourceChange, SourceId, SourceKey, SourceRow, Stamp, Standing,
+    StoreError, StoredChunk, StoredFact, StoredVector,
+};
+
+#[derive(Clone, Debug)]
+pub(crate) struct PostgresChunks {
+    database: Database,
+}
+
+impl PostgresChunks {
+    pub(crate) fn new(database: Database) -> Self {
+        Self { database }
+    }
+}
+
+#[async_trait]
+impl ChunkStore for PostgresChunks {
+    async fn replace_all(
+        &self,
+        sources: Vec<(SourceRow, Vec<ChunkRow>)>,
+    ) -> Result<u64, StoreError> {
+        transact!(self.database, transaction => {
+            for (source, chunks) in &sources {
+                write::replace(&transaction, source, chunks).await?;
+            }
+            Ok(())
+        })?;
+        self.last_change().await
+    }
+
+    async fn touch(&self, key: &SourceKey, stamp: Stamp, at: Timestamp) -> Result<(), StoreError> {
+        write::touch(&self.database.client().await?, key, stamp, at).await
+    }
+
+    async fn remove(&self, key: &SourceKey) -> Result<u64, StoreError> {
+        transact!(self.database, transaction => { write::remove(&transaction, key).await })?;
+        self.last_change().await
+    }
+
+    async fn remove_under(
+        &self,
+        person: Option<&PersonId>,
+        prefix: &str,
+    ) -> Result<u64, StoreError> {
+        transact!(self.database, transaction => {
+            write::remove_under(&transaction, person_column(person), prefix).await
+        })
+    }
+
+    async fn paths_under(
+        &self,
+        person: Option<&PersonId>,
+        prefix: &str,
+    ) -> Result<Vec<String>, StoreError> {
+        read::paths_under(&self.database.client().await?, person_column(person), prefix).await
+    }
+
+    async fn source(&self, key: &SourceKey) -> Result<Option<SourceRow>, StoreError> {
+        read::source(&self.database.client().await?, key).await
+    }
+
+    async fn sources(&self, person: Option<&PersonId>) -> Result<Vec<SourceRow>, StoreError> {
+        read::sources(&self.database.client().await?, person_column(person)).await
+    }
+
+    async fn problems(
+        &self,
+        person: Option<&PersonId>,
+        limit: u32,
+    ) -> Result<Vec<SourceRow>, StoreError> {
+        read::problems(&self.database.client().await?, person_column(person), limit).await
+    }
+
+    async fn counts(
+        &self,
+        person: Option<&PersonId>,
+        model: Option<&str>,
+    ) -> Result<ChunkCounts, StoreError> {
+        read::counts(&self.database.client().await?, person_column(person), model).await
+    }
+
+    async fn chunks(&self, key: &SourceKey) -> Result<Vec<ChunkRow>, StoreError> {
+        read::chunks(&self.database.client().await?, key).await
+    }
+
+    async fn epoch(&self) -> Result<u64, StoreError> {
+        read::epoch(&self.database.client().await?).await
+    }
+
+    async fn changes(&self, after: u64, limit: u32) -> Result<Vec<SourceChange>, StoreError> {
+        changes::number(&self.database).await?;
+        changes::after(&self.database.client().await?, after, limit).await
+    }
+
+    async fn last_change(&self) -> Result<u64, StoreError> {
+        changes::number(&self.database).await?;
+        changes::last(&self.database.client().await?).await
+    }
+
+    async fn standing(&self) -> Result<Standing, StoreError> {
+        changes::number(&self.database).await?;
+        let client = self.database.client().await?;
+        Ok(Standing {
+            epoch: read::epoch(&client).await?,
+            last_change: changes::last(&client).await?,
+            served_vectors: vectors::served(&client).await?,
+        })
+    }
+
+    async fn contents(&self, sources: &[SourceId]) -> Result<Vec<Option<Contents>>, StoreError> {
+        read::contents(&self.database.client().await?, sources).await
+    }
+
+    async fn groups(&self) -> Result<Vec<Group>, StoreError> {
+        read::groups(&self.database.client().await?).await
+    }
+
+    async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError> {
+        read::stored(&self.database.client().await?, chunks).await
+    }
+
+    async fn outline_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<OutlinedChunk>, StoreError> {
+        outline::after(&self.database.client().await?, after, limit).await
+    }
+
+    async fn outline_of(&self, sources: &[SourceId]) -> Result<Vec<OutlinedChunk>, StoreError> {
+        outline::of_sources(&self.database.client().await?, sources).await
+    }
+
+    async fn served_vectors(&self) -> Result<Option<String>, StoreError> {
+        vectors::served(&self.database.client().await?).await
+    }
+
+    async fn serve_vectors_of(&self, model: &str) -> Result<(), StoreError> {
+        transact!(self.database, transaction => { vectors::serve(&transaction, model).await })
+    }
+
+    async fn without_vector(
+        &self,
+        model: &str,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        vectors::missing(&self.database.client().await?, model, after, limit).await
+    }
+
+    async fn keep_vectors(
+        &self,
+        model: &str,
+        vectors: Vec<(ChunkId, Vec<f32>)>,
+    ) -> Result<(), StoreError> {
+        transact!(self.database, transaction => {
+            vectors::keep(&transaction, model, &vectors).await
+        })
+    }
+
+    async fn vectors_after(
+        &self,
+        model: &str,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        vectors::after(&self.database.client().await?, model, after, limit).await
+    }
+
+    async fn vectors_of(
+        &self,
+        model: &str,
+        sources: &[SourceId],
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        vectors::of_sources(&self.database.client().await?, model, sources).await
+    }
+
+    async fn vectors(
+        &self,
+        model: &str,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError> {
+        vectors::of_chunks(&self.database.client().await?, model, chunks).await
+    }
+
+    async fn keep_tokens(
+        &self,
+        model: &str,
+        tokens: Vec<(ChunkId, Vec<u8>)>,
+    ) -> Result<(), StoreError> {
+        transact!(self.database, transaction => {
+            vectors::keep_tokens(&transaction, model, &tokens).await
+        })
+    }
+
+    async fn tokens(
+        &self,
+        model: &str,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError> {
+        vectors::tokens(&self.database.client().await?, model, chunks).await
+    }
+
+    async fn without_tokens(
+        &self,
+        model: &str,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        vectors::missing_tokens(&self.database.client().await?, model, after, limit).await
+    }
+
+    async fn token_bytes(&self, model: &str) -> Result<u64, StoreError> {
+        vectors::token_bytes(&self.database.client().await?, model).await
+    }
+
+    async fn chunks_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        read::stored_after(&self.database.client().await?, after, limit).await
+    }
+
+    async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError> {
+        transact!(self.database, transaction => { facts::keep(&transaction, &found).await })
+    }
+
+    async fn facts_about(
+        &self,
+        keys: &[String],
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<StoredFact>, StoreError> {
+        facts::about(&self.database.client().await?, keys, groups, limit).await
+    }
+
+    async fn entities(
+        &self,
+        part: &str,
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<EntityRow>, StoreError> {
+        facts::entities(&self.database.client().await?, part, groups, limit).await
+    }
+
+    async fn reading(&self, text: Hash, maker: &str) -> Result<Option<Vec<FactRow>>, StoreError> {
+        facts::reading(&self.database.client().await?, text, maker).await
+    }
+
+    async fn keep_reading(
+        &self,
+        text: Hash,
+        maker: &str,
+        facts: &[FactRow],
+    ) -> Result<(), StoreError> {
+        facts::keep_reading(&self.database.client().await?, text, maker, facts).await
+    }
+
+    async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+        read::marks(&self.database.client().await?, prefix).await
+    }
+
+    async fn set_marks(&self, marks: Vec<(String, String)>) -> Result<(), StoreError> {
+        transact!(self.database, transaction => {
+            for (name, value) in &marks {
+                execute(&transaction, write::SET_MARK, &[name, value]).await?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Empty for what belongs to nobody in particular.
+fn person_column(person: Option<&PersonId>) -> &str {
+    person.map_or("", PersonId::as_str)
+}

@@ -1,0 +1,272 @@
+//! Vectors of chunks and of their tokens, in the room of the model that made them: one for the model that serves, one for
+//! the next. Whoever changes whose a room is holds the row `vectors` of the counters.
+
+use deadpool_postgres::{GenericClient, Transaction};
+use tokio_postgres::Row;
+
+use super::changes::{self, What};
+use super::read::{group, select_stored, stored_chunk};
+use super::write::SET_MARK;
+use crate::postgres::convert::{count, get, integer};
+use crate::postgres::query::{execute, read_all, row, row_if_any, rows};
+use crate::postgres::transaction::Trouble;
+use crate::{ChunkId, SourceId, StoreError, StoredChunk, StoredVector};
+
+const ROOMS: [i16; 2] = [0, 1];
+const SERVED: &str = "vectors of";
+
+/// The mark that says whose vectors a room holds.
+const fn mark_of(room: i16) -> &'static str {
+    if room == 0 { "vectors 0" } else { "vectors 1" }
+}
+
+pub(super) async fn served(client: &impl GenericClient) -> Result<Option<String>, StoreError> {
+    Ok(mark(client, SERVED).await?)
+}
+
+async fn mark(
+    client: &impl GenericClient,
+    name: &str,
+) -> Result<Option<String>, tokio_postgres::Error> {
+    let found = row_if_any(client, "SELECT value FROM marks WHERE name = $1", &[&name]).await?;
+    Ok(found.map(|row| row.get(0)))
+}
+
+/// Where the vectors of a model are; `None`: there are none.
+pub(super) async fn room_of(
+    client: &impl GenericClient,
+    model: &str,
+) -> Result<Option<i16>, StoreError> {
+    for room in ROOMS {
+        if mark(client, mark_of(room)).await?.as_deref() == Some(model) {
+            return Ok(Some(room));
+        }
+    }
+    Ok(None)
+}
+
+async fn hold_rooms(transaction: &Transaction<'_>) -> Result<(), Trouble> {
+    let hold = "SELECT value FROM counters WHERE name = 'vectors' FOR UPDATE";
+    row(transaction, hold, &[]).await?;
+    Ok(())
+}
+
+pub(super) async fn serve(transaction: &Transaction<'_>, model: &str) -> Result<(), Trouble> {
+    hold_rooms(transaction).await?;
+    make_room(transaction, model).await?;
+    for room in ROOMS {
+        if mark(transaction, mark_of(room)).await?.is_some_and(|of| of != model) {
+            empty(transaction, room).await?;
+        }
+    }
+    execute(transaction, SET_MARK, &[&SERVED, &model]).await?;
+    Ok(())
+}
+
+async fn empty(transaction: &Transaction<'_>, room: i16) -> Result<(), Trouble> {
+    execute(transaction, "DELETE FROM vectors WHERE room = $1", &[&room]).await?;
+    execute(transaction, "DELETE FROM tokens WHERE room = $1", &[&room]).await?;
+    execute(transaction, "DELETE FROM marks WHERE name = $1", &[&mark_of(room)]).await?;
+    Ok(())
+}
+
+/// A model that never came to serve gives way.
+async fn make_room(transaction: &Transaction<'_>, model: &str) -> Result<i16, Trouble> {
+    if let Some(room) = room_of(transaction, model).await? {
+        return Ok(room);
+    }
+    let served = served(transaction).await?;
+    let mut chosen = ROOMS[0];
+    for room in ROOMS {
+        let of = mark(transaction, mark_of(room)).await?;
+        if of.is_none() || of != served {
+            chosen = room;
+            break;
+        }
+    }
+    empty(transaction, chosen).await?;
+    execute(transaction, SET_MARK, &[&mark_of(chosen), &model]).await?;
+    Ok(chosen)
+}
+
+pub(super) async fn missing(
+    client: &impl GenericClient,
+    model: &str,
+    after: ChunkId,
+    limit: u32,
+) -> Result<Vec<StoredChunk>, StoreError> {
+    let room = room_of(client, model).await?;
+    let select = select_stored!(
+        "WHERE chunks.id > $1
+           AND NOT EXISTS (SELECT 1 FROM vectors WHERE room = $2 AND chunk = chunks.id)
+         ORDER BY chunks.id LIMIT $3"
+    );
+    let found = rows(client, select, &[&integer(after.0), &room, &i64::from(limit)]).await?;
+    read_all(&found, stored_chunk)
+}
+
+pub(super) async fn keep(
+    transaction: &Transaction<'_>,
+    model: &str,
+    vectors: &[(ChunkId, Vec<f32>)],
+) -> Result<(), Trouble> {
+    hold_rooms(transaction).await?;
+    let room = make_room(transaction, model).await?;
+    let ids: Vec<i64> = vectors.iter().map(|(chunk, _)| integer(chunk.0)).collect();
+    let bytes: Vec<Vec<u8>> = vectors.iter().map(|(_, vector)| to_bytes(vector)).collect();
+    // Chunks that are gone by now are passed over; those that are there are held, so that none goes meanwhile.
+    let kept = rows(
+        transaction,
+        "WITH given AS (
+             SELECT DISTINCT ON (chunk) chunk, vector
+             FROM unnest($2::BIGINT[], $3::BYTEA[]) WITH ORDINALITY AS new (chunk, vector, number)
+             ORDER BY chunk, number DESC),
+         held AS (
+             SELECT id, source, hash FROM chunks WHERE id = ANY ($2) ORDER BY id FOR KEY SHARE)
+         INSERT INTO vectors (room, chunk, source, hash, vector)
+         SELECT $1::SMALLINT, id, source, hash, vector FROM held JOIN given ON chunk = id
+         ON CONFLICT (room, chunk) DO UPDATE SET source = excluded.source, hash = excluded.hash,
+             vector = excluded.vector
+         RETURNING source",
+        &[&room, &ids, &bytes],
+    )
+    .await?;
+    let mut sources: Vec<i64> =
+        kept.iter().map(|row| get(row, 0)).collect::<Result<_, StoreError>>()?;
+    sources.sort_unstable();
+    sources.dedup();
+    changes::note(transaction, &sources, What::Vectors).await
+}
+
+pub(super) async fn after(
+    client: &impl GenericClient,
+    model: &str,
+    after: ChunkId,
+    limit: u32,
+) -> Result<Vec<StoredVector>, StoreError> {
+    let room = room_of(client, model).await?;
+    let found = rows(
+        client,
+        "SELECT chunk, source, grp, vector FROM vectors JOIN sources ON sources.id = source
+         WHERE room = $1 AND chunk > $2 ORDER BY chunk LIMIT $3",
+        &[&room, &integer(after.0), &i64::from(limit)],
+    )
+    .await?;
+    read_all(&found, stored_vector)
+}
+
+pub(super) async fn of_sources(
+    client: &impl GenericClient,
+    model: &str,
+    sources: &[SourceId],
+) -> Result<Vec<StoredVector>, StoreError> {
+    let room = room_of(client, model).await?;
+    let sources: Vec<i64> = sources.iter().map(|source| integer(source.0)).collect();
+    let found = rows(
+        client,
+        "SELECT vectors.chunk, vectors.source, grp, vector
+         FROM chunks JOIN vectors ON vectors.chunk = chunks.id AND room = $1
+                     JOIN sources ON sources.id = chunks.source
+         WHERE chunks.source = ANY ($2)
+         ORDER BY array_position($2, chunks.source), vectors.chunk",
+        &[&room, &sources],
+    )
+    .await?;
+    read_all(&found, stored_vector)
+}
+
+pub(super) async fn of_chunks(
+    client: &impl GenericClient,
+    model: &str,
+    chunks: &[ChunkId],
+) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError> {
+    let room = room_of(client, model).await?;
+    let chunks: Vec<i64> = chunks.iter().map(|chunk| integer(chunk.0)).collect();
+    let found = rows(
+        client,
+        "SELECT chunk, vector FROM vectors WHERE room = $1 AND chunk = ANY ($2)
+         ORDER BY array_position($2, chunk)",
+        &[&room, &chunks],
+    )
+    .await?;
+    read_all(&found, |row| Ok((ChunkId(count(row, 0)?), vector(row, 1)?)))
+}
+
+/// Those of chunks without a vector of the model are passed over.
+pub(super) async fn keep_tokens(
+    transaction: &Transaction<'_>,
+    model: &str,
+    tokens: &[(ChunkId, Vec<u8>)],
+) -> Result<(), Trouble> {
+    hold_rooms(transaction).await?;
+    // No vector of this model is there any more: another one took its place.
+    let Some(room) = room_of(transaction, model).await? else { return Ok(()) };
+    for (chunk, codes) in tokens {
+        execute(
+            transaction,
+            "INSERT INTO tokens (room, chunk, codes)
+             SELECT room, chunk, $3::BYTEA FROM vectors WHERE room = $1 AND chunk = $2
+             ON CONFLICT (room, chunk) DO UPDATE SET codes = excluded.codes",
+            &[&room, &integer(chunk.0), codes],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn tokens(
+    client: &impl GenericClient,
+    model: &str,
+    chunks: &[ChunkId],
+) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError> {
+    let room = room_of(client, model).await?;
+    let chunks: Vec<i64> = chunks.iter().map(|chunk| integer(chunk.0)).collect();
+    let select = "SELECT chunk, codes FROM tokens WHERE room = $1 AND chunk = ANY ($2)
+                  ORDER BY array_position($2, chunk)";
+    let found = rows(client, select, &[&room, &chunks]).await?;
+    read_all(&found, |row| Ok((ChunkId(count(row, 0)?), get(row, 1)?)))
+}
+
+pub(super) async fn missing_tokens(
+    client: &impl GenericClient,
+    model: &str,
+    after: ChunkId,
+    limit: u32,
+) -> Result<Vec<StoredChunk>, StoreError> {
+    let room = room_of(client, model).await?;
+    let select = select_stored!(
+        "WHERE chunks.id > $1
+           AND EXISTS (SELECT 1 FROM vectors WHERE room = $2 AND chunk = chunks.id)
+           AND NOT EXISTS (SELECT 1 FROM tokens WHERE room = $2 AND chunk = chunks.id)
+         ORDER BY chunks.id LIMIT $3"
+    );
+    let found = rows(client, select, &[&integer(after.0), &room, &i64::from(limit)]).await?;
+    read_all(&found, stored_chunk)
+}
+
+pub(super) async fn token_bytes(
+    client: &impl GenericClient,
+    model: &str,
+) -> Result<u64, StoreError> {
+    let room = room_of(client, model).await?;
+    let sum = "SELECT coalesce(sum(octet_length(codes)), 0)::BIGINT FROM tokens WHERE room = $1";
+    count(&row(client, sum, &[&room]).await?, 0)
+}
+
+fn stored_vector(row: &Row) -> Result<StoredVector, StoreError> {
+    Ok(StoredVector {
+        chunk: ChunkId(count(row, 0)?),
+        source: SourceId(count(row, 1)?),
+        group: group(row, 2)?,
+        vector: vector(row, 3)?,
+    })
+}
+
+fn vector(row: &Row, column: usize) -> Result<Vec<f32>, StoreError> {
+    let bytes: &[u8] = get(row, column)?;
+    Ok(bytes.as_chunks::<4>().0.iter().map(|value| f32::from_le_bytes(*value)).collect())
+}
+
+fn to_bytes(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}

@@ -1,0 +1,141 @@
+//! The way to the database: its URL, encryption, pools of connections, and what is wrong when there is none.
+
+mod error;
+mod tls;
+mod url;
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
+};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config};
+
+use crate::StoreError;
+
+pub use error::ServerError;
+pub use url::DatabaseUrl;
+
+/// Connections a gateway holds at most; each costs the server a process.
+const MOST_CONNECTIONS: usize = 16;
+/// For live text alone, whose commits wait for no disk.
+const MOST_RELAXED: usize = 2;
+/// Until a request says that the database cannot be reached.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Until one says that all connections are at work.
+const PATIENCE_IN_THE_QUEUE: Duration = Duration::from_secs(30);
+
+/// The pools of one gateway. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Database {
+    pool: Pool,
+    relaxed: Pool,
+}
+
+impl Database {
+    /// Makes the pools; connections are opened when they are first needed.
+    pub(crate) fn new(url: &DatabaseUrl) -> Result<Self, ServerError> {
+        let mut relaxed = url.config.clone();
+        let options = relaxed.get_options().unwrap_or_default().to_owned();
+        relaxed.options(format!("{options} -c synchronous_commit=off").trim_start());
+        Ok(Self {
+            pool: pool(url, url.config.clone(), MOST_CONNECTIONS)?,
+            relaxed: pool(url, relaxed, MOST_RELAXED)?,
+        })
+    }
+
+    pub(crate) async fn client(&self) -> Result<Object, StoreError> {
+        self.pool.get().await.map_err(|error| unavailable(&error))
+    }
+
+    /// What is committed on it may be lost with the server's power, and waits for no disk.
+    pub(crate) async fn relaxed_client(&self) -> Result<Object, StoreError> {
+        self.relaxed.get().await.map_err(|error| unavailable(&error))
+    }
+}
+
+fn pool(url: &DatabaseUrl, config: Config, most: usize) -> Result<Pool, ServerError> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(with_patience(config), tls::connector(url)?, recycling);
+    Pool::builder(manager)
+        .max_size(most)
+        .wait_timeout(Some(PATIENCE_IN_THE_QUEUE))
+        .create_timeout(Some(PATIENCE))
+        .recycle_timeout(Some(PATIENCE))
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|error| ServerError::Failed(error.to_string()))
+}
+
+fn with_patience(mut config: Config) -> Config {
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(PATIENCE);
+    }
+    config
+}
+
+fn unavailable(error: &PoolError) -> StoreError {
+    let why = match error {
+        PoolError::Backend(error) => told(error),
+        other => other.to_string(),
+    };
+    StoreError::Failed(format!("the database cannot be reached: {why}"))
+}
+
+/// One connection outside of the pools, for the start and for migrations: it tells exactly why there is none.
+pub(super) async fn connect_once(url: &DatabaseUrl) -> Result<Client, ServerError> {
+    let config = with_patience(url.config.clone());
+    let (client, connection) =
+        config.connect(tls::connector(url)?).await.map_err(|error| classify(url, &error))?;
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection to the database ended");
+        }
+    });
+    Ok(client)
+}
+
+fn classify(url: &DatabaseUrl, error: &tokio_postgres::Error) -> ServerError {
+    let place = url.place.clone();
+    match error.code() {
+        Some(code) if *code == SqlState::INVALID_PASSWORD => ServerError::WrongPassword { place },
+        Some(code) if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            // pg_hba.conf refuses who comes without encryption with the same code.
+            ServerError::WrongPassword { place }
+        }
+        Some(code) if *code == SqlState::INVALID_CATALOG_NAME => ServerError::NoDatabase {
+            place,
+            name: url.config.get_dbname().unwrap_or_default().to_owned(),
+        },
+        Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+            ServerError::NoRights(told(error))
+        }
+        Some(_) => ServerError::Unreachable { place, why: told(error) },
+        None if is_about_tls(error) => ServerError::TlsRefused { place, why: told(error) },
+        None if is_about_password(error) => ServerError::WrongPassword { place },
+        None => ServerError::Unreachable { place, why: told(error) },
+    }
+}
+
+/// tokio-postgres has no code for it; the words are its own, not the server's.
+fn is_about_tls(error: &tokio_postgres::Error) -> bool {
+    error.to_string().contains("TLS handshake")
+}
+
+/// A password is asked for and the URL has none.
+fn is_about_password(error: &tokio_postgres::Error) -> bool {
+    error.to_string().contains("configuration") || error.to_string().contains("authentication")
+}
+
+/// The whole cause in one line.
+pub(super) fn told(error: &tokio_postgres::Error) -> String {
+    if let Some(cause) = error.as_db_error() {
+        return cause.message().to_owned();
+    }
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,283 @@
+//! Drafts. A draft's row is held while it is moved, and its session's chain of audit rows while one is added: of several
+//! gateways one decides.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use deadpool_postgres::{GenericClient, Transaction};
+use onyx_types::{DraftId, DraftState, PersonId, Plan, SessionKey, Taint, Timestamp, ToolUseId};
+use tokio_postgres::Row;
+
+use crate::{AuditEntry, Draft, DraftDecision, DraftFilter, DraftMove, Drafts, StoreError};
+
+use super::audit::AuditChains;
+use super::connect::Database;
+use super::convert::{
+    get, hash, json, named, parsed, parsed_if_any, shown, shown_if_any, timestamp,
+    timestamp_if_any, unreadable,
+};
+use super::query::{execute, read_all, row_if_any, rows};
+use super::transaction::{Trouble, transact};
+
+const PAGE: u32 = 50;
+
+#[derive(Clone, Debug)]
+pub(crate) struct PostgresDrafts {
+    database: Database,
+    audit: AuditChains,
+}
+
+impl PostgresDrafts {
+    pub(crate) fn new(database: Database, audit: AuditChains) -> Self {
+        Self { database, audit }
+    }
+}
+
+#[async_trait]
+impl Drafts for PostgresDrafts {
+    async fn put_draft(
+        &self,
+        draft: Draft,
+        replaces: &[DraftId],
+        entry: AuditEntry,
+    ) -> Result<(), StoreError> {
+        let row = transact!(self.database, transaction => {
+            // Nobody else adds a draft of this person meanwhile.
+            let held = self.audit.hold(&transaction, &entry.person).await?;
+            put(&transaction, &draft, replaces).await?;
+            self.audit.add(&transaction, held, &entry).await
+        })?;
+        self.audit.tell(&row);
+        Ok(())
+    }
+
+    async fn draft(&self, person: &PersonId, id: DraftId) -> Result<Option<Draft>, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT * FROM drafts WHERE person = $1 AND draft = $2";
+        let found = row_if_any(&client, select, &[&person.as_str(), &id.to_string()]).await?;
+        found.as_ref().map(draft_row).transpose()
+    }
+
+    /// Draft ids sort by time.
+    async fn drafts(
+        &self,
+        person: &PersonId,
+        filter: &DraftFilter,
+    ) -> Result<Vec<Draft>, StoreError> {
+        let limit = if filter.limit == 0 { PAGE } else { filter.limit };
+        let client = self.database.client().await?;
+        let found = rows(
+            &client,
+            "SELECT * FROM drafts WHERE person = $1
+               AND ($2::TEXT IS NULL OR state = $2) AND ($3::TEXT IS NULL OR session = $3)
+               AND ($4::TEXT IS NULL OR draft < $4) ORDER BY draft DESC LIMIT $5",
+            &[
+                &person.as_str(),
+                &filter.state.map(DraftState::as_str),
+                &filter.session.map(|session| session.to_string()),
+                &filter.before.map(|draft| draft.to_string()),
+                &i64::from(limit),
+            ],
+        )
+        .await?;
+        read_all(&found, draft_row)
+    }
+
+    async fn open_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
+        open(&self.database.client().await?, key).await
+    }
+
+    async fn move_draft(
+        &self,
+        person: &PersonId,
+        id: DraftId,
+        step: DraftMove,
+        entry: AuditEntry,
+    ) -> Result<Draft, StoreError> {
+        let (moved, row) = transact!(self.database, transaction => {
+            let held = self.audit.hold(&transaction, &entry.person).await?;
+            let moved = advance(&transaction, person, id, &step).await?;
+            Ok((moved, self.audit.add(&transaction, held, &entry).await?))
+        })?;
+        self.audit.tell(&row);
+        Ok(moved)
+    }
+
+    async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError> {
+        let client = self.database.client().await?;
+        let found = rows(
+            &client,
+            "SELECT * FROM drafts WHERE state IN ('pending', 'stale', 'applying')
+               AND (state = 'applying' OR expires_at <= $1) ORDER BY draft",
+            &[&now.as_millis()],
+        )
+        .await?;
+        read_all(&found, draft_row)
+    }
+
+    async fn undelivered_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
+        let client = self.database.client().await?;
+        let found = rows(
+            &client,
+            "SELECT * FROM drafts WHERE person = $1 AND session = $2 AND NOT delivered
+               AND state IN ('applied', 'failed', 'unknown', 'rejected')
+             ORDER BY decided_at NULLS FIRST, draft",
+            &[&key.person.as_str(), &key.session.to_string()],
+        )
+        .await?;
+        read_all(&found, draft_row)
+    }
+
+    async fn deliver_drafts(&self, key: &SessionKey, ids: &[DraftId]) -> Result<(), StoreError> {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let client = self.database.client().await?;
+        let deliver = "UPDATE drafts SET delivered = TRUE WHERE person = $1 AND draft = ANY ($2)";
+        execute(&client, deliver, &[&key.person.as_str(), &ids]).await?;
+        Ok(())
+    }
+}
+
+async fn open(client: &impl GenericClient, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
+    let found = rows(
+        client,
+        "SELECT * FROM drafts WHERE person = $1 AND session = $2
+           AND state IN ('pending', 'stale') ORDER BY draft",
+        &[&key.person.as_str(), &key.session.to_string()],
+    )
+    .await?;
+    read_all(&found, draft_row)
+}
+
+async fn put(
+    transaction: &Transaction<'_>,
+    draft: &Draft,
+    replaces: &[DraftId],
+) -> Result<(), Trouble> {
+    let open = open(transaction, &draft.key).await?;
+    let in_the_way: HashSet<_> =
+        open.iter().filter(|other| other.touches(&draft.plan)).map(|other| other.id).collect();
+    if in_the_way != replaces.iter().copied().collect() {
+        return Err(StoreError::Conflict.into());
+    }
+    let replaced: Vec<String> = replaces.iter().map(ToString::to_string).collect();
+    let superseded = execute(
+        transaction,
+        "UPDATE drafts SET state = 'superseded', superseded_by = $3
+         WHERE person = $1 AND draft = ANY ($2) AND state IN ('pending', 'stale')",
+        &[&draft.key.person.as_str(), &replaced, &draft.id.to_string()],
+    )
+    .await?;
+    if superseded != replaced.len() as u64 {
+        return Err(StoreError::Conflict.into());
+    }
+    insert(transaction, draft).await
+}
+
+async fn insert(transaction: &Transaction<'_>, draft: &Draft) -> Result<(), Trouble> {
+    execute(
+        transaction,
+        "INSERT INTO drafts (person, draft, log_agent, session, agent, run, call, input, tainted,
+                             plan, hash, state, created_at, expires_at, decided_at, decided_by,
+                             reason, output, origin, superseded_by, delivered)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+                 $19, $20, $21)",
+        &[
+            &draft.key.person.as_str(),
+            &draft.id.to_string(),
+            &draft.key.agent.as_str(),
+            &draft.key.session.to_string(),
+            &draft.agent.as_str(),
+            &draft.run.to_string(),
+            &shown(&draft.call.0),
+            &draft.input.as_ref().map(ToString::to_string),
+            &matches!(draft.taint, Taint::Tainted),
+            &as_json(&draft.plan)?,
+            &draft.hash.to_string(),
+            &draft.state.as_str(),
+            &draft.created_at.as_millis(),
+            &draft.expires_at.as_millis(),
+            &draft.decided.as_ref().map(|decided| decided.at.as_millis()),
+            &draft.decided.as_ref().map(|decided| decided.by.to_string()),
+            &shown_if_any(draft.reason.as_deref()),
+            &shown_if_any(draft.output.as_deref()),
+            &draft.origin.as_str(),
+            &draft.superseded_by.map(|id| id.to_string()),
+            &draft.delivered,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn advance(
+    transaction: &Transaction<'_>,
+    person: &PersonId,
+    id: DraftId,
+    step: &DraftMove,
+) -> Result<Draft, Trouble> {
+    let select = "SELECT * FROM drafts WHERE person = $1 AND draft = $2 FOR UPDATE";
+    let found = row_if_any(transaction, select, &[&person.as_str(), &id.to_string()]).await?;
+    let draft = draft_row(&found.ok_or(StoreError::NotFound)?)?;
+    if draft.state != step.from || draft.hash != step.hash {
+        return Err(StoreError::Conflict.into());
+    }
+    let moved = draft.moved(step);
+    execute(
+        transaction,
+        "UPDATE drafts SET state = $3, plan = $4, hash = $5, decided_at = $6, decided_by = $7,
+                           reason = $8, output = $9, origin = $10
+         WHERE person = $1 AND draft = $2",
+        &[
+            &person.as_str(),
+            &id.to_string(),
+            &moved.state.as_str(),
+            &as_json(&moved.plan)?,
+            &moved.hash.to_string(),
+            &moved.decided.as_ref().map(|decided| decided.at.as_millis()),
+            &moved.decided.as_ref().map(|decided| decided.by.to_string()),
+            &shown_if_any(moved.reason.as_deref()),
+            &shown_if_any(moved.output.as_deref()),
+            &moved.origin.as_str(),
+        ],
+    )
+    .await?;
+    Ok(moved)
+}
+
+/// In the order of the table's columns.
+fn draft_row(row: &Row) -> Result<Draft, StoreError> {
+    let input = match get::<Option<&str>>(row, 7)? {
+        None => None,
+        Some(text) => Some(serde_json::from_str(text).map_err(|error| unreadable(row, 7, &error))?),
+    };
+    let decided_by: Option<PersonId> = parsed_if_any(row, 15)?;
+    let decided = timestamp_if_any(row, 14)?.zip(decided_by);
+    Ok(Draft {
+        id: parsed(row, 1)?,
+        key: SessionKey {
+            person: parsed(row, 0)?,
+            agent: parsed(row, 2)?,
+            session: parsed(row, 3)?,
+        },
+        agent: parsed(row, 4)?,
+        run: parsed(row, 5)?,
+        call: ToolUseId(get(row, 6)?),
+        input,
+        taint: if get(row, 8)? { Taint::Tainted } else { Taint::Clean },
+        plan: json(row, 9)?,
+        hash: hash(row, 10)?,
+        state: named(row, 11)?,
+        created_at: timestamp(row, 12)?,
+        expires_at: timestamp(row, 13)?,
+        decided: decided.map(|(at, by)| DraftDecision { by, at }),
+        reason: get(row, 16)?,
+        output: get(row, 17)?,
+        origin: named(row, 18)?,
+        superseded_by: parsed_if_any(row, 19)?,
+        delivered: get(row, 20)?,
+    })
+}
+
+fn as_json(plan: &Plan) -> Result<String, StoreError> {
+    serde_json::to_string(plan).map_err(|error| StoreError::Failed(error.to_string()))
+}

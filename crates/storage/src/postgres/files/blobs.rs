@@ -1,0 +1,157 @@
+//! What the object store holds, and the rows that say so. A blob's row is touched before it is put and looked at again in
+//! the transaction that refers to it; the sweep marks a row before it deletes the object, and writers wait for the mark.
+
+use std::time::Duration;
+
+use deadpool_postgres::Transaction;
+use sha2::{Digest as _, Sha256};
+
+use crate::StoreError;
+use crate::postgres::connect::Database;
+use crate::postgres::convert::get;
+use crate::postgres::query::{execute, row_if_any, rows};
+use crate::postgres::transaction::Trouble;
+use crate::s3::Bucket;
+
+/// While a blob is being deleted, who wants to write it again waits so long at most.
+const PATIENCE: Duration = Duration::from_secs(20);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// Large contents by the SHA-256 of what they hold. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Blobs {
+    database: Database,
+    bucket: Bucket,
+}
+
+impl Blobs {
+    pub(crate) fn new(database: Database, bucket: Bucket) -> Self {
+        Self { database, bucket }
+    }
+
+    /// Keeps the content and returns its name. Nothing refers to it yet: the caller's transaction says so with `refer`.
+    pub(in crate::postgres) async fn keep(
+        &self,
+        person: &str,
+        bytes: &[u8],
+    ) -> Result<String, StoreError> {
+        let name = hex(&Sha256::digest(bytes));
+        if self.touch(person, &name).await? == Touched::New {
+            self.bucket.put(&object(person, &name), bytes.to_vec()).await?;
+            let stored = "UPDATE blobs SET state = 'stored'
+                          WHERE person = $1 AND sha256 = $2 AND state = 'writing'";
+            let client = self.database.client().await?;
+            execute(&client, stored, &[&person, &name]).await?;
+        }
+        Ok(name)
+    }
+
+    async fn touch(&self, person: &str, name: &str) -> Result<Touched, StoreError> {
+        let tries = PATIENCE.as_millis() / BETWEEN_LOOKS.as_millis();
+        for _ in 0..tries {
+            let client = self.database.client().await?;
+            let touched = row_if_any(
+                &client,
+                "INSERT INTO blobs (person, sha256, state, touched)
+                 VALUES ($1, $2, 'writing', clock_timestamp())
+                 ON CONFLICT (person, sha256) DO UPDATE SET touched = clock_timestamp()
+                 WHERE blobs.state <> 'deleting'
+                 RETURNING state",
+                &[&person, &name],
+            )
+            .await?;
+            drop(client);
+            if let Some(row) = touched {
+                let state: &str = get(&row, 0)?;
+                return Ok(if state == "stored" { Touched::Stored } else { Touched::New });
+            }
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+        Err(StoreError::Failed("an object is being deleted for too long".to_owned()))
+    }
+
+    /// From the commit on somebody refers to the blob. It was touched less than a day ago, so no sweep has it.
+    pub(in crate::postgres) async fn refer(
+        &self,
+        transaction: &Transaction<'_>,
+        person: &str,
+        name: &str,
+    ) -> Result<(), Trouble> {
+        let held = "SELECT 1 FROM blobs WHERE person = $1 AND sha256 = $2 AND state = 'stored'
+                    FOR SHARE";
+        let held = row_if_any(transaction, held, &[&person, &name]).await?;
+        let gone = || StoreError::Failed("an object was deleted while it was written".to_owned());
+        held.map(drop).ok_or_else(|| gone().into())
+    }
+
+    /// The content, compared with its name.
+    pub(in crate::postgres) async fn get(
+        &self,
+        person: &str,
+        name: &str,
+    ) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.bucket.get(&object(person, name)).await?;
+        if hex(&Sha256::digest(&bytes)) != name {
+            return Err(StoreError::Damaged(format!("the object {name} is not what was put")));
+        }
+        Ok(bytes)
+    }
+
+    /// Its last bytes, without the rest.
+    pub(in crate::postgres) async fn end(
+        &self,
+        person: &str,
+        name: &str,
+        range: std::ops::Range<u64>,
+    ) -> Result<Vec<u8>, StoreError> {
+        self.bucket.get_range(&object(person, name), range).await
+    }
+
+    /// Deletes objects that nothing refers to and nobody has touched for so long. Returns how many. A sweep that was cut
+    /// off is finished by the next.
+    pub(crate) async fn sweep(&self, untouched: Duration) -> Result<u64, StoreError> {
+        let client = self.database.client().await?;
+        execute(
+            &client,
+            "UPDATE blobs SET state = 'deleting'
+             WHERE touched < clock_timestamp() - $1::DOUBLE PRECISION * INTERVAL '1 second'
+               AND NOT EXISTS (SELECT 1 FROM files
+                               WHERE files.person = blobs.person AND files.sha256 = blobs.sha256)
+               AND NOT EXISTS (SELECT 1 FROM segments
+                               WHERE segments.person = blobs.person
+                                 AND segments.sha256 = blobs.sha256)",
+            &[&untouched.as_secs_f64()],
+        )
+        .await?;
+        let select = "SELECT person, sha256 FROM blobs WHERE state = 'deleting'";
+        let marked = rows(&client, select, &[]).await?;
+        let mut deleted = 0;
+        for row in &marked {
+            let (person, name): (&str, &str) = (get(row, 0)?, get(row, 1)?);
+            self.bucket.delete(&object(person, name)).await?;
+            let forget = "DELETE FROM blobs
+                          WHERE person = $1 AND sha256 = $2 AND state = 'deleting'";
+            deleted += execute(&client, forget, &[&person, &name]).await?;
+        }
+        Ok(deleted)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Touched {
+    /// To be put; somebody else may be putting the same.
+    New,
+    Stored,
+}
+
+/// Contents of nobody in particular lie under a name that no person can have.
+fn object(person: &str, name: &str) -> String {
+    let person = if person.is_empty() { "_shared" } else { person };
+    format!("blobs/{person}/{name}")
+}
+
+fn hex(digest: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}

@@ -1,0 +1,103 @@
+//! Files: a row each, a folder too, with small contents in the row and large ones in the object store. What must hold for
+//! a write is compared in the same transaction; folders are rows, so that no path is a file and a folder at once.
+
+mod blobs;
+mod objects;
+mod rows;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onyx_types::{AgentId, PersonId};
+
+use super::connect::Database;
+use super::convert::get;
+use super::origins::PostgresOrigins;
+use super::query;
+use crate::{Area, Files, Objects, Origins, StoreError};
+
+pub(crate) use blobs::Blobs;
+use objects::PostgresObjects;
+
+/// The files of all areas.
+#[derive(Debug)]
+pub(crate) struct PostgresFiles {
+    database: Database,
+    blobs: Blobs,
+    origins: Arc<PostgresOrigins>,
+}
+
+impl PostgresFiles {
+    pub(crate) fn new(database: Database, blobs: Blobs) -> Self {
+        let origins = Arc::new(PostgresOrigins::new(database.clone()));
+        Self { database, blobs, origins }
+    }
+
+    /// Names in a folder of the home; those that are no ids belong to somebody else.
+    async fn names_in<T: std::str::FromStr + Ord>(
+        &self,
+        folder: &str,
+    ) -> Result<Vec<T>, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT path FROM files
+                      WHERE parent = $1 AND parent IN ('people', 'agents') ORDER BY path";
+        let found = query::rows(&client, select, &[&folder]).await?;
+        let mut names: Vec<T> = Vec::with_capacity(found.len());
+        for row in &found {
+            let path: &str = get(row, 0)?;
+            let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+            names.extend(name.parse());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+#[async_trait]
+impl Files for PostgresFiles {
+    fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
+        let person = match area {
+            Area::Person(person) | Area::Vault(person) | Area::Memory(person, _) => person.as_str(),
+            Area::Agent(_) | Area::Shared => "",
+        };
+        Ok(Arc::new(PostgresObjects {
+            database: self.database.clone(),
+            blobs: self.blobs.clone(),
+            person: person.to_owned(),
+            root: area.path(),
+        }))
+    }
+
+    fn origins(&self) -> Arc<dyn Origins> {
+        Arc::clone(&self.origins) as Arc<dyn Origins>
+    }
+
+    /// Who has a log has files, as in a home.
+    async fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+        let mut people: Vec<PersonId> = self.names_in("people").await?;
+        let client = self.database.client().await?;
+        // One look at the index for each person, not one for each session.
+        let with_logs = query::rows(
+            &client,
+            "WITH RECURSIVE people AS (
+                 (SELECT person FROM session_log ORDER BY person LIMIT 1)
+                 UNION ALL
+                 SELECT (SELECT person FROM session_log WHERE session_log.person > people.person
+                         ORDER BY person LIMIT 1)
+                 FROM people WHERE people.person IS NOT NULL)
+             SELECT person FROM people WHERE person IS NOT NULL",
+            &[],
+        )
+        .await?;
+        for row in &with_logs {
+            people.push(super::convert::parsed(row, 0)?);
+        }
+        people.sort_unstable();
+        people.dedup();
+        Ok(people)
+    }
+
+    async fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+        self.names_in("agents").await
+    }
+}

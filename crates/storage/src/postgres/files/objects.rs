@@ -1,0 +1,282 @@
+//! The files of one area.
+
+use async_trait::async_trait;
+use onyx_types::Hash;
+use tokio_postgres::error::SqlState;
+
+use super::blobs::Blobs;
+use super::rows::{self, Entry, NewContent};
+use crate::postgres::connect::Database;
+use crate::postgres::convert::{count, get, timestamp};
+use crate::postgres::query;
+use crate::postgres::transaction::{Trouble, transact};
+use crate::{End, Expect, Object, ObjectKey, ObjectMeta, Objects, StoreError};
+
+/// Up to this size a content lies in its row: one look instead of two.
+const INLINE: usize = 32 * 1024;
+
+#[derive(Debug)]
+pub(super) struct PostgresObjects {
+    pub(super) database: Database,
+    pub(super) blobs: Blobs,
+    /// Empty for what belongs to nobody in particular.
+    pub(super) person: String,
+    pub(super) root: String,
+}
+
+/// A content that is kept already, in the memory of its row or as a blob.
+struct Kept<'a> {
+    hash: Hash,
+    bytes: &'a [u8],
+    blob: Option<String>,
+}
+
+impl Kept<'_> {
+    fn content(&self) -> NewContent<'_> {
+        NewContent {
+            hash: self.hash,
+            size: self.bytes.len() as u64,
+            bytes: self.blob.is_none().then_some(self.bytes),
+            blob: self.blob.as_deref(),
+        }
+    }
+}
+
+impl PostgresObjects {
+    fn path(&self, key: &ObjectKey) -> String {
+        format!("{}/{key}", self.root)
+    }
+
+    async fn keep<'a>(&self, bytes: &'a [u8]) -> Result<Kept<'a>, StoreError> {
+        let blob = if bytes.len() > INLINE {
+            Some(self.blobs.keep(&self.person, bytes).await?)
+        } else {
+            None
+        };
+        Ok(Kept { hash: Hash::of(bytes), bytes, blob })
+    }
+
+    async fn bytes_of(&self, entry: Entry) -> Result<Vec<u8>, StoreError> {
+        match (entry.bytes, entry.blob) {
+            (Some(bytes), _) => Ok(bytes),
+            (None, Some(blob)) => self.blobs.get(&self.person, &blob).await,
+            (None, None) => Err(StoreError::Damaged("a file without content".to_owned())),
+        }
+    }
+
+    /// Refuses folders; `None` when there is nothing.
+    async fn file(&self, key: &ObjectKey) -> Result<Option<Entry>, StoreError> {
+        let client = self.database.client().await?;
+        let found = rows::one(&client, &self.person, &self.path(key)).await?;
+        rows::check(found, Expect::Anything)
+    }
+
+    async fn write(&self, path: &str, kept: &Kept<'_>, expect: Expect) -> Result<(), StoreError> {
+        let person = self.person.as_str();
+        transact!(self.database, transaction => {
+            if let Some(blob) = &kept.blob {
+                self.blobs.refer(&transaction, person, blob).await?;
+            }
+            let found = rows::hold(&transaction, person, path).await?;
+            if rows::check(found, expect)?.is_some() {
+                return rows::replace(&transaction, person, path, &kept.content()).await;
+            }
+            rows::make_folders(&transaction, person, path).await?;
+            if !rows::insert(&transaction, person, path, &kept.content()).await? {
+                // Somebody was faster; what is there now is looked at again.
+                return Err(raced());
+            }
+            rows::touch_folder(&transaction, person, rows::parent_of(path)).await
+        })
+    }
+
+    /// `false`: there is no such file, or it is too large for its row.
+    async fn append_in_row(&self, key: &ObjectKey, added: &[u8]) -> Result<bool, StoreError> {
+        let (person, path) = (self.person.as_str(), self.path(key));
+        transact!(self.database, transaction => {
+            let found = rows::hold(&transaction, person, &path).await?;
+            let Some(entry) = rows::check(found, Expect::Anything)? else { return Ok(false) };
+            let Some(mut bytes) = entry.bytes else { return Ok(false) };
+            bytes.extend_from_slice(added);
+            if bytes.len() > INLINE {
+                return Ok(false);
+            }
+            let kept = Kept { hash: Hash::of(&bytes), bytes: &bytes, blob: None };
+            rows::replace(&transaction, person, &path, &kept.content()).await?;
+            Ok(true)
+        })
+    }
+}
+
+/// Tells a write that lost to one of the same file from a refusal.
+fn raced() -> Trouble {
+    Trouble::Store(StoreError::Busy)
+}
+
+#[async_trait]
+impl Objects for PostgresObjects {
+    async fn get(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<Object>, StoreError> {
+        let Some(entry) = self.file(key).await? else { return Ok(None) };
+        if entry.size > max_bytes {
+            return Err(StoreError::Refused(format!("it is larger than {max_bytes} bytes")));
+        }
+        let (modified, changed) = (entry.modified, entry.changed);
+        let bytes = self.bytes_of(entry).await?;
+        Ok(Some(Object { hash: Hash::of(&bytes), bytes, modified, changed }))
+    }
+
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+        let Some(entry) = self.file(key).await? else { return Ok(None) };
+        let (size, changed) = (entry.size, entry.changed);
+        let before = size.saturating_sub(max_bytes);
+        let bytes = match &entry.blob {
+            Some(blob) if before > 0 && before < size => {
+                self.blobs.end(&self.person, blob, before..size).await?
+            }
+            Some(_) | None => {
+                let mut whole = self.bytes_of(entry).await?;
+                whole.split_off(usize::try_from(before).unwrap_or(whole.len()).min(whole.len()))
+            }
+        };
+        Ok(Some(End { bytes, before, changed }))
+    }
+
+    async fn put(&self, key: &ObjectKey, bytes: &[u8], expect: Expect) -> Result<Hash, StoreError> {
+        let (path, kept) = (self.path(key), self.keep(bytes).await?);
+        loop {
+            match self.write(&path, &kept, expect).await {
+                Ok(()) => return Ok(kept.hash),
+                Err(StoreError::Busy) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A small file grows in its row. A larger one is read, added to and written, again where somebody else wrote
+    /// meanwhile: a hash over the whole is kept beside it.
+    async fn append(&self, key: &ObjectKey, bytes: &[u8]) -> Result<(), StoreError> {
+        while !self.append_in_row(key, bytes).await? {
+            let found = self.file(key).await?;
+            let expect = match &found {
+                Some(entry) => entry.hash.map_or(Expect::Anything, Expect::Is),
+                None => Expect::Absent,
+            };
+            let mut whole = match found {
+                Some(entry) => self.bytes_of(entry).await?,
+                None => Vec::new(),
+            };
+            whole.extend_from_slice(bytes);
+            match self.put(key, &whole, expect).await {
+                Ok(_) => return Ok(()),
+                Err(StoreError::Conflict) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, key: &ObjectKey, expect: Expect) -> Result<(), StoreError> {
+        let (person, path) = (self.person.as_str(), self.path(key));
+        transact!(self.database, transaction => {
+            let found = rows::hold(&transaction, person, &path).await?;
+            if found.is_none() {
+                return Err(StoreError::NotFound.into());
+            }
+            rows::check(found, expect)?;
+            rows::remove(&transaction, person, &path).await?;
+            rows::touch_folder(&transaction, person, rows::parent_of(&path)).await
+        })
+    }
+
+    async fn rename(
+        &self,
+        from: &ObjectKey,
+        to: &ObjectKey,
+        expect: Expect,
+    ) -> Result<(), StoreError> {
+        let person = self.person.as_str();
+        let (from, to) = (self.path(from), self.path(to));
+        transact!(self.database, transaction => {
+            let found = rows::hold(&transaction, person, &from).await?;
+            if found.is_none() {
+                return Err(StoreError::NotFound.into());
+            }
+            rows::check(found, expect)?;
+            rows::make_folders(&transaction, person, &to).await?;
+            match rows::rename(&transaction, person, &from, &to).await {
+                Err(Trouble::Database(error))
+                    if error.code() == Some(&SqlState::UNIQUE_VIOLATION) =>
+                {
+                    return Err(StoreError::Conflict.into());
+                }
+                renamed => renamed?,
+            }
+            let mut folders = [rows::parent_of(&from), rows::parent_of(&to)];
+            // Always in the same order, so that two renames do not wait for each other.
+            folders.sort_unstable();
+            for folder in folders {
+                rows::touch_folder(&transaction, person, folder).await?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn list(
+        &self,
+        folder: Option<&ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<ObjectMeta>, StoreError> {
+        let place = folder.map_or_else(|| self.root.clone(), |folder| self.path(folder));
+        let client = self.database.client().await?;
+        let found = query::rows(
+            &client,
+            "SELECT path, size, modified, changed, is_folder FROM files
+             WHERE person = $1 AND parent = $2 ORDER BY path LIMIT $3",
+            &[&self.person, &place, &i64::try_from(limit).unwrap_or(i64::MAX)],
+        )
+        .await?;
+        if found.is_empty() && folder.is_some() {
+            let itself = rows::one(&client, &self.person, &place).await?;
+            if !itself.is_some_and(|entry| entry.is_folder) {
+                return Err(StoreError::NotFound);
+            }
+        }
+        let below = format!("{}/", self.root);
+        let mut listed = Vec::with_capacity(found.len());
+        for row in &found {
+            let path: &str = get(row, 0)?;
+            let Some(Ok(key)) = path.strip_prefix(&below).map(str::parse) else { continue };
+            listed.push(ObjectMeta {
+                key,
+                size: count(row, 1)?,
+                modified: timestamp(row, 2)?,
+                changed: timestamp(row, 3)?,
+                is_folder: get(row, 4)?,
+            });
+        }
+        Ok(listed)
+    }
+
+    /// The deepest first; one that somebody put something into meanwhile stays.
+    async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {
+        let (person, path) = (self.person.as_str(), self.path(folder));
+        transact!(self.database, transaction => {
+            let below = format!("{path}/");
+            let folders = query::rows(
+                &transaction,
+                "SELECT path FROM files
+                 WHERE person = $1 AND is_folder AND (path = $2 OR starts_with(path, $3))
+                 ORDER BY length(path) DESC, path FOR UPDATE",
+                &[&person, &path, &below],
+            )
+            .await?;
+            for row in &folders {
+                let remove = "DELETE FROM files WHERE person = $1 AND path = $2
+                    AND NOT EXISTS (SELECT 1 FROM files AS child
+                                    WHERE child.person = $1 AND child.parent = $2)";
+                query::execute(&transaction, remove, &[&person, &get::<&str>(row, 0)?]).await?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! The rows of files and folders.
+
+use deadpool_postgres::{GenericClient, Transaction};
+use onyx_types::{Hash, Timestamp};
+use tokio_postgres::Row;
+
+use crate::postgres::convert::{count, get, hash, integer, timestamp};
+use crate::postgres::query::{execute, row_if_any, rows};
+use crate::postgres::transaction::Trouble;
+use crate::{Expect, StoreError};
+
+/// A file or a folder, with a small content.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) is_folder: bool,
+    pub(super) hash: Option<Hash>,
+    pub(super) size: u64,
+    pub(super) bytes: Option<Vec<u8>>,
+    /// The name of the blob that holds a large one.
+    pub(super) blob: Option<String>,
+    pub(super) modified: Timestamp,
+    pub(super) changed: Timestamp,
+}
+
+/// A content on its way into a row.
+#[derive(Debug)]
+pub(super) struct NewContent<'a> {
+    pub(super) hash: Hash,
+    pub(super) size: u64,
+    pub(super) bytes: Option<&'a [u8]>,
+    pub(super) blob: Option<&'a str>,
+}
+
+/// The database's time in milliseconds. Nobody can set `changed` back.
+const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
+
+pub(super) async fn one(
+    client: &impl GenericClient,
+    person: &str,
+    path: &str,
+) -> Result<Option<Entry>, StoreError> {
+    let select = "SELECT is_folder, hash, size, bytes, sha256, modified, changed
+                  FROM files WHERE person = $1 AND path = $2";
+    let found = row_if_any(client, select, &[&person, &path]).await?;
+    found.as_ref().map(entry).transpose()
+}
+
+/// The same, held until the transaction ends.
+pub(super) async fn hold(
+    transaction: &Transaction<'_>,
+    person: &str,
+    path: &str,
+) -> Result<Option<Entry>, Trouble> {
+    let select = "SELECT is_folder, hash, size, bytes, sha256, modified, changed
+                  FROM files WHERE person = $1 AND path = $2 FOR UPDATE";
+    let found = row_if_any(transaction, select, &[&person, &path]).await?;
+    Ok(found.as_ref().map(entry).transpose()?)
+}
+
+fn entry(row: &Row) -> Result<Entry, StoreError> {
+    let is_folder: bool = get(row, 0)?;
+    Ok(Entry {
+        is_folder,
+        hash: if is_folder { None } else { Some(hash(row, 1)?) },
+        size: count(row, 2)?,
+        bytes: get(row, 3)?,
+        blob: get(row, 4)?,
+        modified: timestamp(row, 5)?,
+        changed: timestamp(row, 6)?,
+    })
+}
+
+/// A file that is as it must be; `None` where there is none.
+pub(super) fn check(found: Option<Entry>, expect: Expect) -> Result<Option<Entry>, StoreError> {
+    if found.as_ref().is_some_and(|entry| entry.is_folder) {
+        return Err(StoreError::Refused("it is a folder".to_owned()));
+    }
+    let holds = match (expect, &found) {
+        (Expect::Anything, _) | (Expect::Absent, None) => true,
+        (Expect::Absent, Some(_)) | (Expect::Is(_), None) => false,
+        (Expect::Is(hash), Some(entry)) => entry.hash == Some(hash),
+    };
+    if holds { Ok(found) } else { Err(StoreError::Conflict) }
+}
+
+/// Makes the folders that a path lies in and holds them: none of them is removed or becomes a file meanwhile.
+pub(super) async fn make_folders(
+    transaction: &Transaction<'_>,
+    person: &str,
+    path: &str,
+) -> Result<(), Trouble> {
+    let folders = folders_of(path);
+    let parents: Vec<&str> = folders.iter().map(|folder| parent_of(folder)).collect();
+    let now = [
+        "INSERT INTO files
+                    (person, path, parent, is_folder, hash, size, version, modified, changed)
+                SELECT $1::TEXT, folder, parent, TRUE, '', 0, 0, ",
+        NOW,
+        ", ",
+        NOW,
+        "
+                FROM unnest($2::TEXT[], $3::TEXT[]) AS made (folder, parent)
+                ON CONFLICT DO NOTHING",
+    ];
+    execute(transaction, &now.concat(), &[&person, &folders, &parents]).await?;
+    let held = "SELECT is_folder FROM files WHERE person = $1 AND path = ANY ($2)
+                ORDER BY path FOR KEY SHARE";
+    for row in &rows(transaction, held, &[&person, &folders]).await? {
+        if !get::<bool>(row, 0)? {
+            return Err(StoreError::Refused("a part of the path is a file".to_owned()).into());
+        }
+    }
+    Ok(())
+}
+
+/// Those of a home that are roots of somebody or something, and all below.
+fn folders_of(path: &str) -> Vec<&str> {
+    let ends = path.match_indices('/').map(|(at, _)| &path[..at]);
+    ends.filter(|folder| folder.contains('/') || *folder == "shared").collect()
+}
+
+pub(super) fn parent_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+/// Something came into the folder or left it.
+pub(super) async fn touch_folder(
+    transaction: &Transaction<'_>,
+    person: &str,
+    folder: &str,
+) -> Result<(), Trouble> {
+    let touch = [
+        "UPDATE files SET modified = ",
+        NOW,
+        ", changed = ",
+        NOW,
+        " WHERE person = $1 AND path = $2",
+    ];
+    execute(transaction, &touch.concat(), &[&person, &folder]).await?;
+    Ok(())
+}
+
+/// Writes a new file. `false`: there is something of this name by now.
+pub(super) async fn insert(
+    transaction: &Transaction<'_>,
+    person: &str,
+    path: &str,
+    content: &NewContent<'_>,
+) -> Result<bool, Trouble> {
+    let insert = [
+        "INSERT INTO files (person, path, parent, is_folder, hash, size, version, bytes,
+                                      sha256, modified, changed)
+                   VALUES ($1, $2, $3, FALSE, $4, $5, 1, $6, $7, ",
+        NOW,
+        ", ",
+        NOW,
+        ")
+                   ON CONFLICT DO NOTHING",
+    ];
+    let added = execute(
+        transaction,
+        &insert.concat(),
+        &[
+            &person,
+            &path,
+            &parent_of(path),
+            &content.hash.to_string(),
+            &integer(content.size),
+            &content.bytes,
+            &content.blob,
+        ],
+    )
+    .await?;
+    Ok(added > 0)
+}
+
+/// Writes a file that the transaction holds.
+pub(super) async fn replace(
+    transaction: &Transaction<'_>,
+    person: &str,
+    path: &str,
+    content: &NewContent<'_>,
+) -> Result<(), Trouble> {
+    let replace = [
+        "UPDATE files SET hash = $3, size = $4, bytes = $5, sha256 = $6,
+                                     version = version + 1, modified = ",
+        NOW,
+        ", changed = ",
+        NOW,
+        " WHERE person = $1 AND path = $2",
+    ];
+    execute(
+        transaction,
+        &replace.concat(),
+        &[
+            &person,
+            &path,
+            &content.hash.to_string(),
+            &integer(content.size),
+            &content.bytes,
+            &content.blob,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn rename(
+    transaction: &Transaction<'_>,
+    person: &str,
+    from: &str,
+    to: &str,
+) -> Result<(), Trouble> {
+    let rename = [
+        "UPDATE files SET path = $3, parent = $4, version = version + 1, changed = ",
+        NOW,
+        " WHERE person = $1 AND path = $2",
+    ];
+    execute(transaction, &rename.concat(), &[&person, &from, &to, &parent_of(to)]).await?;
+    Ok(())
+}
+
+pub(super) async fn remove(
+    transaction: &Transaction<'_>,
+    person: &str,
+    path: &str,
+) -> Result<(), Trouble> {
+    let remove = "DELETE FROM files WHERE person = $1 AND path = $2";
+    execute(transaction, remove, &[&person, &path]).await?;
+    Ok(())
+}

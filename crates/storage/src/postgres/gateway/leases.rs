@@ -1,0 +1,223 @@
+//! Leases of sessions: a row with a fence that grows with every holder. The fence is compared in the same statement as
+//! every write, so whoever lost a session writes nothing, whatever it believes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onyx_types::SessionKey;
+
+use super::{Gateway, length, margin, millis, next_fence, token};
+use crate::blocking::lock;
+use crate::postgres::convert::{count, get};
+use crate::postgres::query::{execute, row_if_any};
+use crate::{Lease, Leases, LogState, StoreError};
+
+/// What this gateway holds. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct PostgresLeases {
+    gateway: Arc<Gateway>,
+    held: Arc<Mutex<HashMap<SessionKey, Held>>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    /// What the caller was given.
+    token: u64,
+    /// What the row has now: the holder itself may have raised it.
+    fence: i64,
+    incarnation: i64,
+    /// On our own clock, counted from before the database was asked.
+    expires: Duration,
+    margin: Duration,
+    /// The log as this holder left it.
+    log: LogState,
+}
+
+impl PostgresLeases {
+    pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
+        Self { gateway, held: Arc::default() }
+    }
+
+    /// The fence to write with. An owner stops itself before the others may take over.
+    pub(in crate::postgres) fn fence(&self, lease: &Lease) -> Result<i64, StoreError> {
+        let incarnation = self.gateway.alive()?;
+        let now = self.gateway.now();
+        match lock(&self.held).get(&lease.key) {
+            Some(held)
+                if held.token == lease.fence
+                    && held.incarnation == incarnation
+                    && now + held.margin < held.expires =>
+            {
+                Ok(held.fence)
+            }
+            Some(_) | None => Err(StoreError::LeaseLost),
+        }
+    }
+
+    /// The row has another fence: somebody else holds the session.
+    pub(in crate::postgres) fn lost(&self, lease: &Lease) -> StoreError {
+        let mut held = lock(&self.held);
+        if held.get(&lease.key).is_some_and(|held| held.token == lease.fence) {
+            held.remove(&lease.key);
+        }
+        StoreError::LeaseLost
+    }
+
+    /// How the log is now, as long as nobody else can have written to it.
+    pub(in crate::postgres) fn log(&self, key: &SessionKey) -> Option<LogState> {
+        let incarnation = self.gateway.alive().ok()?;
+        let now = self.gateway.now();
+        let held = lock(&self.held);
+        let held = held.get(key)?;
+        let is_ours = held.incarnation == incarnation && now + held.margin < held.expires;
+        is_ours.then_some(held.log)
+    }
+
+    /// The holder left the log so.
+    pub(in crate::postgres) fn wrote(&self, lease: &Lease, log: LogState) {
+        if let Some(held) = lock(&self.held).get_mut(&lease.key)
+            && held.token == lease.fence
+            && (held.log.stamp != log.stamp || held.log.len < log.len)
+        {
+            held.log = log;
+        }
+    }
+
+    /// Shuts out whatever this holder sent before and had no answer to: it has happened by now, or never will. The new
+    /// fence is chosen first, so that asking again after a lost answer does no harm. `LeaseLost` when somebody else was
+    /// faster.
+    pub(in crate::postgres) async fn raise(&self, lease: &Lease) -> Result<i64, StoreError> {
+        let fence = self.fence(lease)?;
+        let raised = next_fence(&self.gateway.database).await?;
+        let client = self.gateway.database.client().await?;
+        let raise = "UPDATE session_log SET fence = $5
+                     WHERE person = $1 AND agent = $2 AND session = $3 AND fence = $4";
+        let key = &lease.key;
+        let (person, agent) = (key.person.as_str(), key.agent.as_str());
+        let session = key.session.to_string();
+        let given: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+            [&person, &agent, &session, &fence, &raised];
+        if execute(&client, raise, &given).await? == 0 {
+            return Err(self.lost(lease));
+        }
+        if let Some(held) = lock(&self.held).get_mut(key)
+            && held.token == lease.fence
+        {
+            held.fence = raised;
+        }
+        Ok(raised)
+    }
+}
+
+#[async_trait]
+impl Leases for PostgresLeases {
+    async fn acquire(&self, key: &SessionKey, time_to_live: Duration) -> Result<Lease, StoreError> {
+        let incarnation = self.gateway.alive_again().await?;
+        let asked = self.gateway.now();
+        let client = self.gateway.database.client().await?;
+        let taken = row_if_any(
+            &client,
+            "INSERT INTO session_log
+                 (person, agent, session, fence, gateway, incarnation, until, next_seq, next_pos)
+             SELECT $1::TEXT, $2::TEXT, $3::TEXT, nextval('fences'), id, incarnation,
+                    clock_timestamp() + $6::DOUBLE PRECISION * INTERVAL '1 millisecond', 0, 0
+             FROM gateways
+             WHERE id = $4 AND incarnation = $5 AND until > clock_timestamp()
+             ON CONFLICT (person, agent, session) DO UPDATE SET
+                 fence = greatest(session_log.fence + 1, excluded.fence),
+                 gateway = excluded.gateway, incarnation = excluded.incarnation,
+                 until = excluded.until
+             WHERE session_log.until <= clock_timestamp()
+                OR NOT EXISTS (SELECT 1 FROM gateways AS holder
+                               WHERE holder.id = session_log.gateway
+                                 AND holder.incarnation = session_log.incarnation
+                                 AND holder.until > clock_timestamp())
+             RETURNING fence, next_pos, generation",
+            &[
+                &key.person.as_str(),
+                &key.agent.as_str(),
+                &key.session.to_string(),
+                &self.gateway.id(),
+                &incarnation,
+                &millis(time_to_live),
+            ],
+        )
+        .await?
+        .ok_or(StoreError::Busy)?;
+        let fence: i64 = get(&taken, 0)?;
+        let log = LogState { len: count(&taken, 1)?, stamp: get::<i64>(&taken, 2)?.into() };
+        let held = Held {
+            token: token(fence),
+            fence,
+            incarnation,
+            expires: asked.saturating_add(time_to_live),
+            margin: margin(time_to_live),
+            log,
+        };
+        lock(&self.held).insert(key.clone(), held);
+        Ok(Lease { key: key.clone(), fence: token(fence) })
+    }
+
+    async fn renew(&self, lease: &Lease, time_to_live: Duration) -> Result<(), StoreError> {
+        let fence = self.fence(lease)?;
+        let asked = self.gateway.now();
+        let client = self.gateway.database.client().await?;
+        let renewed = execute(
+            &client,
+            "UPDATE session_log
+             SET until = clock_timestamp() + $5::DOUBLE PRECISION * INTERVAL '1 millisecond'
+             WHERE person = $1 AND agent = $2 AND session = $3 AND fence = $4
+               AND until > clock_timestamp()",
+            &[
+                &lease.key.person.as_str(),
+                &lease.key.agent.as_str(),
+                &lease.key.session.to_string(),
+                &fence,
+                &millis(time_to_live),
+            ],
+        )
+        .await?;
+        if renewed == 0 {
+            return Err(self.lost(lease));
+        }
+        if let Some(held) = lock(&self.held).get_mut(&lease.key)
+            && held.token == lease.fence
+        {
+            held.expires = held.expires.max(asked.saturating_add(time_to_live));
+            held.margin = margin(time_to_live);
+        }
+        Ok(())
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        let fence = {
+            let mut held = lock(&self.held);
+            match held.get(&lease.key) {
+                Some(ours) if ours.token == lease.fence => {
+                    let fence = ours.fence;
+                    held.remove(&lease.key);
+                    fence
+                }
+                Some(_) | None => length(lease.fence),
+            }
+        };
+        let client = self.gateway.database.client().await?;
+        // The fence grows here too: nothing that was sent before lands after this.
+        execute(
+            &client,
+            "UPDATE session_log SET fence = greatest(fence + 1, nextval('fences')),
+                                    until = '-infinity'
+             WHERE person = $1 AND agent = $2 AND session = $3 AND fence = $4",
+            &[
+                &lease.key.person.as_str(),
+                &lease.key.agent.as_str(),
+                &lease.key.session.to_string(),
+                &fence,
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+}

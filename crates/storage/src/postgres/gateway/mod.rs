@@ -1,0 +1,259 @@
+//! This gateway among others: its incarnation, its heartbeat, and the sessions it holds. The database's clock decides who
+//! is alive; a gateway that cannot ask it stops by itself before others may take over.
+
+mod boot_clock;
+mod leases;
+mod owners;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use onyx_types::Clock;
+use tokio::task::JoinHandle;
+
+use super::connect::Database;
+use super::convert::{get, integer};
+use super::query::{execute, read_all, row, row_if_any, rows};
+use crate::StoreError;
+use crate::blocking::lock;
+
+pub use boot_clock::BootClock;
+pub(crate) use leases::PostgresLeases;
+pub use owners::Owned;
+
+/// How this gateway is known to the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewaySettings {
+    /// `gateway.id`: a new process under the same name takes the old one's place.
+    pub id: String,
+    /// `gateway.advertise`: where the others reach it.
+    pub url: String,
+    /// How long the others wait for a gateway that says nothing.
+    pub life: Duration,
+}
+
+impl GatewaySettings {
+    /// With the life that the specification gives: 15 seconds, a heartbeat every five.
+    pub fn new(id: impl Into<String>, url: impl Into<String>) -> Self {
+        Self { id: id.into(), url: url.into(), life: Duration::from_secs(15) }
+    }
+}
+
+/// A gateway as the others see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewayRow {
+    pub id: String,
+    pub incarnation: u64,
+    pub url: String,
+    pub is_alive: bool,
+}
+
+/// The own row of this process.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    database: Database,
+    settings: GatewaySettings,
+    /// Counts while the machine sleeps.
+    clock: Arc<dyn Clock>,
+    standing: Mutex<Standing>,
+}
+
+#[derive(Clone, Debug)]
+enum Standing {
+    Alive {
+        incarnation: i64,
+        /// On our own clock, counted from before the database was asked.
+        until: Duration,
+    },
+    /// Another process has this gateway's name now, or somebody drained it. It never comes back by itself.
+    Replaced,
+}
+
+impl Gateway {
+    /// Takes the name, whoever had it before.
+    pub(crate) async fn register(
+        database: Database,
+        settings: GatewaySettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let standing = take_name(&database, &settings, &*clock).await?;
+        Ok(Arc::new(Self { database, settings, clock, standing: Mutex::new(standing) }))
+    }
+
+    /// Beats until the gateway is dropped or replaced.
+    pub(crate) fn keep_alive(self: &Arc<Self>) -> HeartbeatTask {
+        let gateway = Arc::downgrade(self);
+        let every = self.settings.life / 3;
+        HeartbeatTask(tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(every).await;
+                let Some(gateway) = gateway.upgrade() else { return };
+                match gateway.beat().await {
+                    Ok(()) => {}
+                    Err(StoreError::LeaseLost) => return,
+                    // The next beat may get through; until then nothing is written past the life.
+                    Err(error) => {
+                        tracing::warn!(%error, "the heartbeat did not reach the database")
+                    }
+                }
+            }
+        }))
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.settings.id
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.clock.now().mono
+    }
+
+    /// The incarnation, while others count this gateway among the living. Checked immediately before each write, and
+    /// always earlier than the database would: the margin covers what a request may take.
+    pub(crate) fn alive(&self) -> Result<i64, StoreError> {
+        match &*lock(&self.standing) {
+            Standing::Alive { incarnation, until }
+                if self.now() + margin(self.settings.life) < *until =>
+            {
+                Ok(*incarnation)
+            }
+            Standing::Alive { .. } | Standing::Replaced => Err(StoreError::LeaseLost),
+        }
+    }
+
+    /// The same; one that was silent for too long begins again as a new incarnation, which holds nothing.
+    pub(crate) async fn alive_again(&self) -> Result<i64, StoreError> {
+        if let Ok(incarnation) = self.alive() {
+            return Ok(incarnation);
+        }
+        self.beat().await?;
+        self.alive()
+    }
+
+    /// Says that this gateway lives. `LeaseLost` when another process has its name.
+    pub(crate) async fn beat(&self) -> Result<(), StoreError> {
+        let incarnation = match &*lock(&self.standing) {
+            Standing::Alive { incarnation, .. } => *incarnation,
+            Standing::Replaced => return Err(StoreError::LeaseLost),
+        };
+        let asked = self.now();
+        let client = self.database.client().await?;
+        let beaten = execute(
+            &client,
+            "UPDATE gateways
+             SET until = clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond'
+             WHERE id = $1 AND incarnation = $2 AND until > clock_timestamp()",
+            &[&self.settings.id, &incarnation, &millis(self.settings.life)],
+        )
+        .await?;
+        if beaten > 0 {
+            let until = asked + self.settings.life;
+            *lock(&self.standing) = Standing::Alive { incarnation, until };
+            return Ok(());
+        }
+        let select = "SELECT incarnation FROM gateways WHERE id = $1";
+        let found = row_if_any(&client, select, &[&self.settings.id]).await?;
+        let is_ours = match &found {
+            Some(found) => get::<i64>(found, 0)? == incarnation,
+            None => false,
+        };
+        if !is_ours {
+            tracing::error!(
+                gateway = self.settings.id,
+                "another process has the name of this gateway, or it was drained: nothing more is written"
+            );
+            *lock(&self.standing) = Standing::Replaced;
+            return Err(StoreError::LeaseLost);
+        }
+        tracing::warn!(
+            gateway = self.settings.id,
+            "silent for longer than its life: what it held is free, it begins anew"
+        );
+        let standing = take_name(&self.database, &self.settings, &*self.clock).await?;
+        *lock(&self.standing) = standing;
+        Ok(())
+    }
+
+    /// Gives everything back at once, so that others need not wait for the end of its life.
+    pub(crate) async fn drain(&self) -> Result<(), StoreError> {
+        let incarnation = match std::mem::replace(&mut *lock(&self.standing), Standing::Replaced) {
+            Standing::Alive { incarnation, .. } => incarnation,
+            Standing::Replaced => return Ok(()),
+        };
+        let client = self.database.client().await?;
+        let leave = "DELETE FROM gateways WHERE id = $1 AND incarnation = $2";
+        execute(&client, leave, &[&self.settings.id, &incarnation]).await?;
+        Ok(())
+    }
+
+    /// Every gateway that said something lately, by name.
+    pub(crate) async fn all(&self) -> Result<Vec<GatewayRow>, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT id, incarnation, url, until > clock_timestamp()
+                      FROM gateways ORDER BY id";
+        read_all(&rows(&client, select, &[]).await?, |row| {
+            Ok(GatewayRow {
+                id: get(row, 0)?,
+                incarnation: super::convert::count(row, 1)?,
+                url: get(row, 2)?,
+                is_alive: get(row, 3)?,
+            })
+        })
+    }
+}
+
+/// Ends with the store.
+#[derive(Debug)]
+pub(crate) struct HeartbeatTask(JoinHandle<()>);
+
+impl Drop for HeartbeatTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn take_name(
+    database: &Database,
+    settings: &GatewaySettings,
+    clock: &dyn Clock,
+) -> Result<Standing, StoreError> {
+    let asked = clock.now().mono;
+    let client = database.client().await?;
+    let taken = row(
+        &client,
+        "INSERT INTO gateways (id, incarnation, url, until)
+         VALUES ($1, nextval('incarnations'), $2,
+                 clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond')
+         ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation,
+             url = excluded.url, until = excluded.until
+         RETURNING incarnation",
+        &[&settings.id, &settings.url, &millis(settings.life)],
+    )
+    .await?;
+    Ok(Standing::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
+}
+
+/// By so much an owner stops earlier than the others think.
+fn margin(life: Duration) -> Duration {
+    (life / 10).min(Duration::from_secs(2))
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+/// A fence as callers know it.
+fn token(fence: i64) -> u64 {
+    u64::try_from(fence).unwrap_or_default()
+}
+
+/// The last fence of all, to raise the own one to a number that nobody else will ever have.
+async fn next_fence(database: &Database) -> Result<i64, StoreError> {
+    let client = database.client().await?;
+    get(&row(&client, "SELECT nextval('fences')", &[]).await?, 0)
+}
+
+/// A length as the database counts.
+fn length(count: u64) -> i64 {
+    integer(count)
+}

@@ -1,0 +1,57 @@
+//! What has one owner by its name: a connector's poller, a source that is synced, a draft that is being applied. Owned as
+//! long as the gateway lives, without a word between; the fence grows with every new owner.
+
+use super::{Gateway, token};
+use crate::StoreError;
+use crate::postgres::convert::{get, integer};
+use crate::postgres::query::{execute, row_if_any};
+
+/// The right to do something that one gateway does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owned {
+    pub name: String,
+    pub fence: u64,
+    incarnation: i64,
+}
+
+impl Gateway {
+    /// `None`: another gateway that lives owns it. Asking again for what is owned already gives the same.
+    pub(crate) async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
+        let incarnation = self.alive_again().await?;
+        let client = self.database.client().await?;
+        let owned = row_if_any(
+            &client,
+            "INSERT INTO owners (name, fence, gateway, incarnation)
+             SELECT $1::TEXT, nextval('fences'), id, incarnation FROM gateways
+             WHERE id = $2 AND incarnation = $3 AND until > clock_timestamp()
+             ON CONFLICT (name) DO UPDATE SET
+                 fence = CASE WHEN owners.incarnation = excluded.incarnation THEN owners.fence
+                              ELSE greatest(owners.fence + 1, excluded.fence) END,
+                 gateway = excluded.gateway, incarnation = excluded.incarnation
+             WHERE owners.incarnation = excluded.incarnation
+                OR NOT EXISTS (SELECT 1 FROM gateways AS owner
+                               WHERE owner.id = owners.gateway
+                                 AND owner.incarnation = owners.incarnation
+                                 AND owner.until > clock_timestamp())
+             RETURNING fence",
+            &[&name, &self.settings.id, &incarnation],
+        )
+        .await?;
+        let Some(owned) = owned else { return Ok(None) };
+        let fence = token(get(&owned, 0)?);
+        Ok(Some(Owned { name: name.to_owned(), fence, incarnation }))
+    }
+
+    /// May it still be done? Asked immediately before each effect; costs nothing.
+    pub(crate) fn still_owns(&self, owned: &Owned) -> bool {
+        self.alive().is_ok_and(|incarnation| incarnation == owned.incarnation)
+    }
+
+    /// Giving up what was lost already is no error.
+    pub(crate) async fn disown(&self, owned: &Owned) -> Result<(), StoreError> {
+        let client = self.database.client().await?;
+        let leave = "DELETE FROM owners WHERE name = $1 AND fence = $2 AND incarnation = $3";
+        execute(&client, leave, &[&owned.name, &integer(owned.fence), &owned.incarnation]).await?;
+        Ok(())
+    }
+}

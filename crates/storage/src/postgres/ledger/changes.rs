@@ -1,0 +1,80 @@
+//! Which sessions moved. Writers only say that one did; it gets its number when somebody asks, under a row that all who
+//! number hold. Numbers are therefore given in the order in which changes became visible, and writers wait for nobody.
+
+use deadpool_postgres::{GenericClient, Transaction};
+
+use crate::postgres::connect::Database;
+use crate::postgres::convert::{count, get, integer, parsed};
+use crate::postgres::query::{execute, read_all, row, rows};
+use crate::postgres::transaction::{Trouble, transact};
+use crate::{SessionMove, SessionSequence, StoreError};
+
+/// A session was made, changed or deleted in this transaction.
+pub(super) async fn note(
+    transaction: &Transaction<'_>,
+    person: &str,
+    session: &str,
+) -> Result<(), Trouble> {
+    execute(
+        transaction,
+        "INSERT INTO session_changes (person, session, noted)
+         VALUES ($1, $2, clock_timestamp())
+         ON CONFLICT (person, session) DO UPDATE SET seq = NULL, noted = clock_timestamp()",
+        &[&person, &session],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn number(database: &Database) -> Result<(), StoreError> {
+    let client = database.client().await?;
+    let any = "SELECT EXISTS (SELECT 1 FROM session_changes WHERE seq IS NULL)";
+    if !get::<bool>(&row(&client, any, &[]).await?, 0)? {
+        return Ok(());
+    }
+    drop(client);
+    transact!(database, transaction => {
+        let hold = "SELECT value FROM counters WHERE name = 'sessions' FOR UPDATE";
+        let last: i64 = get(&row(&transaction, hold, &[]).await?, 0)?;
+        let numbered = execute(
+            &transaction,
+            "WITH waiting AS (
+                 SELECT person, session FROM session_changes WHERE seq IS NULL FOR UPDATE),
+             numbered AS (
+                 SELECT person, session,
+                        row_number() OVER (ORDER BY noted, person, session) AS number
+                 FROM waiting JOIN session_changes USING (person, session))
+             UPDATE session_changes SET seq = $1 + numbered.number FROM numbered
+             WHERE session_changes.person = numbered.person
+               AND session_changes.session = numbered.session",
+            &[&last],
+        )
+        .await?;
+        let keep = "UPDATE counters SET value = $1 WHERE name = 'sessions'";
+        execute(&transaction, keep, &[&(last + integer(numbered))]).await?;
+        Ok(())
+    })
+}
+
+pub(super) async fn sequence(client: &impl GenericClient) -> Result<SessionSequence, StoreError> {
+    let select = "SELECT value, (SELECT coalesce(max(seq), 0) FROM session_changes)
+                  FROM session_epoch";
+    let found = row(client, select, &[]).await?;
+    Ok(SessionSequence { epoch: count(&found, 0)?, last: count(&found, 1)? })
+}
+
+pub(super) async fn after(
+    client: &impl GenericClient,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<SessionMove>, StoreError> {
+    let found = rows(
+        client,
+        "SELECT seq, person, session FROM session_changes WHERE seq > $1 ORDER BY seq LIMIT $2",
+        &[&integer(after), &i64::from(limit)],
+    )
+    .await?;
+    read_all(&found, |row| {
+        Ok(SessionMove { seq: count(row, 0)?, person: parsed(row, 1)?, session: parsed(row, 2)? })
+    })
+}

@@ -1,0 +1,99 @@
+use deadpool_postgres::GenericClient;
+use onyx_types::{PersonId, SessionId, SessionKey, TurnId};
+
+use crate::postgres::convert::{json, named, parsed, timestamp};
+use crate::postgres::query::{execute, read_all, rows};
+use crate::{InboxRow, StoreError};
+
+pub(super) async fn put(
+    client: &impl GenericClient,
+    key: &SessionKey,
+    row: &InboxRow,
+) -> Result<(), StoreError> {
+    execute(
+        client,
+        "INSERT INTO inbox (person, session, turn, delivery, words, received_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        &[
+            &key.person.as_str(),
+            &key.session.to_string(),
+            &row.turn.to_string(),
+            &row.delivery.as_str(),
+            &words_of(row)?,
+            &row.received_at.as_millis(),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// `false`: it is not there any more.
+pub(super) async fn change(
+    client: &impl GenericClient,
+    key: &SessionKey,
+    row: &InboxRow,
+) -> Result<bool, StoreError> {
+    let changed = execute(
+        client,
+        "UPDATE inbox SET delivery = $4, words = $5
+         WHERE person = $1 AND session = $2 AND turn = $3",
+        &[
+            &key.person.as_str(),
+            &key.session.to_string(),
+            &row.turn.to_string(),
+            &row.delivery.as_str(),
+            &words_of(row)?,
+        ],
+    )
+    .await?;
+    Ok(changed > 0)
+}
+
+fn words_of(row: &InboxRow) -> Result<String, StoreError> {
+    serde_json::to_string(&row.words).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// Whose words wait.
+pub(super) async fn sessions(
+    client: &impl GenericClient,
+) -> Result<Vec<(PersonId, SessionId)>, StoreError> {
+    let found = rows(client, "SELECT DISTINCT person, session FROM inbox", &[]).await?;
+    read_all(&found, |row| Ok((parsed(row, 0)?, parsed(row, 1)?)))
+}
+
+/// Turn ids sort by time, so this is the order in which the words came.
+pub(super) async fn all(
+    client: &impl GenericClient,
+    key: &SessionKey,
+) -> Result<Vec<InboxRow>, StoreError> {
+    let found = rows(
+        client,
+        "SELECT turn, delivery, words, received_at FROM inbox
+         WHERE person = $1 AND session = $2 ORDER BY turn",
+        &[&key.person.as_str(), &key.session.to_string()],
+    )
+    .await?;
+    read_all(&found, |row| {
+        Ok(InboxRow {
+            turn: parsed(row, 0)?,
+            delivery: named(row, 1)?,
+            words: json(row, 2)?,
+            received_at: timestamp(row, 3)?,
+        })
+    })
+}
+
+pub(super) async fn remove(
+    client: &impl GenericClient,
+    key: &SessionKey,
+    turns: &[TurnId],
+) -> Result<(), StoreError> {
+    let turns: Vec<String> = turns.iter().map(ToString::to_string).collect();
+    execute(
+        client,
+        "DELETE FROM inbox WHERE person = $1 AND session = $2 AND turn = ANY ($3)",
+        &[&key.person.as_str(), &key.session.to_string(), &turns],
+    )
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! What was used. Sums are read from the rows each time: what another gateway booked counts at once.
+
+use std::str::FromStr;
+
+use deadpool_postgres::{GenericClient, Transaction};
+use onyx_types::{AgentId, Clock, PersonId, Timestamp, Usage};
+
+use crate::postgres::convert::{count, get, integer, parsed};
+use crate::postgres::query::{execute, read_all, row, rows};
+use crate::postgres::transaction::Trouble;
+use crate::{DaySpending, ModelUse, Spent, StoreError, UsageRow};
+
+/// Books what one agent used of one model for a person, on the day it is there.
+pub(super) async fn book(
+    transaction: &Transaction<'_>,
+    clock: &dyn Clock,
+    person: &PersonId,
+    used: &ModelUse,
+    at: Timestamp,
+) -> Result<(), Trouble> {
+    let ModelUse { agent, model, usage } = used;
+    execute(
+        transaction,
+        "INSERT INTO usage (day, person, agent, model, input, output, cache_read, cache_write, cost)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT (person, day, agent, model) DO UPDATE SET
+             input = usage.input + excluded.input,
+             output = usage.output + excluded.output,
+             cache_read = usage.cache_read + excluded.cache_read,
+             cache_write = usage.cache_write + excluded.cache_write,
+             cost = usage.cost + excluded.cost",
+        &[
+            &clock.zone_of(person).date(at),
+            &person.as_str(),
+            &agent.as_str(),
+            model,
+            &integer(usage.input),
+            &integer(usage.output),
+            &integer(usage.cache_read),
+            &integer(usage.cache_write),
+            // An unknown price counts as nothing; the run says so to the person.
+            &usage.cost.unwrap_or(0.0),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn of_person(
+    client: &impl GenericClient,
+    person: &PersonId,
+    day: &str,
+) -> Result<f64, StoreError> {
+    let sum = "SELECT coalesce(sum(cost), 0) FROM usage WHERE day = $1 AND person = $2";
+    get(&row(client, sum, &[&day, &person.as_str()]).await?, 0)
+}
+
+pub(super) async fn of_agent(
+    client: &impl GenericClient,
+    agent: &AgentId,
+    day: &str,
+) -> Result<f64, StoreError> {
+    let sum = "SELECT coalesce(sum(cost), 0) FROM usage WHERE day = $1 AND agent = $2";
+    get(&row(client, sum, &[&day, &agent.as_str()]).await?, 0)
+}
+
+pub(super) async fn of_day(
+    client: &impl GenericClient,
+    day: &str,
+) -> Result<DaySpending, StoreError> {
+    let people = "SELECT person, sum(cost ORDER BY agent, model), sum(input + output)::BIGINT
+                  FROM usage WHERE day = $1 GROUP BY person ORDER BY person";
+    let agents = "SELECT agent, sum(cost ORDER BY person, model), sum(input + output)::BIGINT
+                  FROM usage WHERE day = $1 GROUP BY agent ORDER BY agent";
+    Ok(DaySpending {
+        people: all(client, people, day).await?,
+        agents: all(client, agents, day).await?,
+    })
+}
+
+async fn all<Name: FromStr<Err: std::fmt::Display>>(
+    client: &impl GenericClient,
+    statement: &str,
+    day: &str,
+) -> Result<Vec<(Name, Spent)>, StoreError> {
+    let found = rows(client, statement, &[&day]).await?;
+    read_all(&found, |row| {
+        Ok((parsed(row, 0)?, Spent { cost: get(row, 1)?, tokens: count(row, 2)? }))
+    })
+}
+
+pub(super) async fn between(
+    client: &impl GenericClient,
+    first: &str,
+    last: &str,
+) -> Result<Vec<UsageRow>, StoreError> {
+    let found = rows(
+        client,
+        "SELECT day, person, agent, model, input, output, cache_read, cache_write, cost FROM usage
+         WHERE day BETWEEN $1 AND $2 ORDER BY day, person, agent, model",
+        &[&first, &last],
+    )
+    .await?;
+    read_all(&found, |row| {
+        let usage = Usage {
+            input: count(row, 4)?,
+            output: count(row, 5)?,
+            cache_read: count(row, 6)?,
+            cache_write: count(row, 7)?,
+            cost: get(row, 8)?,
+        };
+        let used = ModelUse { agent: parsed(row, 2)?, model: get(row, 3)?, usage };
+        Ok(UsageRow { day: get(row, 0)?, person: parsed(row, 1)?, used })
+    })
+}

@@ -1,0 +1,41 @@
+//! Server mode: everything that several gateways share, in PostgreSQL, with large contents in an object store (`s3/`).
+//! Every commit point is a row here; no correctness rests on the object store. SQL is static text; nothing is ever built
+//! into it. Statements are READ COMMITTED and compare before they set; what needs more holds a row.
+
+mod acceptances;
+mod accounts;
+mod audit;
+mod chunks;
+mod connect;
+mod connectors;
+mod convert;
+mod drafts;
+mod files;
+mod gateway;
+mod jobs;
+mod ledger;
+mod origins;
+mod query;
+mod schema;
+mod secrets;
+mod transaction;
+mod turns;
+
+pub(crate) use acceptances::PostgresAcceptances;
+pub(crate) use accounts::PostgresAccounts;
+pub(crate) use audit::AuditChains;
+pub(crate) use chunks::PostgresChunks;
+pub(crate) use connect::Database;
+pub use connect::{DatabaseUrl, ServerError};
+pub(crate) use connectors::PostgresConnectors;
+pub(crate) use drafts::PostgresDrafts;
+pub(crate) use files::{Blobs, PostgresFiles};
+pub use gateway::{BootClock, GatewayRow, GatewaySettings, Owned};
+pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases};
+pub(crate) use jobs::PostgresJobs;
+pub(crate) use ledger::PostgresLedger;
+pub(crate) use schema::check as check_schema;
+pub use schema::{SCHEMA_VERSION, migrate_database};
+pub(crate) use secrets::PostgresSecrets;
+pub(crate) use turns::PostgresTurnLog;
+pub use turns::Sealing;

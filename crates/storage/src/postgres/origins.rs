@@ -1,0 +1,208 @@
+//! Where contents came from. Asked each time: what another gateway wrote down a moment ago must taint what is read here.
+
+use async_trait::async_trait;
+use deadpool_postgres::Transaction;
+use onyx_types::{Clock as _, Hash, Origin, SystemClock, Timestamp};
+
+use crate::{Known, OpenCommand, OriginNote, Origins, StoreError, TICK_MS};
+
+use super::connect::Database;
+use super::convert::{count, get, named, timestamp, timestamp_if_any};
+use super::query::{execute, read_all, row, row_if_any, rows};
+use super::transaction::{Trouble, transact};
+
+#[derive(Clone, Debug)]
+pub(crate) struct PostgresOrigins {
+    database: Database,
+}
+
+impl PostgresOrigins {
+    pub(crate) fn new(database: Database) -> Self {
+        Self { database }
+    }
+}
+
+#[async_trait]
+impl Origins for PostgresOrigins {
+    async fn note(&self, owner: &str, notes: Vec<OriginNote>) -> Result<(), StoreError> {
+        transact!(self.database, transaction => {
+            changed(&transaction, owner).await?;
+            for note in &notes {
+                put(&transaction, owner, note).await?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn known(&self, owner: &str, path: &str, hash: Hash) -> Result<Known, StoreError> {
+        let client = self.database.client().await?;
+        let hash = hash.to_string();
+        let found = rows(
+            &client,
+            "SELECT path = $2, hash, origin, at FROM origins
+             WHERE owner = $1 AND (path = $2 OR hash = $3) ORDER BY id",
+            &[&owner, &path, &hash],
+        )
+        .await?;
+        let mut known = Known::default();
+        for row in &found {
+            let (is_here, of): (bool, &str) = (get(row, 0)?, get(row, 1)?);
+            let origin: Origin = named(row, 2)?;
+            if is_here && of == hash {
+                return Ok(Known { here: Some(origin), ..Known::default() });
+            }
+            if is_here {
+                known.before = (!of.is_empty()).then_some(origin);
+            } else if known.elsewhere.is_none_or(|(worst, _)| worst < origin) {
+                known.elsewhere = Some((origin, timestamp(row, 3)?));
+            }
+        }
+        Ok(known)
+    }
+
+    async fn has_foreign_text(&self, owner: &str) -> Result<bool, StoreError> {
+        let client = self.database.client().await?;
+        let any = "SELECT EXISTS (SELECT 1 FROM prints WHERE owner = $1)";
+        get(&row(&client, any, &[&owner]).await?, 0)
+    }
+
+    async fn alike(
+        &self,
+        owner: &str,
+        prints: Vec<u64>,
+        by: Timestamp,
+    ) -> Result<Option<Origin>, StoreError> {
+        let prints: Vec<i64> = prints.iter().map(|print| print.cast_signed()).collect();
+        let client = self.database.client().await?;
+        // The rule of `provenance::prints::is_alike`.
+        let found = rows(
+            &client,
+            "SELECT origins.origin FROM prints JOIN origins ON origins.id = prints.note
+             WHERE prints.owner = $1 AND prints.print = ANY ($2) AND origins.at <= $3
+             GROUP BY origins.id, origins.origin, origins.prints
+             HAVING count(*) >= 2 AND count(*) * 2 >= origins.prints",
+            &[&owner, &prints, &by.as_millis()],
+        )
+        .await?;
+        Ok(read_all(&found, |row| named(row, 0))?.into_iter().max())
+    }
+
+    async fn named_by(&self, owner: &str, paths: Vec<String>) -> Result<Origin, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT DISTINCT origin FROM foreign_names
+                      WHERE owner = $1 AND path = ANY ($2)";
+        let found = rows(&client, select, &[&owner, &paths]).await?;
+        let found: Vec<Origin> = read_all(&found, |row| named(row, 0))?;
+        Ok(found.into_iter().max().unwrap_or(Origin::Person))
+    }
+
+    async fn begin_command(&self, owner: &str) -> Result<OpenCommand, StoreError> {
+        let started = SystemClock::new().wall().as_millis() - TICK_MS;
+        let id = transact!(self.database, transaction => {
+            changed(&transaction, owner).await?;
+            let begin = "INSERT INTO open_commands (owner, started_at) VALUES ($1, $2)
+                         RETURNING id";
+            Ok(get(&row(&transaction, begin, &[&owner, &started]).await?, 0)?)
+        })?;
+        let (owner, started_at) = (owner.to_owned(), Timestamp::from_millis(started));
+        Ok(OpenCommand { id, owner, started_at })
+    }
+
+    async fn end_command(&self, id: i64) -> Result<(), StoreError> {
+        transact!(self.database, transaction => {
+            let end = "DELETE FROM open_commands WHERE id = $1 RETURNING owner";
+            if let Some(ended) = row_if_any(&transaction, end, &[&id]).await? {
+                changed(&transaction, get(&ended, 0)?).await?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn open_commands(&self) -> Result<Vec<OpenCommand>, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT id, owner, started_at FROM open_commands ORDER BY id";
+        read_all(&rows(&client, select, &[]).await?, |row| {
+            Ok(OpenCommand {
+                id: get(row, 0)?,
+                owner: get(row, 1)?,
+                started_at: timestamp(row, 2)?,
+            })
+        })
+    }
+
+    async fn command_since(&self, owner: &str) -> Result<Option<Timestamp>, StoreError> {
+        let client = self.database.client().await?;
+        let oldest = "SELECT min(started_at) FROM open_commands WHERE owner = $1";
+        timestamp_if_any(&row(&client, oldest, &[&owner]).await?, 0)
+    }
+
+    async fn version(&self, owner: &str) -> Result<u64, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT version FROM origin_owners WHERE owner = $1";
+        row_if_any(&client, select, &[&owner]).await?.map_or(Ok(0), |row| count(&row, 0))
+    }
+}
+
+/// What would be answered of an owner changes in this transaction. The row is held until its end, so that the version is
+/// new when the change is visible.
+async fn changed(transaction: &Transaction<'_>, owner: &str) -> Result<(), Trouble> {
+    let change = "INSERT INTO origin_owners (owner, version) VALUES ($1, 1)
+                  ON CONFLICT (owner) DO UPDATE SET version = origin_owners.version + 1";
+    execute(transaction, change, &[&owner]).await?;
+    Ok(())
+}
+
+async fn put(transaction: &Transaction<'_>, owner: &str, note: &OriginNote) -> Result<(), Trouble> {
+    let origin = note.origin.as_str();
+    if !note.path.is_empty() {
+        put_content(transaction, owner, note, origin).await?;
+    }
+    execute(
+        transaction,
+        "INSERT INTO foreign_names (owner, path, origin)
+         SELECT DISTINCT $1::TEXT, name, $3::TEXT FROM unnest($2::TEXT[]) AS name
+         ON CONFLICT (owner, path) DO UPDATE SET origin = excluded.origin",
+        &[&owner, &note.names, &origin],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The newest row of a path has the greatest id, so a content that comes again gets a new row.
+async fn put_content(
+    transaction: &Transaction<'_>,
+    owner: &str,
+    note: &OriginNote,
+    origin: &str,
+) -> Result<(), Trouble> {
+    let hash = note.hash.map(|hash| hash.to_string()).unwrap_or_default();
+    let at = SystemClock::new().wall().as_millis();
+    execute(
+        transaction,
+        "DELETE FROM prints WHERE note IN
+             (SELECT id FROM origins WHERE owner = $1 AND path = $2 AND hash = $3)",
+        &[&owner, &note.path, &hash],
+    )
+    .await?;
+    let forget = "DELETE FROM origins WHERE owner = $1 AND path = $2 AND hash = $3";
+    execute(transaction, forget, &[&owner, &note.path, &hash]).await?;
+    let count = i64::try_from(note.prints.len()).unwrap_or(i64::MAX);
+    let put = row(
+        transaction,
+        "INSERT INTO origins (owner, path, hash, origin, prints, at)
+         VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+        &[&owner, &note.path, &hash, &origin, &count, &at],
+    )
+    .await?;
+    let id: i64 = get(&put, 0)?;
+    let prints: Vec<i64> = note.prints.iter().map(|print| print.cast_signed()).collect();
+    execute(
+        transaction,
+        "INSERT INTO prints (owner, print, note)
+         SELECT DISTINCT $1::TEXT, print, $3::BIGINT FROM unnest($2::BIGINT[]) AS print
+         ON CONFLICT DO NOTHING",
+        &[&owner, &prints, &id],
+    )
+    .await?;
+    Ok(())
+}

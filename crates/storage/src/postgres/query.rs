@@ -1,0 +1,53 @@
+//! Statements, prepared once a connection.
+
+use deadpool_postgres::GenericClient;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row};
+
+pub(super) type Given<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+pub(super) async fn rows(
+    client: &impl GenericClient,
+    statement: &str,
+    given: Given<'_>,
+) -> Result<Vec<Row>, Error> {
+    let statement = client.prepare_cached(statement).await?;
+    client.query(&statement, given).await
+}
+
+/// The only row, where there is one.
+pub(super) async fn row_if_any(
+    client: &impl GenericClient,
+    statement: &str,
+    given: Given<'_>,
+) -> Result<Option<Row>, Error> {
+    let statement = client.prepare_cached(statement).await?;
+    client.query_opt(&statement, given).await
+}
+
+pub(super) async fn row(
+    client: &impl GenericClient,
+    statement: &str,
+    given: Given<'_>,
+) -> Result<Row, Error> {
+    let statement = client.prepare_cached(statement).await?;
+    client.query_one(&statement, given).await
+}
+
+/// How many rows it touched.
+pub(super) async fn execute(
+    client: &impl GenericClient,
+    statement: &str,
+    given: Given<'_>,
+) -> Result<u64, Error> {
+    let statement = client.prepare_cached(statement).await?;
+    client.execute(&statement, given).await
+}
+
+/// Every row as what it stands for.
+pub(super) fn read_all<T>(
+    rows: &[Row],
+    read: impl Fn(&Row) -> Result<T, crate::StoreError>,
+) -> Result<Vec<T>, crate::StoreError> {
+    rows.iter().map(read).collect()
+}

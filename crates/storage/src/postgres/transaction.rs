@@ -1,0 +1,110 @@
+//! Transactions that are replayed as a whole when the database says that they lost against another.
+
+use std::time::Duration;
+
+use deadpool_postgres::Transaction;
+use tokio_postgres::error::SqlState;
+
+use super::connect::told;
+use crate::StoreError;
+
+/// Why the work of a transaction stopped.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// What was asked for cannot be; never tried again.
+    Store(StoreError),
+    Database(tokio_postgres::Error),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<tokio_postgres::Error> for Trouble {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<Trouble> for StoreError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Store(error) => error,
+            Trouble::Database(error) => error.into(),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        match error.code() {
+            Some(code) if *code == SqlState::DISK_FULL => Self::Full,
+            Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
+                Self::ReadOnly("the database is a standby now".to_owned())
+            }
+            Some(_) | None => Self::Failed(format!("the database: {}", told(&error))),
+        }
+    }
+}
+
+impl Trouble {
+    /// Nothing was written, and the same work may succeed when it is done again.
+    fn lost_a_race(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        error.code().is_some_and(|code| {
+            *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED
+        })
+    }
+}
+
+const MOST_TRIES: u32 = 10;
+
+/// How often a transaction was replayed.
+#[derive(Debug, Default)]
+pub(super) struct Tries(u32);
+
+impl Tries {
+    /// Commits what worked and takes the rest back. `None`: to be done again.
+    pub(super) async fn end<T>(
+        &mut self,
+        transaction: Transaction<'_>,
+        worked: Result<T, Trouble>,
+    ) -> Option<Result<T, StoreError>> {
+        let outcome = match worked {
+            Ok(value) => transaction.commit().await.map(|()| value).map_err(Trouble::from),
+            Err(trouble) => {
+                // Its own end would be told to nobody; a connection that cannot even do this is closed.
+                drop(transaction);
+                Err(trouble)
+            }
+        };
+        match outcome {
+            Err(trouble) if trouble.lost_a_race() && self.0 < MOST_TRIES => {
+                self.0 += 1;
+                tokio::time::sleep(Duration::from_millis(1 << self.0.min(6))).await;
+                None
+            }
+            outcome => Some(outcome.map_err(StoreError::from)),
+        }
+    }
+}
+
+/// Runs the block inside a transaction: `transact!(database, transaction => { …; Ok(value) })`. A macro, because a future
+/// that borrows both the transaction and what is around it cannot be handed to a function and still go between threads.
+macro_rules! transact {
+    ($database:expr, $transaction:ident => $work:block) => {{
+        let mut tries = $crate::postgres::transaction::Tries::default();
+        loop {
+            let mut client = $database.client().await?;
+            let $transaction = client.transaction().await?;
+            let worked: Result<_, $crate::postgres::transaction::Trouble> = async { $work }.await;
+            if let Some(outcome) = tries.end($transaction, worked).await {
+                break outcome;
+            }
+        }
+    }};
+}
+
+pub(super) use transact;

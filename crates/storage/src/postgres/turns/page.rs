@@ -1,0 +1,134 @@
+//! Reading backwards: from the rows, and from sealed segments where these begin.
+
+use onyx_types::{SessionKey, TurnId};
+
+use super::append::NewLine;
+use super::{LogKey, PostgresTurnLog};
+use crate::local::{FoundTurns, Line, decode_line};
+use crate::postgres::convert::{count, get, integer};
+use crate::postgres::query::rows;
+use crate::{Page, Pos, StoreError};
+
+/// How much of a log is read at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    pub(super) turns: usize,
+    /// Passed by one line at most.
+    pub(super) bytes: u64,
+}
+
+/// Rows that are asked for at once.
+const ROWS_AT_ONCE: usize = 2_000;
+/// What a copy reads at once.
+const COPIED_AT_ONCE: Most = Most { turns: usize::MAX, bytes: 4 * 1024 * 1024 };
+
+/// A line and where it begins.
+pub(super) struct PlacedLine {
+    pub(super) at: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Some lines in a row, newest first.
+struct Lines {
+    lines: Vec<PlacedLine>,
+    start: u64,
+}
+
+impl PostgresTurnLog {
+    pub(super) async fn page(
+        &self,
+        key: &SessionKey,
+        before: Option<Pos>,
+        most: Most,
+    ) -> Result<Page, StoreError> {
+        let Some(read) = self.read(key, before, most).await? else { return Ok(Page::default()) };
+        let mut found = FoundTurns::default();
+        for mut line in read.lines {
+            found.take(line.at, &mut line.bytes);
+        }
+        Ok(found.into_page(read.start).page)
+    }
+
+    /// The lines up to and including a turn, oldest first. `NotFound` when there is no such turn.
+    pub(super) async fn lines_through(
+        &self,
+        key: &SessionKey,
+        through: TurnId,
+    ) -> Result<Vec<NewLine>, StoreError> {
+        let mut copied: Vec<NewLine> = Vec::new();
+        let mut before = None;
+        while let Some(read) = self.read(key, before, COPIED_AT_ONCE).await? {
+            for mut line in read.lines {
+                let turn = match decode_line(&mut line.bytes) {
+                    Line::Turn(turn) | Line::Altered(turn, _) => turn.id,
+                    // What cannot be read is not carried on.
+                    Line::Unreadable(_) | Line::Blank => continue,
+                };
+                if turn == through || !copied.is_empty() {
+                    copied.push(NewLine { turn, bytes: line.bytes });
+                }
+            }
+            if read.start == 0 {
+                break;
+            }
+            before = Some(Pos(read.start));
+        }
+        copied.reverse();
+        if copied.is_empty() { Err(StoreError::NotFound) } else { Ok(copied) }
+    }
+
+    /// `None`: there is no log.
+    async fn read(
+        &self,
+        key: &SessionKey,
+        before: Option<Pos>,
+        most: Most,
+    ) -> Result<Option<Lines>, StoreError> {
+        let key = LogKey::of(key);
+        let Some(len) = self.end(&key).await? else { return Ok(None) };
+        let end = before.map_or(len, |pos| pos.0.min(len));
+        let mut read = Lines { lines: Vec::new(), start: end };
+        while read.start > 0 && read.lines.len() < most.turns && end - read.start < most.bytes {
+            let wanted = (most.turns - read.lines.len()).min(ROWS_AT_ONCE);
+            let floor = end.saturating_sub(most.bytes);
+            let mut older = self.rows_before(&key, read.start, floor, wanted).await?;
+            if older.is_empty() {
+                older = self.sealed_before(&key, read.start).await?;
+            }
+            // The log was deleted meanwhile.
+            let Some(newest) = older.first() else { break };
+            if newest.at + newest.bytes.len() as u64 != read.start {
+                return Err(StoreError::Refused("not a position of this log".to_owned()));
+            }
+            for line in older {
+                if read.lines.len() == most.turns || end - read.start >= most.bytes {
+                    break;
+                }
+                read.start = line.at;
+                read.lines.push(line);
+            }
+        }
+        Ok(Some(read))
+    }
+
+    async fn rows_before(
+        &self,
+        key: &LogKey,
+        before: u64,
+        floor: u64,
+        limit: usize,
+    ) -> Result<Vec<PlacedLine>, StoreError> {
+        let client = self.database.client().await?;
+        let found = rows(
+            &client,
+            "SELECT pos, line FROM turns
+             WHERE person = $1 AND agent = $2 AND session = $3 AND pos < $4
+               AND pos + octet_length(line) > $5
+             ORDER BY pos DESC LIMIT $6",
+            &key.with([&integer(before), &integer(floor), &integer(limit as u64)]),
+        )
+        .await?;
+        let line = |row| Ok(PlacedLine { at: count(row, 0)?, bytes: get(row, 1)? });
+        found.iter().map(line).collect()
+    }
+}

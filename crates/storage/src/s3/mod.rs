@@ -1,0 +1,129 @@
+//! The object store of server mode: immutable objects under names that say what they hold. Whoever knows which objects
+//! there are is the database (`postgres/files`); nothing here decides anything.
+
+mod settings;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::path::Path;
+use object_store::{
+    ClientOptions, Error, ObjectStore as _, ObjectStoreExt as _, PutPayload, RetryConfig,
+};
+
+use crate::{ServerError, StoreError};
+
+pub use settings::{ObjectsUrl, S3Settings};
+
+/// Until a request fails, with all its repetitions.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One prefix of one bucket. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Bucket {
+    store: Arc<AmazonS3>,
+    url: ObjectsUrl,
+}
+
+impl Bucket {
+    pub(crate) fn new(url: ObjectsUrl, settings: &S3Settings) -> Result<Self, ServerError> {
+        let retries =
+            RetryConfig { max_retries: 3, retry_timeout: PATIENCE, ..RetryConfig::default() };
+        let options =
+            ClientOptions::new().with_timeout(PATIENCE).with_connect_timeout(PATIENCE / 6);
+        let region = settings.region.as_deref().unwrap_or("us-east-1");
+        let mut builder = AmazonS3Builder::new()
+            .with_bucket_name(&url.bucket)
+            .with_region(region)
+            .with_retry(retries)
+            .with_client_options(options)
+            .with_virtual_hosted_style_request(!settings.path_style);
+        if let Some(endpoint) = &settings.endpoint {
+            builder = builder
+                .with_endpoint(endpoint.trim_end_matches('/'))
+                .with_allow_http(endpoint.starts_with("http://"));
+        }
+        if let Some(id) = &settings.access_key_id {
+            builder = builder.with_access_key_id(id);
+        }
+        if let Some(secret) = &settings.secret_access_key {
+            builder = builder.with_secret_access_key(secret);
+        }
+        let store = builder.build().map_err(|error| ServerError::Objects(error.to_string()))?;
+        Ok(Self { store: Arc::new(store), url })
+    }
+
+    /// Does everything once that the store will be asked for, with an object of its own.
+    pub(crate) async fn probe(&self, name: &str) -> Result<(), ServerError> {
+        let content = b"Onyx tries whether it can write here.";
+        let path = self.path(&format!("probe/{name}"));
+        let told = |action| move |error: Error| self.refused(action, &error);
+        let payload = PutPayload::from_static(content);
+        self.store.put(&path, payload).await.map_err(told("put"))?;
+        let part = self.store.get_range(&path, 5..10).await.map_err(told("get"))?;
+        if part[..] != content[5..10] {
+            return Err(ServerError::Objects("it does not give back what was put".to_owned()));
+        }
+        let folder = self.path("probe");
+        self.store.list_with_delimiter(Some(&folder)).await.map_err(told("list"))?;
+        self.store.delete(&path).await.map_err(told("delete"))
+    }
+
+    fn refused(&self, action: &'static str, error: &Error) -> ServerError {
+        let bucket = self.url.bucket.clone();
+        match error {
+            Error::NotFound { .. } => ServerError::NoBucket { bucket },
+            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
+                ServerError::NoBucketRights { bucket, action }
+            }
+            other => ServerError::Objects(other.to_string()),
+        }
+    }
+
+    pub(crate) async fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
+        let payload = PutPayload::from(bytes);
+        self.store.put(&self.path(name), payload).await.map(drop).map_err(failed)
+    }
+
+    pub(crate) async fn get(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        let found = self.store.get(&self.path(name)).await.map_err(failed)?;
+        Ok(found.bytes().await.map_err(failed)?.into())
+    }
+
+    pub(crate) async fn get_range(
+        &self,
+        name: &str,
+        range: Range<u64>,
+    ) -> Result<Vec<u8>, StoreError> {
+        let found = self.store.get_range(&self.path(name), range).await.map_err(failed)?;
+        Ok(found.into())
+    }
+
+    /// Deleting what is not there is no error.
+    pub(crate) async fn delete(&self, name: &str) -> Result<(), StoreError> {
+        match self.store.delete(&self.path(name)).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn path(&self, name: &str) -> Path {
+        if self.url.prefix.is_empty() {
+            Path::from(name)
+        } else {
+            Path::from(format!("{}/{name}", self.url.prefix))
+        }
+    }
+}
+
+fn failed(error: Error) -> StoreError {
+    match error {
+        // The database says that it is there.
+        Error::NotFound { path, .. } => {
+            StoreError::Damaged(format!("the object store has lost {path}"))
+        }
+        other => StoreError::Failed(format!("the object store: {other}")),
+    }
+}

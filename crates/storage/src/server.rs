@@ -1,0 +1,169 @@
+//! Opens the stores of server mode: PostgreSQL and an object store instead of a home.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_types::Clock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::postgres::{
+    AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
+    PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
+    PostgresLeases, PostgresLedger, PostgresSecrets, PostgresTurnLog, check_schema,
+};
+use crate::s3::Bucket;
+use crate::{
+    AuditWitnesses, DatabaseUrl, GatewayRow, GatewaySettings, ObjectsUrl, Owned, S3Settings,
+    Sealing, ServerError, Steps, Store, StoreError,
+};
+
+/// Objects that nothing refers to are kept so long: whoever wrote one may be about to refer to it.
+const KEPT_UNREFERRED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// `storage` of the config, as it is written there. Keys stand in it as whatever they refer to was resolved to.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct StorageSettings {
+    /// `postgres://user:password@host/database`
+    pub database: Option<String>,
+    /// `s3://bucket/prefix`
+    pub objects: Option<String>,
+    pub s3: S3Settings,
+}
+
+/// The URL of a database holds its password.
+impl fmt::Debug for StorageSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StorageSettings")
+            .field("objects", &self.objects)
+            .field("s3", &self.s3)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StorageSettings {
+    /// What server mode is opened with; `None`: one machine with files of its own.
+    pub fn server(&self, gateway: GatewaySettings) -> Result<Option<ServerSettings>, ServerError> {
+        let (database, objects) = match (&self.database, &self.objects) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => return Err(ServerError::Incomplete("storage.objects")),
+            (None, Some(_)) => return Err(ServerError::Incomplete("storage.database")),
+            (Some(database), Some(objects)) => (database, objects),
+        };
+        Ok(Some(ServerSettings {
+            database: DatabaseUrl::parse(database)?,
+            objects: ObjectsUrl::parse(objects)?,
+            s3: self.s3.clone(),
+            gateway,
+            sealing: Sealing::default(),
+        }))
+    }
+}
+
+/// `storage` and `gateway` of the config, checked.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    pub database: DatabaseUrl,
+    pub objects: ObjectsUrl,
+    pub s3: S3Settings,
+    pub gateway: GatewaySettings,
+    pub sealing: Sealing,
+}
+
+/// This gateway's place among the others. The store is usable as long as this lives.
+#[derive(Debug)]
+pub struct Membership {
+    gateway: Arc<Gateway>,
+    blobs: Blobs,
+    turns: PostgresTurnLog,
+    _heartbeat: HeartbeatTask,
+}
+
+impl Membership {
+    /// Every gateway on this database, by name.
+    pub async fn gateways(&self) -> Result<Vec<GatewayRow>, StoreError> {
+        self.gateway.all().await
+    }
+
+    /// Says once more that this gateway lives, beside the heartbeat. `LeaseLost` when another process has its name.
+    pub async fn beat(&self) -> Result<(), StoreError> {
+        self.gateway.beat().await
+    }
+
+    /// Gives everything back, so that the others can take it at once. Nothing is written after this.
+    pub async fn drain(&self) -> Result<(), StoreError> {
+        self.gateway.drain().await
+    }
+
+    /// Takes something that one gateway does, such as polling a connector's account. `None`: another one does it.
+    pub async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
+        self.gateway.own(name).await
+    }
+
+    /// May it still be done? To be asked immediately before each effect outside; costs nothing.
+    pub fn still_owns(&self, owned: &Owned) -> bool {
+        self.gateway.still_owns(owned)
+    }
+
+    pub async fn disown(&self, owned: &Owned) -> Result<(), StoreError> {
+        self.gateway.disown(owned).await
+    }
+
+    /// Deletes objects that nothing refers to and nobody touched for a day. Returns how many.
+    pub async fn sweep_objects(&self) -> Result<u64, StoreError> {
+        self.blobs.sweep(KEPT_UNREFERRED).await
+    }
+
+    /// Moves logs that nobody has written to for so long from their rows into objects, some of them. Returns how many.
+    pub async fn seal_idle_logs(&self, idle: Duration) -> Result<u64, StoreError> {
+        self.turns.seal_idle(idle).await
+    }
+}
+
+/// The two clocks of a gateway.
+#[derive(Clone, Debug)]
+pub struct ServerClocks {
+    /// Of records, and of the days that people live by.
+    pub records: Arc<dyn Clock>,
+    /// By which this gateway stops itself: one that goes on while the machine sleeps, as `BootClock` does.
+    pub leases: Arc<dyn Clock>,
+}
+
+impl Store {
+    /// Checks database, tables and object store before anything is served, then takes this gateway's name.
+    pub async fn open_server(
+        settings: ServerSettings,
+        clocks: ServerClocks,
+        witnesses: AuditWitnesses,
+    ) -> Result<(Self, Membership), ServerError> {
+        check_schema(&settings.database).await?;
+        let bucket = Bucket::new(settings.objects, &settings.s3)?;
+        bucket.probe(&settings.gateway.id).await?;
+        let database = Database::new(&settings.database)?;
+        let gateway = Gateway::register(database.clone(), settings.gateway, clocks.leases).await?;
+        let audit = AuditChains::new(database.clone(), witnesses);
+        audit.export_missing().await?;
+        let blobs = Blobs::new(database.clone(), bucket);
+        let leases = PostgresLeases::new(Arc::clone(&gateway));
+        let turns =
+            PostgresTurnLog::new(database.clone(), blobs.clone(), leases.clone(), settings.sealing);
+        let store = Self {
+            turns: Arc::new(turns.clone()),
+            ledger: Arc::new(PostgresLedger::new(database.clone(), audit.clone(), clocks.records)),
+            drafts: Arc::new(PostgresDrafts::new(database.clone(), audit.clone())),
+            accounts: Arc::new(PostgresAccounts::new(database.clone())),
+            secrets: Arc::new(PostgresSecrets::new(database.clone())),
+            jobs: Arc::new(PostgresJobs::new(database.clone(), audit.clone())),
+            acceptances: Arc::new(PostgresAcceptances::new(database.clone(), audit)),
+            connectors: Arc::new(PostgresConnectors::new(database.clone())),
+            leases: Arc::new(leases),
+            chunks: Arc::new(PostgresChunks::new(database.clone())),
+            files: Arc::new(PostgresFiles::new(database, blobs.clone())),
+            steps: Steps::as_they_come(),
+        };
+        let heartbeat = gateway.keep_alive();
+        Ok((store, Membership { gateway, blobs, turns, _heartbeat: heartbeat }))
+    }
+}

@@ -1,0 +1,144 @@
+//! Large contents: what the object store holds, and the rows that say so.
+
+use std::time::Duration;
+
+use onyx_storage::{Area, Expect, ObjectKey, Objects, Sealing, ServerSettings, StoreError};
+use tokio_postgres::Client;
+
+use super::servers::{OpenGateway, TestDatabase};
+use crate::support::{Maker, TTL};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn key(path: &str) -> ObjectKey {
+    path.parse().unwrap()
+}
+
+fn vault(gateway: &OpenGateway) -> std::sync::Arc<dyn Objects> {
+    gateway.store.files.objects(&Area::Vault("anna".parse().unwrap())).unwrap()
+}
+
+fn large(letter: &str) -> Vec<u8> {
+    letter.repeat(100_000).into_bytes()
+}
+
+/// The path of the only object of a person, in the store.
+async fn only_object(sql: &Client, bucket: &str) -> String {
+    let row = sql.query_one("SELECT person, sha256 FROM blobs", &[]).await.unwrap();
+    let (person, name): (String, String) = (row.get(0), row.get(1));
+    format!("/{bucket}/onyx/blobs/{person}/{name}")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_goes_a_day_after_nothing_refers_to_it_and_no_sooner() {
+    let database = TestDatabase::migrated().await;
+    let gateway = database.open("one").await;
+    let objects = vault(&gateway);
+    objects.put(&key("kept"), &large("k"), Expect::Absent).await.unwrap();
+    objects.put(&key("gone"), &large("g"), Expect::Absent).await.unwrap();
+    let mut make = Maker::new();
+    let lease = gateway.store.leases.acquire(&make.key(), TTL).await.unwrap();
+    let turns = make.users(["one", "two", "three", "four"]);
+    gateway.store.turns.append(&lease, &turns).await.unwrap();
+    let sql = database.sql().await;
+    let count = async |table: &str| {
+        let select = ["SELECT count(*) FROM ", table].concat();
+        sql.query_one(&select, &[]).await.unwrap().get::<_, i64>(0)
+    };
+    assert_eq!((count("blobs").await, count("segments").await, count("turns").await), (3, 1, 0));
+    objects.delete(&key("gone"), Expect::Anything).await.unwrap();
+    assert_eq!(gateway.membership.sweep_objects().await.unwrap(), 0);
+    database.pass(DAY + Duration::from_secs(1)).await;
+    assert_eq!(gateway.membership.sweep_objects().await.unwrap(), 1);
+    assert_eq!(gateway.membership.sweep_objects().await.unwrap(), 0);
+    let kept = objects.get(&key("kept"), u64::MAX).await.unwrap().unwrap();
+    assert_eq!(kept.bytes, large("k"));
+    assert_eq!(gateway.store.turns.tail(&lease.key, None, 9).await.unwrap().turns, turns);
+    // What was swept can be written again.
+    objects.put(&key("gone"), &large("g"), Expect::Absent).await.unwrap();
+    let again = objects.get(&key("gone"), u64::MAX).await.unwrap().unwrap();
+    assert_eq!(again.bytes, large("g"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_writer_waits_for_an_object_that_is_being_deleted() {
+    let database = TestDatabase::migrated().await;
+    let gateway = database.open("one").await;
+    let objects = vault(&gateway);
+    objects.put(&key("a"), &large("a"), Expect::Absent).await.unwrap();
+    objects.delete(&key("a"), Expect::Anything).await.unwrap();
+    let sql = database.sql().await;
+    // A sweep was cut off in the middle: the row is marked, the object perhaps gone.
+    sql.execute("UPDATE blobs SET state = 'deleting'", &[]).await.unwrap();
+    let object = only_object(&sql, &database.name).await;
+    assert_eq!(database.servers.http("DELETE", &object, ""), 204);
+    let write = {
+        let objects = vault(&gateway);
+        tokio::spawn(async move { objects.put(&key("b"), &large("a"), Expect::Absent).await })
+    };
+    let waited = tokio::time::timeout(Duration::from_millis(300), objects.get(&key("b"), 9));
+    assert_eq!(waited.await.unwrap().unwrap(), None);
+    assert!(!write.is_finished());
+    assert_eq!(gateway.membership.sweep_objects().await.unwrap(), 1);
+    write.await.unwrap().unwrap();
+    let read = objects.get(&key("b"), u64::MAX).await.unwrap().unwrap();
+    assert_eq!(read.bytes, large("a"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_that_was_changed_or_lost_is_told_and_never_taken_for_the_content() {
+    let database = TestDatabase::migrated().await;
+    let gateway = database.open("one").await;
+    let objects = vault(&gateway);
+    objects.put(&key("a"), &large("a"), Expect::Absent).await.unwrap();
+    let object = only_object(&database.sql().await, &database.name).await;
+    assert_eq!(database.servers.http("PUT", &object, "something else"), 200);
+    let changed = objects.get(&key("a"), u64::MAX).await;
+    assert!(matches!(changed, Err(StoreError::Damaged(_))), "{changed:?}");
+    assert_eq!(database.servers.http("DELETE", &object, ""), 204);
+    let lost = objects.get(&key("a"), u64::MAX).await;
+    assert!(matches!(lost, Err(StoreError::Damaged(_))), "{lost:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_nobody_writes_to_is_sealed_and_reads_and_grows_as_before() {
+    let database = TestDatabase::migrated().await;
+    let settings = ServerSettings { sealing: Sealing::default(), ..database.settings("one") };
+    let gateway = database.open_with(settings).await.unwrap();
+    let (mut make, hour) = (Maker::new(), Duration::from_secs(3600));
+    let key = make.key();
+    let lease = gateway.store.leases.acquire(&key, hour * 24).await.unwrap();
+    let turns = make.users(["one", "two", "three", "four", "five"]);
+    let log = &gateway.store.turns;
+    log.append(&lease, &turns[..2]).await.unwrap();
+    assert_eq!(gateway.membership.seal_idle_logs(hour).await.unwrap(), 0, "it was just written");
+    database.pass(hour).await;
+    assert_eq!(gateway.membership.seal_idle_logs(hour).await.unwrap(), 1);
+    assert_eq!(gateway.membership.seal_idle_logs(hour).await.unwrap(), 0);
+    // Rows and segments in turn, read in pages of every size.
+    log.append(&lease, &turns[2..4]).await.unwrap();
+    database.pass(hour).await;
+    gateway.membership.seal_idle_logs(hour).await.unwrap();
+    log.append(&lease, &turns[4..]).await.unwrap();
+    for size in 1..6 {
+        let (mut read, mut before) = (Vec::new(), None);
+        loop {
+            let page = log.tail(&key, before, size).await.unwrap();
+            assert_eq!(page.damage, []);
+            read.splice(0..0, page.turns);
+            before = Some(page.start);
+            if !page.has_older {
+                break;
+            }
+        }
+        assert_eq!(read, turns, "pages of {size}");
+    }
+    let other = make.key();
+    let copy = gateway.store.leases.acquire(&other, hour).await.unwrap();
+    log.copy_through(&key, turns[3].id, &copy).await.unwrap();
+    assert_eq!(log.tail(&other, None, 9).await.unwrap().turns, turns[..4]);
+    log.delete(&lease).await.unwrap();
+    assert_eq!(log.tail(&key, None, 9).await.unwrap().turns, []);
+    let between = log.tail(&key, Some(onyx_storage::Pos(3)), 9).await.unwrap();
+    assert_eq!(between.turns, []);
+}

@@ -1,0 +1,182 @@
+//! Who is alive, who holds what, and who takes over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_storage::{
+    AuditWitnesses, BootClock, GatewaySettings, ServerClocks, ServerSettings, Store, StoreError,
+};
+use onyx_types::SystemClock;
+
+use super::servers::{OpenGateway, TestDatabase};
+use crate::support::Maker;
+
+/// Long, so that no heartbeat comes by itself while a test looks.
+const LIFE: Duration = Duration::from_secs(3600);
+/// Longer than the life of a gateway.
+const LONG: Duration = Duration::from_secs(7200);
+
+async fn open(database: &TestDatabase, id: &str) -> OpenGateway {
+    let url = format!("http://{id}.example");
+    let gateway = GatewaySettings { life: LIFE, ..GatewaySettings::new(id, url) };
+    database.open_with(ServerSettings { gateway, ..database.settings(id) }).await.unwrap()
+}
+
+fn is_lost<T>(result: &Result<T, StoreError>) -> bool {
+    matches!(result, Err(StoreError::LeaseLost))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_says_nothing_for_its_life_loses_all_it_held() {
+    let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let (key, other) = (make.key(), make.key());
+    let lease = one.store.leases.acquire(&key, LONG).await.unwrap();
+    let unwanted = one.store.leases.acquire(&other, LONG).await.unwrap();
+    assert!(matches!(two.store.leases.acquire(&key, LONG).await, Err(StoreError::Busy)));
+    database.pass(LIFE).await;
+    two.membership.beat().await.unwrap();
+    let held = two.store.leases.acquire(&key, LONG).await.unwrap();
+    assert!(held.fence > lease.fence);
+    // It wakes: alive again, as somebody who holds nothing.
+    one.membership.beat().await.unwrap();
+    for lost in [&lease, &unwanted] {
+        assert!(is_lost(&one.store.turns.append(lost, &make.users(["late"])).await));
+        assert!(is_lost(&one.store.leases.renew(lost, LONG).await));
+    }
+    assert!(matches!(one.store.leases.acquire(&key, LONG).await, Err(StoreError::Busy)));
+    one.store.leases.acquire(&other, LONG).await.unwrap();
+    two.store.turns.append(&held, &make.users(["kept"])).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_stops_itself_before_the_others_may_take_over() {
+    let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
+    let one = open(&database, "one").await;
+    let key = make.key();
+    let lease = one.store.leases.acquire(&key, LONG).await.unwrap();
+    one.store.turns.append(&lease, &make.users(["in time"])).await.unwrap();
+    assert!(one.store.turns.state_now(&key).is_some());
+    // The database has heard nothing bad of it, but its own clock says that it might have.
+    one.clock.advance(LIFE - Duration::from_secs(1));
+    assert!(is_lost(&one.store.turns.append(&lease, &make.users(["too late"])).await));
+    assert_eq!(one.store.turns.state_now(&key), None, "what others may have written is not known");
+    one.membership.beat().await.unwrap();
+    one.store.turns.append(&lease, &make.users(["again"])).await.unwrap();
+    assert_eq!(one.store.turns.tail(&key, None, 9).await.unwrap().turns.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_drained_gateway_gives_everything_back_at_once() {
+    let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let key = make.key();
+    let lease = one.store.leases.acquire(&key, LONG).await.unwrap();
+    let names = async || {
+        let all = two.membership.gateways().await.unwrap();
+        all.into_iter().map(|row| (row.id, row.url, row.is_alive)).collect::<Vec<_>>()
+    };
+    let row = |id: &str, is_alive| (id.to_owned(), format!("http://{id}.example"), is_alive);
+    assert_eq!(names().await, [row("one", true), row("two", true)]);
+    one.membership.drain().await.unwrap();
+    assert_eq!(names().await, [row("two", true)]);
+    two.store.leases.acquire(&key, LONG).await.unwrap();
+    assert!(is_lost(&one.store.turns.append(&lease, &make.users(["late"])).await));
+    assert!(is_lost(&one.store.leases.acquire(&make.key(), LONG).await), "it takes nothing more");
+    assert!(is_lost(&one.membership.beat().await));
+    // One that died without a word is known as dead.
+    drop(open(&database, "three").await);
+    database.pass(LIFE).await;
+    two.membership.beat().await.unwrap();
+    assert_eq!(names().await, [row("three", false), row("two", true)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_process_of_the_same_name_takes_the_old_ones_place() {
+    let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
+    let old = open(&database, "one").await;
+    let key = make.key();
+    let lease = old.store.leases.acquire(&key, LONG).await.unwrap();
+    old.store.turns.append(&lease, &make.users(["before"])).await.unwrap();
+    // As after a kill: nobody has to wait for the old one's life to end.
+    let new = open(&database, "one").await;
+    let held = new.store.leases.acquire(&key, LONG).await.unwrap();
+    new.store.turns.append(&held, &make.users(["after"])).await.unwrap();
+    assert!(is_lost(&old.store.turns.append(&lease, &make.users(["late"])).await));
+    assert!(is_lost(&old.membership.beat().await), "it does not take the name back");
+    assert!(is_lost(&old.store.leases.acquire(&make.key(), LONG).await));
+    new.membership.beat().await.unwrap();
+    assert_eq!(new.store.turns.tail(&key, None, 9).await.unwrap().turns.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_heartbeat_goes_on_by_itself_and_ends_with_the_store() {
+    let database = TestDatabase::migrated().await;
+    let gateway =
+        GatewaySettings { life: Duration::from_secs(3), ..GatewaySettings::new("one", "") };
+    let settings = ServerSettings { gateway, ..database.settings("one") };
+    let clocks = ServerClocks {
+        records: Arc::new(SystemClock::new()),
+        leases: Arc::new(BootClock::default()),
+    };
+    let (store, membership) =
+        Store::open_server(settings, clocks, AuditWitnesses::default()).await.unwrap();
+    assert_eq!(GatewaySettings::new("one", "").life, Duration::from_secs(15), "as specified");
+    let sql = database.sql().await;
+    let until = async || {
+        let select = "SELECT extract(epoch FROM until)::FLOAT8 FROM gateways";
+        sql.query_one(select, &[]).await.unwrap().get::<_, f64>(0)
+    };
+    let first = until().await;
+    let mut second = first;
+    while second == first {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        second = until().await;
+    }
+    assert!(second > first);
+    drop((store, membership));
+    let last = until().await;
+    let over = "SELECT until < clock_timestamp() FROM gateways";
+    while !sql.query_one(over, &[]).await.unwrap().get::<_, bool>(0) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(until().await, last, "nobody beats for a store that is closed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_gateway_does_goes_to_another_when_it_leaves_or_dies() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let mut tries = tokio::task::JoinSet::new();
+    let (one, two) = (Arc::new(one), Arc::new(two));
+    for number in 0..10 {
+        let gateway = Arc::clone(if number % 2 == 0 { &one } else { &two });
+        tries.spawn(async move { (number % 2, gateway.membership.own("poll x").await.unwrap()) });
+    }
+    let owners = tries.join_all().await;
+    let mut owners: Vec<usize> =
+        owners.into_iter().filter_map(|(who, owned)| owned.map(|_| who)).collect();
+    owners.dedup();
+    assert_eq!(owners.len(), 1, "whoever owns it may ask again");
+    let (holder, other) = if owners[0] == 0 { (&one, &two) } else { (&two, &one) };
+    let first = holder.membership.own("poll x").await.unwrap().unwrap();
+    assert!(holder.membership.still_owns(&first));
+    assert_eq!(other.membership.own("poll x").await.unwrap(), None);
+    other.membership.own("poll y").await.unwrap().unwrap();
+    holder.membership.disown(&first).await.unwrap();
+    let second = other.membership.own("poll x").await.unwrap().unwrap();
+    assert!(second.fence > first.fence);
+    // The other dies.
+    database.pass(LIFE).await;
+    holder.membership.beat().await.unwrap();
+    let third = holder.membership.own("poll x").await.unwrap().unwrap();
+    assert!(third.fence > second.fence);
+    other.membership.beat().await.unwrap();
+    assert!(!other.membership.still_owns(&second), "it lives again and owns nothing");
+    other.membership.disown(&second).await.unwrap();
+    assert!(holder.membership.still_owns(&third));
+    assert_eq!(other.membership.own("poll x").await.unwrap(), None);
+    holder.membership.drain().await.unwrap();
+    assert!(!holder.membership.still_owns(&third));
+    other.membership.own("poll x").await.unwrap().unwrap();
+}

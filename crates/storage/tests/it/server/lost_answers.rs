@@ -1,0 +1,89 @@
+//! A commit whose answer is lost: the turn is there exactly once, and the log goes on.
+
+use onyx_storage::{DatabaseUrl, Lease, Sealing, ServerSettings};
+use onyx_types::SessionKey;
+
+use super::fault_proxy::{Fault, FaultProxy};
+use super::servers::{OpenGateway, TestDatabase};
+use crate::support::{Maker, TTL};
+
+struct Behind {
+    proxy: FaultProxy,
+    gateway: OpenGateway,
+    database: TestDatabase,
+}
+
+impl Behind {
+    async fn open() -> Self {
+        let database = TestDatabase::migrated().await;
+        let url = database.servers.url(&database.name);
+        let server = url.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap();
+        let proxy = FaultProxy::before(server.parse().unwrap()).await;
+        let through = url.replace(server, &proxy.address.to_string());
+        let settings = ServerSettings {
+            database: DatabaseUrl::parse(&format!("{through}?sslmode=disable")).unwrap(),
+            // Nothing happens beside the appends.
+            sealing: Sealing::Beside { bytes: u64::MAX },
+            ..database.settings("one")
+        };
+        let gateway = database.open_with(settings).await.unwrap();
+        Self { proxy, gateway, database }
+    }
+
+    /// A session with one turn: its statement is prepared, so the next thing that is sent is the append itself.
+    async fn session(&self, make: &mut Maker) -> (SessionKey, Lease) {
+        let key = make.key();
+        let lease = self.gateway.store.leases.acquire(&key, TTL).await.unwrap();
+        self.gateway.store.turns.append(&lease, &make.users(["first"])).await.unwrap();
+        (key, lease)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_whose_answer_or_request_was_lost_is_there_exactly_once() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    for fault in [Fault::LoseAnswer, Fault::LoseRequest, Fault::LoseAnswer] {
+        let (key, lease) = behind.session(&mut make).await;
+        let log = &behind.gateway.store.turns;
+        let batch = make.users(["second", "third"]);
+        behind.proxy.lose(fault);
+        let end = log.append(&lease, &batch).await.unwrap();
+        assert!(behind.proxy.is_clear(), "the fault happened");
+        let page = log.tail(&key, None, 9).await.unwrap();
+        assert_eq!(page.turns[1..], batch, "{fault:?}");
+        // The same holder goes on, under the fence that it raised itself.
+        let after = log.append(&lease, &make.users(["fourth"])).await.unwrap();
+        assert!(after > end);
+        assert_eq!(log.tail(&key, None, 9).await.unwrap().turns.len(), 4);
+        behind.gateway.store.leases.renew(&lease, TTL).await.unwrap();
+        behind.gateway.store.leases.release(&lease).await.unwrap();
+        behind.gateway.store.leases.acquire(&key, TTL).await.unwrap();
+    }
+}
+
+/// The statement waits in the server while its client is cut off, and lands later. Asking what became of it waits too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let (key, lease) = behind.session(&mut make).await;
+    let mut blocker = behind.database.sql().await;
+    let block = blocker.transaction().await.unwrap();
+    block.execute("SELECT 1 FROM session_log FOR UPDATE", &[]).await.unwrap();
+    behind.proxy.lose(Fault::CutOff);
+    let (log, batch) = (behind.gateway.store.turns.clone(), make.users(["late"]));
+    let append = {
+        let batch = batch.clone();
+        tokio::spawn(async move { log.append(&lease, &batch).await })
+    };
+    // Both the append and the question after it wait for the row.
+    let watcher = behind.database.sql().await;
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while watcher.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 2 {
+        tokio::task::yield_now().await;
+    }
+    block.commit().await.unwrap();
+    append.await.unwrap().unwrap();
+    let page = behind.gateway.store.turns.tail(&key, None, 9).await.unwrap();
+    assert_eq!((page.turns.len(), &page.turns[1]), (2, &batch[0]));
+}

@@ -1,0 +1,219 @@
+//! What can be wrong at the start: each is told with what to do, and nothing is left half made.
+
+use onyx_storage::{
+    DatabaseUrl, GatewaySettings, ObjectsUrl, S3Settings, SCHEMA_VERSION, ServerError,
+    ServerSettings, migrate_database,
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::servers::TestDatabase;
+
+async fn refused(database: &TestDatabase, settings: ServerSettings) -> ServerError {
+    let Err(error) = database.open_with(settings).await else { panic!("it opened") };
+    assert!(!error.hint().is_empty());
+    for secret in ["onyx-test", "wrong-password"] {
+        assert!(!error.to_string().contains(secret), "{error}");
+    }
+    error
+}
+
+fn url(text: &str) -> DatabaseUrl {
+    DatabaseUrl::parse(text).unwrap()
+}
+
+async fn tables(database: &TestDatabase) -> Vec<String> {
+    let select = "SELECT tablename::TEXT FROM pg_tables WHERE schemaname = 'public' ORDER BY 1";
+    let rows = database.sql().await.query(select, &[]).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn a_wrong_password_database_or_address_is_told() {
+    let database = TestDatabase::migrated().await;
+    let right = format!("{}?sslmode=disable", database.servers.url(&database.name));
+    let with = |database_url: &str| ServerSettings {
+        database: url(database_url),
+        ..database.settings("one")
+    };
+    let wrong = refused(&database, with(&right.replace("onyx-test", "wrong-password"))).await;
+    assert!(matches!(wrong, ServerError::WrongPassword { .. }), "{wrong:?}");
+    let none = refused(&database, with(&right.replace(":onyx-test", ""))).await;
+    assert!(matches!(none, ServerError::WrongPassword { .. }), "{none:?}");
+    let stranger = refused(&database, with(&right.replace("//postgres:", "//nobody:"))).await;
+    assert!(matches!(stranger, ServerError::WrongPassword { .. }), "{stranger:?}");
+    let nowhere = refused(&database, with(&right.replace(&database.name, "nosuch"))).await;
+    let ServerError::NoDatabase { name, .. } = &nowhere else { panic!("{nowhere:?}") };
+    assert_eq!(name, "nosuch");
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let closed = format!("postgres://postgres:onyx-test@{free}/x");
+    let unreachable = refused(&database, with(&closed)).await;
+    assert!(matches!(unreachable, ServerError::Unreachable { .. }), "{unreachable:?}");
+    assert!(unreachable.to_string().contains(&free.to_string()), "{unreachable}");
+}
+
+#[tokio::test]
+async fn the_certificate_of_the_database_is_checked() {
+    let database = TestDatabase::migrated().await;
+    let base = database.servers.url(&database.name);
+    let with = |options: &str| ServerSettings {
+        database: url(&format!("{base}?{options}")),
+        ..database.settings("one")
+    };
+    let unknown = refused(&database, with("sslmode=require")).await;
+    assert!(matches!(unknown, ServerError::TlsRefused { .. }), "{unknown:?}");
+    let preferred = refused(&database, with("sslmode=prefer")).await;
+    assert!(matches!(preferred, ServerError::TlsRefused { .. }), "{preferred:?}");
+    let missing = refused(&database, with("sslmode=require&sslrootcert=/nonexistent")).await;
+    assert!(matches!(missing, ServerError::TlsRefused { .. }), "{missing:?}");
+    let trusted =
+        format!("sslmode=verify-full&sslrootcert={}", database.servers.certificate.display());
+    let gateway = database.open_with(with(&trusted)).await.unwrap();
+    gateway.membership.beat().await.unwrap();
+    let encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                     WHERE datname = current_database() AND application_name = 'onyx'";
+    let row = database.sql().await.query_one(encrypted, &[]).await.unwrap();
+    assert_eq!(row.get::<_, Option<bool>>(0), Some(true));
+}
+
+#[tokio::test]
+async fn a_server_that_offers_no_encryption_is_refused_where_it_is_needed() {
+    let database = TestDatabase::migrated().await;
+    let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = plain.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = plain.accept().await {
+            let mut request = [0; 8];
+            client.read_exact(&mut request).await.unwrap();
+            client.write_all(b"N").await.unwrap();
+        }
+    });
+    let asked = url(&format!("postgres://postgres:onyx-test@{address}/x?sslmode=require"));
+    let settings = ServerSettings { database: asked, ..database.settings("one") };
+    let error = refused(&database, settings).await;
+    assert!(matches!(error, ServerError::TlsRefused { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn tables_are_made_by_migrating_alone_and_once() {
+    let database = TestDatabase::empty().await;
+    database.servers.make_bucket(&database.name);
+    let error = refused(&database, database.settings("one")).await;
+    assert_eq!(error, ServerError::NotMigrated);
+    assert!(error.hint().contains("onyx migrate"));
+    assert_eq!(tables(&database).await, [""; 0], "looking makes nothing");
+    let asked = database.database_url();
+    let all = [(); 4].map(|()| migrate_database(&asked));
+    let [a, b, c, d] = all;
+    let (a, b, c, d) = tokio::join!(a, b, c, d);
+    let ran: usize = [a, b, c, d].into_iter().map(Result::unwrap).sum();
+    assert_eq!(ran, 1, "those who come later find it done");
+    assert!(tables(&database).await.contains(&"session_log".to_owned()));
+    database.open("one").await;
+}
+
+#[tokio::test]
+async fn a_migration_that_fails_leaves_no_half_of_the_tables() {
+    let database = TestDatabase::empty().await;
+    let sql = database.sql().await;
+    // The last table that is made is in the way.
+    sql.batch_execute("CREATE TABLE readings (mine TEXT)").await.unwrap();
+    let error = migrate_database(&database.database_url()).await.unwrap_err();
+    assert!(matches!(error, ServerError::Failed(_)), "{error:?}");
+    let ours: Vec<_> =
+        tables(&database).await.into_iter().filter(|name| !name.starts_with("refinery")).collect();
+    assert_eq!(ours, ["readings"]);
+    sql.batch_execute("DROP TABLE readings").await.unwrap();
+    assert_eq!(migrate_database(&database.database_url()).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn tables_of_another_version_are_told_unless_they_say_that_they_fit() {
+    let database = TestDatabase::migrated().await;
+    let sql = database.sql().await;
+    let set = async |version: i32, from: i32| {
+        let set = "UPDATE onyx_schema SET version = $1, compatible_from = $2";
+        sql.execute(set, &[&version, &from]).await.unwrap();
+    };
+    set(SCHEMA_VERSION - 1, 0).await;
+    let older = refused(&database, database.settings("one")).await;
+    let (found, needed) = (SCHEMA_VERSION - 1, SCHEMA_VERSION);
+    assert_eq!(older, ServerError::SchemaOlder { found, needed });
+    set(SCHEMA_VERSION + 5, SCHEMA_VERSION + 2).await;
+    let newer = refused(&database, database.settings("one")).await;
+    let (found, compatible_from) = (SCHEMA_VERSION + 5, SCHEMA_VERSION + 2);
+    let expected = ServerError::SchemaNewer { found, compatible_from, known: SCHEMA_VERSION };
+    assert_eq!(newer, expected);
+    assert_eq!(migrate_database(&database.database_url()).await.unwrap_err(), expected);
+    // A rolling upgrade: the newer tables are made so that this binary still works.
+    set(SCHEMA_VERSION + 5, SCHEMA_VERSION).await;
+    database.open("one").await;
+}
+
+#[tokio::test]
+async fn a_user_without_rights_is_told() {
+    let database = TestDatabase::empty().await;
+    let sql = database.sql().await;
+    let role = format!("r{}", database.name);
+    let make = ["CREATE ROLE ", &role, " LOGIN PASSWORD 'onyx-test'"];
+    sql.batch_execute(&make.concat()).await.unwrap();
+    let theirs =
+        database.servers.url(&database.name).replace("postgres:onyx", &format!("{role}:onyx"));
+    let theirs = url(&format!("{theirs}?sslmode=disable"));
+    let error = migrate_database(&theirs).await.unwrap_err();
+    let seen = refused(&database, ServerSettings { database: theirs, ..database.settings("one") });
+    let seen = seen.await;
+    sql.batch_execute(&["DROP ROLE ", &role].concat()).await.unwrap();
+    assert!(matches!(error, ServerError::NoRights(_)), "{error:?}");
+    assert_eq!(seen, ServerError::NotMigrated);
+}
+
+#[tokio::test]
+async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
+    let database = TestDatabase::migrated().await;
+    let missing = ServerSettings {
+        objects: ObjectsUrl::parse("s3://no-such-bucket/x").unwrap(),
+        ..database.settings("one")
+    };
+    let error = refused(&database, missing).await;
+    assert_eq!(error, ServerError::NoBucket { bucket: "no-such-bucket".into() });
+    let policy = format!(
+        r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Deny","Principal":"*","Action":"s3:PutObject","Resource":"arn:aws:s3:::{}/*"}}]}}"#,
+        database.name
+    );
+    let path = format!("/{}?policy", database.name);
+    assert!((200..300).contains(&database.servers.http("PUT", &path, &policy)));
+    let error = refused(&database, database.settings("one")).await;
+    let (bucket, action) = (database.name.clone(), "put");
+    assert_eq!(error, ServerError::NoBucketRights { bucket, action });
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let s3 = S3Settings { endpoint: Some(format!("http://{free}")), ..database.servers.s3() };
+    let error = refused(&database, ServerSettings { s3, ..database.settings("one") }).await;
+    assert!(matches!(error, ServerError::Objects(_)), "{error:?}");
+}
+
+#[test]
+fn the_config_names_both_places_or_neither() {
+    let read = |text: &str| serde_json::from_str::<StorageSettings>(text).unwrap();
+    let server = |text: &str| read(text).server(GatewaySettings::new("one", ""));
+    assert!(server("{}").unwrap().is_none(), "one machine needs nothing");
+    let whole = r#"{"database": "postgres://onyx:secret@db.example/onyx", "objects": "s3://home/x",
+                    "s3": {"endpoint": "https://s3.example", "region": "eu", "accessKeyId": "id",
+                           "secretAccessKey": "secret", "pathStyle": true}}"#;
+    let settings = server(whole).unwrap().unwrap();
+    assert_eq!(settings.objects, ObjectsUrl::parse("s3://home/x").unwrap());
+    assert_eq!(settings.s3.access_key_id.as_deref(), Some("id"));
+    assert!(settings.s3.path_style);
+    assert!(!format!("{settings:?} {:?}", read(whole)).contains("secret"));
+    for (text, missing) in [
+        (r#"{"database": "postgres://a@b/c"}"#, "storage.objects"),
+        (r#"{"objects": "s3://a"}"#, "storage.database"),
+    ] {
+        assert_eq!(server(text).unwrap_err(), ServerError::Incomplete(missing));
+    }
+    let wrong = server(r#"{"database": "mysql://a", "objects": "s3://a"}"#);
+    assert!(matches!(wrong, Err(ServerError::DatabaseUrl(_))));
+    let wrong = server(r#"{"database": "postgres://a@b/c", "objects": "file:///a"}"#);
+    assert!(matches!(wrong, Err(ServerError::ObjectsUrl(_))));
+    assert!(serde_json::from_str::<StorageSettings>(r#"{"kind": "s3"}"#).is_err());
+}
