@@ -23,11 +23,8 @@ pub(super) struct AskPerson(ToolSpec);
 pub(super) struct Arguments {
     #[schemars(length(min = 1, max = 4000))]
     question: String,
-    /// Short answers to choose from, at most eight, when the answer is most likely one of them. The
-    /// person may still answer in other words.
-    #[serde(default)]
-    #[schemars(length(max = 8), inner(length(min = 1, max = 80)))]
-    options: Vec<String>,
+    /// Up to 8 short likely answers
+    options: Option<Vec<String>>,
 }
 
 impl AskPerson {
@@ -77,7 +74,7 @@ impl TypedTool for AskPerson {
 /// there twice.
 fn options_of(asked: &Arguments) -> Result<Vec<String>, ToolError> {
     let options: Vec<String> =
-        asked.options.iter().map(|option| option.trim().to_owned()).collect();
+        asked.options.iter().flatten().map(|option| option.trim().to_owned()).collect();
     let wrong = |why: String| Err(ToolError::Arguments(why));
     if options.len() > MOST_OPTIONS {
         return wrong(format!("at most {MOST_OPTIONS} options can be offered"));

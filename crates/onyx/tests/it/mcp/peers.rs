@@ -86,16 +86,17 @@ async fn official_servers_of_npm_are_used_in_the_sandbox() {
     let seen = accept_all(&onyx, "files").await;
     assert_eq!(tool(&seen, "read_text_file")["state"], "ready", "{seen:#}");
     let path = folder.join("a.txt");
-    let (read, _) = called(&onyx, "mcp:files/read_text_file", json!({"path": path})).await;
-    assert_eq!(output(&read), "their file");
-    let (refused, _) =
-        called(&onyx, "mcp:files/read_text_file", json!({"path": "/etc/hostname"})).await;
+    let read = |path: &Path| json!({"name": "mcp:files/read_text_file", "arguments": {"path": path}});
+    let (done, _) = called(&onyx, "call_tool", read(&path)).await;
+    assert_eq!(output(&done), "their file");
+    let (refused, _) = called(&onyx, "call_tool", read(Path::new("/etc/hostname"))).await;
     assert_eq!(refused["ok"], false, "{refused}");
     let mut settings = node(&installed, "@modelcontextprotocol/server-everything", &["stdio"], &[]);
     settings["effects"] = json!({"echo": "read"});
     add(&onyx, "everything", settings).await;
     accept_all(&onyx, "everything").await;
-    let (said, _) = called(&onyx, "mcp:everything/echo", json!({"message": "hi"})).await;
+    let echo = json!({"name": "mcp:everything/echo", "arguments": {"message": "hi"}});
+    let (said, _) = called(&onyx, "call_tool", echo).await;
     assert!(output(&said).contains("hi"), "{said}");
 }
 
@@ -115,7 +116,10 @@ async fn official_servers_of_pypi_are_used_in_the_sandbox() {
     git(&["init", "-q"]);
     std::fs::write(repository.join("new.txt"), "x").unwrap();
     let place = repository.to_str().unwrap();
-    let read = [installed.as_path(), Path::new("/usr"), &repository];
+    // The program that the environment was made from lies elsewhere.
+    let program = python.canonicalize().unwrap();
+    let prefix = program.parent().and_then(Path::parent).unwrap();
+    let read = [installed.as_path(), Path::new("/usr"), prefix, &repository];
     let server = |name: &str, arguments: &[&str]| {
         let mut args = vec!["-m", name];
         args.extend(arguments);
