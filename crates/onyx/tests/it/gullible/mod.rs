@@ -6,6 +6,7 @@ mod approved;
 mod benign;
 mod corpus;
 mod lookups;
+mod offered;
 mod table;
 mod tree;
 mod trusting;
