@@ -11,15 +11,13 @@ use crate::builder;
 use crate::clients::installed;
 use crate::drafts::suggesting;
 
-fn programs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/tests/mcp")
-}
-
-async fn check(onyx: &OnyxProcess, program: &str, scope: &str) {
-    let installed = installed("mcp").await;
+/// Runs a program of `clients/tests/<set>` in the environment of that set.
+async fn check(onyx: &OnyxProcess, set: &str, program: &str, scope: &str) {
+    let installed = installed(set).await;
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join(program);
-    std::fs::copy(programs().join(program), &copy).unwrap();
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/tests").join(set);
+    std::fs::copy(programs.join(program), &copy).unwrap();
     let modules = installed.join("js/node_modules");
     std::os::unix::fs::symlink(modules, folder.path().join("node_modules")).unwrap();
     let interpreter = if program.ends_with(".py") {
@@ -48,7 +46,7 @@ async fn the_official_typescript_sdk_connects_by_address_and_asks_its_person() {
     let model = obedient().await;
     let onyx = suggesting(&model).file("people/owner/vault/a.md", "my note\n").start().await;
     let _ = onyx.get("/v1/memory/files?types=page").await.expect(200);
-    check(&onyx, "sdk.mjs", "chat read write").await;
+    check(&onyx, "mcp", "sdk.mjs", "chat read write").await;
     let written = std::fs::read_to_string(onyx.home().join("people/owner/vault/new.md"));
     assert_eq!(written.unwrap(), "hi", "the person approved it at their client");
 }
@@ -58,7 +56,15 @@ async fn the_official_python_sdk_connects_by_address() {
     let model = obedient().await;
     let onyx = builder(&model).file("people/owner/vault/a.md", "my note\n").start().await;
     let _ = onyx.get("/v1/memory/files?types=page").await.expect(200);
-    check(&onyx, "sdk.py", "").await;
+    check(&onyx, "mcp", "sdk.py", "").await;
+}
+
+#[tokio::test]
+async fn an_agent_framework_works_with_our_tools_under_our_gate() {
+    let model = obedient().await;
+    let onyx = builder(&model).file("people/owner/vault/a.md", "my note\n").start().await;
+    check(&onyx, "mcp_framework", "framework.py", "").await;
+    assert!(onyx.home().join("people/owner/vault/a.md").exists(), "nobody approved it");
 }
 
 /// A program of npm, with what it may read.
