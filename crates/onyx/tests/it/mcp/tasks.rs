@@ -10,7 +10,7 @@ use crate::attack::members::member;
 use crate::builder;
 
 fn patient(model: &ScriptedModel) -> OnyxBuilder {
-    builder(model).merge(json!({"people": ["anna"], "agents": {"list": [
+    builder(model).merge(json!({"agents": {"list": [
         {"id": "main", "default": true, "model": "mine/some-model", "tools": {"commands": [["sleep"]]}},
     ]}}))
 }
