@@ -82,7 +82,8 @@ pub(crate) async fn run(home: &HomeFolder, command: SkillsCommand) -> Result<Exi
     };
     through(home, async |client| match command {
         SkillsCommand::List(json) => {
-            let none = "There are no skills. Bring some with: onyx skills add <folder, zip or address>";
+            let none =
+                "There are no skills. Bring some with: onyx skills add <folder, zip or address>";
             let lines = |all: Skills| listed(&all.skills, Skill::line, none);
             show(client.get(SKILLS).await?, json, lines).await
         }

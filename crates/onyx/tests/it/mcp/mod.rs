@@ -7,6 +7,7 @@ mod over_http;
 mod peers;
 mod serving;
 mod signing_in;
+mod tasks;
 mod using;
 
 use std::path::PathBuf;

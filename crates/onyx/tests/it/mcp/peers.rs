@@ -92,7 +92,8 @@ async fn official_servers_of_npm_are_used_in_the_sandbox() {
     let seen = accept_all(&onyx, "files").await;
     assert_eq!(tool(&seen, "read_text_file")["state"], "ready", "{seen:#}");
     let path = folder.join("a.txt");
-    let read = |path: &Path| json!({"name": "mcp:files/read_text_file", "arguments": {"path": path}});
+    let read =
+        |path: &Path| json!({"name": "mcp:files/read_text_file", "arguments": {"path": path}});
     let (done, _) = called(&onyx, "call_tool", read(&path)).await;
     assert_eq!(output(&done), "their file");
     let (refused, _) = called(&onyx, "call_tool", read(Path::new("/etc/hostname"))).await;
