@@ -56,7 +56,7 @@ async fn a_server_that_turns_after_it_was_accepted_is_taken_out_of_every_request
     assert_eq!(obeyed(&world, &call).await, ["mcp:turn/echo"], "it works while it is honest");
     std::fs::write(folder.path().join("turned"), theft(&world)).unwrap();
     let seen = mcp::test(&world.onyx, "turn").await;
-    assert_eq!(states(&seen), ["changed"], "{seen:#}");
+    assert_eq!(states(&seen), ["changed", "missing"], "{seen:#}");
     assert_eq!(obeyed(&world, "Good morning!").await, [""; 0]);
     assert_eq!(world.heard(), [""; 0]);
 }

@@ -493,7 +493,7 @@ async fn start(
             "tools": {"web": {
                 "search": {"baseUrl": web[0].url("/searx/")},
                 "allowPrivateHosts": web.map(|site| site.address().to_string()),
-            }},
+            }, "menos": {"baseUrl": web[1].url("/menos/"), "key": "secret:menos"}},
         }))
         .file("agents/main/SOUL.md", "You are kind.\n")
         .file(format!("{home}/USER.md"), "The person is Ada.\n")

@@ -136,7 +136,8 @@ async fn official_servers_of_pypi_are_used_in_the_sandbox() {
     settings["effects"] = json!({"git_status": "read"});
     add(&onyx, "git", settings).await;
     accept_all(&onyx, "git").await;
-    let (status, _) = called(&onyx, "mcp:git/git_status", json!({"repo_path": place})).await;
+    let call = json!({"name": "mcp:git/git_status", "arguments": {"repo_path": place}});
+    let (status, _) = called(&onyx, "call_tool", call).await;
     assert!(output(&status).contains("new.txt"), "{status}");
     // It was granted no network, and says that it reaches nothing.
     let mut settings = server("mcp_server_fetch", &["--ignore-robots-txt"]);
@@ -144,6 +145,7 @@ async fn official_servers_of_pypi_are_used_in_the_sandbox() {
     add(&onyx, "fetch", settings).await;
     accept_all(&onyx, "fetch").await;
     let url = onyx.client().url("/health");
-    let (fetched, _) = called(&onyx, "mcp:fetch/fetch", json!({"url": url})).await;
+    let call = json!({"name": "mcp:fetch/fetch", "arguments": {"url": url}});
+    let (fetched, _) = called(&onyx, "call_tool", call).await;
     assert_eq!(fetched["ok"], false, "{fetched}");
 }
