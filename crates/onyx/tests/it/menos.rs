@@ -60,8 +60,14 @@ async fn a_vault_is_named_in_the_config_its_key_sealed_and_what_goes_there_appro
     );
     assert!(sent.contains("filename=\"Ferry.md\"") && sent.contains("Leaves at eight."), "{sent}");
     assert!(sent.contains("signature: sig1=:"), "{sent}");
-    // The key is in no log and in no answer.
+    // The key is in no log and in no answer, and a model that is shown a line of it is not.
     let middle = key_file().lines().nth(2).unwrap().to_owned();
+    std::fs::create_dir_all(home.join("people/owner/vault")).unwrap();
+    std::fs::write(home.join("people/owner/vault/key.txt"), format!("x {middle} y\n")).unwrap();
+    let read = message(&[("read_file", json!({"path": "key.txt"}))]);
+    onyx.chat_stream(&json!({"message": read})).await;
+    let told = model.last_request().body.to_string();
+    assert!(told.contains("x [") && !told.contains(&middle), "{told}");
     assert!(!onyx.log().contains(&middle));
     let config = run(&home, &["doctor"]).await;
     assert!(!config.out.contains(&middle), "{config:?}");
