@@ -12,7 +12,7 @@ type Tested = TestedAccount & { token: string; account: string };
 
 /** Four steps from nothing to a bot that answers: make it, test its token, open the chat, let yourself in. */
 export function AddAccount({ close, done }: { close: () => void; done: () => void }) {
-  const [network, setNetwork] = useState<Network>(NETWORKS[0]!);
+  const [network, setNetwork] = useState<Network>(NETWORKS[0]);
   const [tested, setTested] = useState<Tested>();
   const [connected, setConnected] = useState<ConnectorAccount>();
   if (connected) return <OpenTheChat network={network} account={connected} tested={tested} close={close} />;

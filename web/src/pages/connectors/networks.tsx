@@ -16,7 +16,7 @@ const Away = ({ to, children }: { to: string; children: ReactNode }) => (
   </a>
 );
 
-export const NETWORKS: Network[] = [
+export const NETWORKS: [Network, ...Network[]] = [
   {
     id: 'telegram',
     name: 'Telegram',
