@@ -2,7 +2,7 @@
 
 use onyx_storage::{
     DatabaseUrl, GatewaySettings, ObjectsUrl, S3Settings, SCHEMA_VERSION, ServerError,
-    ServerSettings, migrate_database,
+    ServerSettings, StorageSettings, migrate_database,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
