@@ -118,7 +118,7 @@ impl AuditChains {
         // One view of both tables, while others write.
         let view = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
         let view = view.read_only(true).start().await?;
-        let mut after = 0;
+        let mut after: i64 = 0;
         loop {
             let page = rows(
                 &view,

@@ -104,20 +104,20 @@ async fn a_log_that_nobody_writes_to_is_sealed_and_reads_and_grows_as_before() {
     let database = TestDatabase::migrated().await;
     let settings = ServerSettings { sealing: Sealing::default(), ..database.settings("one") };
     let gateway = database.open_with(settings).await.unwrap();
-    let (mut make, hour) = (Maker::new(), Duration::from_secs(3600));
+    let (mut make, minute) = (Maker::new(), Duration::from_secs(60));
     let key = make.key();
-    let lease = gateway.store.leases.acquire(&key, hour * 24).await.unwrap();
+    let lease = gateway.store.leases.acquire(&key, DAY).await.unwrap();
     let turns = make.users(["one", "two", "three", "four", "five"]);
     let log = &gateway.store.turns;
     log.append(&lease, &turns[..2]).await.unwrap();
-    assert_eq!(gateway.membership.seal_idle_logs(hour).await.unwrap(), 0, "it was just written");
-    database.pass(hour).await;
-    assert_eq!(gateway.membership.seal_idle_logs(hour).await.unwrap(), 1);
-    assert_eq!(gateway.membership.seal_idle_logs(hour).await.unwrap(), 0);
+    assert_eq!(gateway.membership.seal_idle_logs(minute).await.unwrap(), 0, "it was just written");
+    database.pass(minute).await;
+    assert_eq!(gateway.membership.seal_idle_logs(minute).await.unwrap(), 1);
+    assert_eq!(gateway.membership.seal_idle_logs(minute).await.unwrap(), 0);
     // Rows and segments in turn, read in pages of every size.
     log.append(&lease, &turns[2..4]).await.unwrap();
-    database.pass(hour).await;
-    gateway.membership.seal_idle_logs(hour).await.unwrap();
+    database.pass(minute).await;
+    gateway.membership.seal_idle_logs(minute).await.unwrap();
     log.append(&lease, &turns[4..]).await.unwrap();
     for size in 1..6 {
         let (mut read, mut before) = (Vec::new(), None);
@@ -133,7 +133,7 @@ async fn a_log_that_nobody_writes_to_is_sealed_and_reads_and_grows_as_before() {
         assert_eq!(read, turns, "pages of {size}");
     }
     let other = make.key();
-    let copy = gateway.store.leases.acquire(&other, hour).await.unwrap();
+    let copy = gateway.store.leases.acquire(&other, DAY).await.unwrap();
     log.copy_through(&key, turns[3].id, &copy).await.unwrap();
     assert_eq!(log.tail(&other, None, 9).await.unwrap().turns, turns[..4]);
     log.delete(&lease).await.unwrap();
