@@ -8,6 +8,9 @@ from contextlib import aclosing
 from onyx_sdk import AsyncOnyx
 from stage import TOKEN, Stage, call, say
 
+#: A stream that waits for a decision that nobody makes would wait for ever.
+LIMIT = 60
+
 
 def test_several_calls_at_once_and_a_stream_that_is_decided_on_the_way(stage: Stage) -> None:
     stage.script([call("ask_person", question="Oak or larch?"), say("Larch ", "it is.")])
@@ -25,7 +28,7 @@ def test_several_calls_at_once_and_a_stream_that_is_decided_on_the_way(stage: St
                         text += chunk["text"]
             return text
 
-    assert asyncio.run(talk()) == "Larch it is."
+    assert asyncio.run(asyncio.wait_for(talk(), LIMIT)) == "Larch it is."
 
 
 def test_a_task_that_is_cancelled_stops_its_run(stage: Stage) -> None:
@@ -51,4 +54,4 @@ def test_a_task_that_is_cancelled_stops_its_run(stage: Stage) -> None:
                     break
             return str(status)
 
-    assert asyncio.run(talk()) == "cancelled"
+    assert asyncio.run(asyncio.wait_for(talk(), LIMIT)) == "cancelled"
