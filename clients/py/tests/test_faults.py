@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from onyx_sdk import Offline, Onyx, OnyxError, RateLimited
+from onyx_sdk import NotFound, Offline, Onyx, OnyxError, RateLimited
 
 Answer = tuple[int, dict[str, str]] | str
 answers: list[Answer] = []
@@ -92,6 +92,13 @@ def test_what_might_be_done_twice_is_not_repeated_nor_what_would_take_too_long(o
             call()
         assert caught.value.status == answer[0]
     assert len(asked) == 4
+
+
+def test_a_stream_that_is_opened_for_reading_is_tried_again_too(onyx: Onyx) -> None:
+    answers[:] = [(503, {"retry-after": "0"}), "cut", (404, {})]
+    with pytest.raises(NotFound):
+        list(onyx.runs.events("r"))
+    assert asked == ["GET", "GET", "GET"]
 
 
 def test_a_connection_that_breaks_is_tried_again_for_reading_only(onyx: Onyx) -> None:

@@ -7,6 +7,7 @@ from threading import Lock
 from time import sleep
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import httpx
@@ -43,6 +44,19 @@ class FixedToken:
 
     def refresh(self) -> bool:
         return False
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a resource wants."""
+
+    method: str
+    template: str
+    values: Mapping[str, object]
+    query: Mapping[str, object]
+    body: object
+    content: bytes | None
+    headers: Mapping[str, str]
 
 
 class SyncHttp:
@@ -98,26 +112,8 @@ class SyncHttp:
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         """An answer with a good status; anything else is an ``OnyxError``."""
-        tries = 0
-        while True:
-            try:
-                token = self.token.current()
-                request = self._request(method, template, values or {}, query or {}, body, content, headers, token)
-                response = self._send(request, stream=False)
-                if response.status_code == 401 and self._renewed(token):
-                    request = self._request(
-                        method, template, values or {}, query or {}, body, content, headers, self.token.current()
-                    )
-                    response = self._send(request, stream=False)
-                if response.is_success:
-                    return response
-                raise problem(response.status_code, response.headers, _body(response))
-            except OnyxError as error:
-                pause = _pause_before(error, method, tries) if tries < self.retries else None
-                if pause is None:
-                    raise
-                sleep(pause)
-                tries += 1
+        call = Call(method, template, values or {}, query or {}, body, content, headers or {})
+        return self._tried(call, stream=False)
 
     @contextmanager
     def stream(
@@ -131,43 +127,49 @@ class SyncHttp:
         headers: Mapping[str, str] | None = None,
     ) -> Generator[httpx.Response, None, None]:
         """An answer that is read as it comes; leaving closes the connection."""
-        token = self.token.current()
-        request = self._request(method, template, values or {}, query or {}, body, None, headers, token)
-        response = self._send(request, stream=True)
-        if response.status_code == 401 and self._renewed(token):
-            response.close()
-            request = self._request(
-                method, template, values or {}, query or {}, body, None, headers, self.token.current()
-            )
-            response = self._send(request, stream=True)
+        call = Call(method, template, values or {}, query or {}, body, None, headers or {})
+        response = self._tried(call, stream=True)
         try:
-            if not response.is_success:
-                response.read()
-                raise problem(response.status_code, response.headers, _body(response))
             yield response
         finally:
             response.close()
 
-    def _request(
-        self,
-        method: str,
-        template: str,
-        values: Mapping[str, object],
-        query: Mapping[str, object],
-        body: object,
-        content: bytes | None,
-        headers: Mapping[str, str] | None,
-        token: str | None,
-    ) -> httpx.Request:
-        sent = {"x-onyx-request": "1", **self.headers, **(headers or {})}
+    def _tried(self, call: Call, *, stream: bool) -> httpx.Response:
+        tries = 0
+        while True:
+            try:
+                return self._attempt(call, stream=stream)
+            except OnyxError as error:
+                pause = _pause_before(error, call.method, tries) if tries < self.retries else None
+                if pause is None:
+                    raise
+                sleep(pause)
+                tries += 1
+
+    def _attempt(self, call: Call, *, stream: bool) -> httpx.Response:
+        token = self.token.current()
+        response = self._send(self._request(call, token), stream=stream)
+        if response.status_code == 401 and self._renewed(token):
+            response.close()
+            response = self._send(self._request(call, self.token.current()), stream=stream)
+        if response.is_success:
+            return response
+        try:
+            response.read()
+        finally:
+            response.close()
+        raise problem(response.status_code, response.headers, _body(response))
+
+    def _request(self, call: Call, token: str | None) -> httpx.Request:
+        sent = {"x-onyx-request": "1", **self.headers, **call.headers}
         if token:
             sent["authorization"] = f"Bearer {check_token(token)}"
         return self.client.build_request(
-            method,
-            self.base_url + fill(template, values),
-            params=check_query(query),
-            json=body,
-            content=content,
+            call.method,
+            self.base_url + fill(call.template, call.values),
+            params=check_query(call.query),
+            json=call.body,
+            content=call.content,
             headers=sent,
             timeout=httpx.Timeout(self.timeout, connect=self.timeout or 10.0, pool=None),
         )
