@@ -421,7 +421,7 @@ pub(crate) enum MemoryCommand {
     Status(AsJson),
     /// Bring the memory of an OpenClaw workspace along; nothing here is lost
     Import {
-        folder: std::path::PathBuf,
+        folder: PathBuf,
         /// Whose memory it becomes; the default agent's without it
         #[arg(short, long)]
         agent: Option<AgentId>,

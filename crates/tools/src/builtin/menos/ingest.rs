@@ -122,10 +122,10 @@ impl TypedTool for Ingest {
         &self,
         asked: Arguments,
         plan: Authorised<Plan>,
-        _: &ToolCx,
+        cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let service = self.menos.service()?;
+        let service = self.menos.service(cx.clock.wall())?;
         let kept = match Content::of(&asked)? {
             Content::Address(address) => service.ingest_address(&address, &asked.tags).await,
             Content::Text { title, text } => {
