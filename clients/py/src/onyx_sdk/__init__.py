@@ -1,10 +1,10 @@
 """Client of an Onyx server: ``Onyx`` blocks, ``AsyncOnyx`` awaits; both reach the same."""
 
 from onyx_sdk import types
+from onyx_sdk._async.auth import AsyncRenewingToken
 from onyx_sdk._async.client import AsyncOnyx
 from onyx_sdk._async.http import AsyncTokenSource
 from onyx_sdk._async.places import CompanionTold, ThreadTold
-from onyx_sdk._async.server import AsyncRenewingToken
 from onyx_sdk._chunks import ChatChunk, ChatMessage, CompletionChunk, RagContextItem
 from onyx_sdk._errors import (
     Conflict,
@@ -18,9 +18,9 @@ from onyx_sdk._errors import (
     Unauthenticated,
 )
 from onyx_sdk._files import StoredFile
+from onyx_sdk._sync.auth import RenewingToken
 from onyx_sdk._sync.client import Onyx
 from onyx_sdk._sync.http import TokenSource
-from onyx_sdk._sync.server import RenewingToken
 
 __all__ = [
     "AsyncOnyx",

@@ -9,12 +9,13 @@ from typing import Self
 import httpx
 
 from onyx_sdk import types
+from onyx_sdk._async.auth import Auth, sign_in
 from onyx_sdk._async.chat import Chat
 from onyx_sdk._async.http import RETRIES, AsyncHttp, AsyncTokenSource
 from onyx_sdk._async.knowledge import Memory, Skills, Sources
 from onyx_sdk._async.places import Channels, Spaces, Threads
 from onyx_sdk._async.runs import Runs
-from onyx_sdk._async.server import Admin, Auth, Connectors, Mcp, sign_in
+from onyx_sdk._async.server import Admin, Connectors, Mcp
 from onyx_sdk._async.sessions import Drafts, Sessions
 from onyx_sdk._async.work import Actions, Agents, Jobs, Personas, Preferences
 from onyx_sdk._check import check_text, given

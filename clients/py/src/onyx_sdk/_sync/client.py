@@ -10,12 +10,13 @@ from typing import Self
 import httpx
 
 from onyx_sdk import types
+from onyx_sdk._sync.auth import Auth, sign_in
 from onyx_sdk._sync.chat import Chat
 from onyx_sdk._sync.http import RETRIES, SyncHttp, TokenSource
 from onyx_sdk._sync.knowledge import Memory, Skills, Sources
 from onyx_sdk._sync.places import Channels, Spaces, Threads
 from onyx_sdk._sync.runs import Runs
-from onyx_sdk._sync.server import Admin, Auth, Connectors, Mcp, sign_in
+from onyx_sdk._sync.server import Admin, Connectors, Mcp
 from onyx_sdk._sync.sessions import Drafts, Sessions
 from onyx_sdk._sync.work import Actions, Agents, Jobs, Personas, Preferences
 from onyx_sdk._check import check_text, given
