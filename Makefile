@@ -45,6 +45,12 @@ test-live: setup ## the real small model through the whole stack
 test-clients: setup ## other makers' programs and libraries, all of them; writes the table of docs/clients.md
 	@$(step) "clients" ./scripts/test-clients
 
+.PHONY: test-sdk
+test-sdk: setup ## both clients (clients/ts, clients/py): types, packages, documents, a live server
+	@$(step) "build" cargo build --locked --quiet --package onyx --bin onyx
+	@$(step) "scripted model" cargo build --locked --quiet --package onyx-test-support --bin scripted-model
+	@$(step) "sdk" ./scripts/test-sdk
+
 .PHONY: test-bedrock
 test-bedrock: setup-check ## test the Bedrock leaf, which everyday builds leave out
 	@$(step) "bedrock" cargo test --locked --package onyx-bedrock --features sdk
