@@ -14,6 +14,7 @@ use crate::{nanobot, openclaw};
 /// The program that somebody moves from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ImportSource")]
 pub enum Source {
     #[serde(rename = "openclaw")]
     OpenClaw,

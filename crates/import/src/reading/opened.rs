@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::TempDir;
 use zip::ZipArchive;
 
 use crate::error::ImportError;
@@ -153,20 +153,26 @@ fn single_folder(folder: &Path) -> Result<PathBuf, ImportError> {
     }
 }
 
-/// An export while it arrives: a file that goes away with this value.
+/// An export while it arrives: a file in a folder of its own, which goes away with this value.
 #[derive(Debug)]
-pub struct Upload(NamedTempFile);
+pub struct Upload {
+    file: File,
+    path: PathBuf,
+    _folder: TempDir,
+}
 
 impl Upload {
     pub fn begin() -> io::Result<Self> {
-        NamedTempFile::new().map(Self)
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("export");
+        Ok(Self { file: File::create_new(&path)?, path, _folder: folder })
     }
 
     pub fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all(bytes)
+        self.file.write_all(bytes)
     }
 
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.path
     }
 }

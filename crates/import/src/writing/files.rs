@@ -94,15 +94,26 @@ impl Writer<'_> {
         Ok(Outcome::New.into())
     }
 
-    /// Nobody has accepted the file, so it does not fire: it waits in the Inbox.
+    /// Nobody has accepted the file, so it does not fire: it waits in the Inbox. Where another job has
+    /// its name, it gets that of its program too.
     pub(super) async fn job(&self, job: &ImportedJob) -> Result<Written, Fault> {
-        let target = self.in_vault(&format!("agent/jobs/{}.md", job.id))?;
         let text = job_file(&job.fields, &job.prompt);
-        match self.get(&target).await? {
-            None => self.put(&target, None, text.as_bytes()).await,
-            Some(here) if here.bytes == text.as_bytes() => Ok(Outcome::AlreadyThere.into()),
-            Some(_) => Ok(Written::kept("another job of this name is here")),
+        let other = format!("{}-{}", job.id, self.source.as_str());
+        for name in [&job.id, &other] {
+            let target = self.in_vault(&format!("agent/jobs/{name}.md"))?;
+            match self.get(&target).await? {
+                None => {
+                    let written = self.put(&target, None, text.as_bytes()).await?;
+                    let why = (name == &other).then(|| format!("it is called {other} here"));
+                    return Ok(Written { why, ..written });
+                }
+                Some(here) if here.bytes == text.as_bytes() => {
+                    return Ok(Outcome::AlreadyThere.into());
+                }
+                Some(_) => {}
+            }
         }
+        Ok(Written::kept("other jobs of this name are here"))
     }
 
     fn in_vault(&self, path: &str) -> Result<Target, Fault> {

@@ -220,6 +220,7 @@ async fn what_the_person_has_here_stays_and_memory_is_added_to() {
     write("agents/main/SOUL.md", "# Mine\n");
     write("people/owner/memory/main/MEMORY.md", "- I like coffee.\n");
     write("people/owner/vault/agent/jobs/birthday.md", "mine\n");
+    write("people/owner/vault/agent/skills/tea/SKILL.md", "mine\n");
     let report = home.bring(Source::OpenClaw, &import, Mode::Write).await;
     let kept: Vec<_> = report
         .entries
@@ -231,10 +232,15 @@ async fn what_the_person_has_here_stays_and_memory_is_added_to() {
         kept,
         [
             ("main/SOUL.md", "another file of this name is here"),
-            ("birthday", "another job of this name is here"),
+            ("tea", "another skill of this name is here"),
         ]
     );
     assert_eq!(home.text("agents/main/SOUL.md"), "# Mine\n");
+    assert_eq!(home.text("people/owner/vault/agent/jobs/birthday.md"), "mine\n");
+    let other = home.text("people/owner/vault/agent/jobs/birthday-openclaw.md");
+    assert!(other.ends_with("Wish Ben a happy birthday.\n"), "{other}");
+    let again = home.bring(Source::OpenClaw, &import, Mode::Write).await;
+    assert_eq!(again.counts[&Kind::Job], there(3));
     assert_eq!(
         home.text("people/owner/memory/main/MEMORY.md"),
         "- I like coffee.\n\n# Memory\n\n- Anna prefers short answers.\n"
