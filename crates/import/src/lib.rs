@@ -24,10 +24,9 @@ mod writing;
 pub use error::ImportError;
 pub use form::{
     Import, ImportedAgent, ImportedFile, ImportedJob, ImportedMessage, ImportedSession,
-    ImportedSetting, ImportedSkill, Item, Note, NoteKind, Place, Said, SettingPlace,
+    ImportedSetting, ImportedSkill, Item, Note, NoteKind, Place, Said, SettingPlace, SkillFile,
 };
-pub use openclaw::{our_model_name, our_tool_name};
 pub use reading::{Broken, Upload};
-pub use report::{Counts, Entry, ImportReport, Kind, Outcome};
+pub use report::{Counts, Entry, ImportReport, Kind, Outcome, Remark};
 pub use source::{Source, read, read_lines};
-pub use writing::{Mode, Writer};
+pub use writing::{Mode, Writer, Written};

@@ -20,6 +20,7 @@ pub struct ImportReport {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ImportRemark")]
 pub struct Remark {
     pub what: String,
     pub why: String,
@@ -29,6 +30,7 @@ pub struct Remark {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ImportKind")]
 pub enum Kind {
     Agent,
     Provider,
@@ -60,6 +62,7 @@ impl Kind {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ImportCounts")]
 pub struct Counts {
     pub new: u64,
     /// Something of it was here; the rest was added.
@@ -70,6 +73,7 @@ pub struct Counts {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ImportEntry")]
 pub struct Entry {
     pub kind: Kind,
     pub name: String,
@@ -81,6 +85,7 @@ pub struct Entry {
 /// What became of one thing; in a dry run, what would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ImportOutcome")]
 pub enum Outcome {
     New,
     Added,

@@ -117,7 +117,7 @@ impl Talk {
             }
         }
         self.counts.files +=
-            message.get("files").and_then(Value::as_array).map_or(0, |files| files.len());
+            message.get("files").and_then(Value::as_array).map_or(0, Vec::len);
     }
 
     fn block(&mut self, block: &Map<String, Value>, is_person: bool) {

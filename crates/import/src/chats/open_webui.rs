@@ -47,25 +47,27 @@ fn export(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Impo
         _ => Err(ImportError::broken(file, 1, "a list of chats is expected")),
     });
     for (index, value) in reading.tolerate(chats)?.iter().flatten().enumerate() {
-        let flaw =
-            |why: &str| ImportError::broken(file, 1, format!("chat {}: {why}", index + 1));
-        let read = (|| {
-            let row = value.as_object().ok_or_else(|| flaw("an object is expected"))?;
-            let chat = object(row, "chat").ok_or_else(|| flaw("it has no `chat`"))?;
-            let key = text(row, "id").ok_or_else(|| flaw("it has no id"))?;
-            let title = text(row, "title").or_else(|| text(chat, "title"));
-            let created = number(row, "created_at").or_else(|| number(chat, "timestamp"));
-            let row = Row {
-                key,
-                title,
-                created_at: moment(created.ok_or_else(|| flaw("it has no `created_at`"))?),
-                archived: row.get("archived").and_then(Value::as_bool).unwrap_or(false),
-            };
-            session(&row, chat).ok_or_else(|| flaw("it has no `history`"))
-        })();
-        take(read, reading)?;
+        take(exported(file, index, value), reading)?;
     }
     Ok(())
+}
+
+fn exported(
+    file: &str,
+    index: usize,
+    value: &Value,
+) -> Result<(ImportedSession, usize), ImportError> {
+    let flaw = |why: &str| ImportError::broken(file, 1, format!("chat {}: {why}", index + 1));
+    let fields = value.as_object().ok_or_else(|| flaw("an object is expected"))?;
+    let chat = object(fields, "chat").ok_or_else(|| flaw("it has no `chat`"))?;
+    let created = number(fields, "created_at").or_else(|| number(chat, "timestamp"));
+    let row = Row {
+        key: text(fields, "id").ok_or_else(|| flaw("it has no id"))?,
+        title: text(fields, "title").or_else(|| text(chat, "title")),
+        created_at: moment(created.ok_or_else(|| flaw("it has no `created_at`"))?),
+        archived: fields.get("archived").and_then(Value::as_bool).unwrap_or(false),
+    };
+    session(&row, chat).ok_or_else(|| flaw("it has no `history`"))
 }
 
 /// A chat's row.

@@ -38,7 +38,7 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
         });
     }
     settings(config, reading);
-    let id = agent_id(AGENT);
+    let Some(id) = agent_id(AGENT) else { return Ok(()) };
     let settings = agent(config, reading);
     reading.add(Item::Agent(ImportedAgent { id: id.clone(), settings }));
     if let Some(folder) = &workspace {

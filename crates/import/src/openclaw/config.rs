@@ -1,18 +1,16 @@
 //! What `openclaw.json` says of agents, providers, channels and MCP servers, as `onyx.json` says it.
 
-use onyx_types::our_provider_name;
+use onyx_types::{our_provider_name, our_tool_name};
 use serde_json::{Map, Value, json};
 
 use crate::form::{ImportedSetting, Item, SettingPlace};
 use crate::reading::{Reading, object, text};
 
-pub use onyx_types::our_tool_name;
-
 /// Networks that Onyx speaks too.
 const NETWORKS: [&str; 2] = ["telegram", "discord"];
 
 /// A model with its provider as Onyx calls it.
-pub fn our_model_name(model: &str) -> String {
+pub(crate) fn our_model_name(model: &str) -> String {
     match model.split_once('/') {
         Some((provider, rest)) => format!("{}/{rest}", our_provider_name(provider)),
         None => model.to_owned(),

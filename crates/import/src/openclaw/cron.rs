@@ -34,7 +34,7 @@ pub(super) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
             reading.left_out(format!("job {name}"), "OpenClaw made it for itself");
             continue;
         }
-        let agent = text(job, "agentId").map(|name| agent_id(name).to_string());
+        let agent = text(job, "agentId").and_then(agent_id).map(|id| id.to_string());
         cron_job(job, agent, &mut taken, reading);
     }
     Ok(())

@@ -7,7 +7,7 @@ mod sessions;
 mod transcript;
 mod workspace;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use onyx_types::AgentId;
 use serde_json::{Map, Value};
@@ -16,8 +16,7 @@ use crate::error::ImportError;
 use crate::form::{ImportedAgent, Item};
 use crate::reading::{Opened, Reading, json5, object, text};
 
-pub use config::{our_model_name, our_tool_name};
-pub(crate) use config::{connector, mcp_server, provider};
+pub(crate) use config::{connector, mcp_server, our_model_name, provider};
 pub(crate) use cron::cron_job;
 pub(crate) use workspace::{agent_id, skill_folder, workspace_files};
 
@@ -111,17 +110,27 @@ fn agents<'c>(
             push(&mut agents, &name, None);
         }
     }
+    settle_first(&mut agents);
     Ok(agents)
 }
 
 fn push<'c>(agents: &mut Vec<Agent<'c>>, name: &str, settings: Option<&'c Map<String, Value>>) {
-    let id = agent_id(name);
-    if agents.iter().any(|agent| agent.id == id) {
+    // A folder whose name cannot be an agent's is none.
+    let Some(id) = agent_id(name).filter(|id| agents.iter().all(|agent| agent.id != *id)) else {
         return;
+    };
+    agents.push(Agent { name: name.to_owned(), id, settings, is_first: agents.is_empty() });
+}
+
+/// The one that is marked answers when nobody is named; else the first one does.
+fn settle_first(agents: &mut [Agent<'_>]) {
+    let is_marked = |agent: &Agent<'_>| {
+        let mark = agent.settings.and_then(|settings| settings.get("default"));
+        mark.and_then(Value::as_bool).unwrap_or(false)
+    };
+    if agents.iter().any(is_marked) {
+        agents.iter_mut().for_each(|agent| agent.is_first = is_marked(agent));
     }
-    let is_default = settings.and_then(|settings| settings.get("default"));
-    let is_first = is_default.and_then(Value::as_bool).unwrap_or(agents.is_empty());
-    agents.push(Agent { name: name.to_owned(), id, settings, is_first });
 }
 
 impl Agent<'_> {
@@ -141,21 +150,25 @@ impl Agent<'_> {
     }
 }
 
-/// Where a folder that a config names lies now: within the home that was given, which may be a copy,
-/// else where the config says. An archive never names a folder outside itself.
+/// What OpenClaw's own folder was called over the years.
+const OWN_FOLDERS: [&str; 3] = [".openclaw", ".moltbot", ".clawdbot"];
+
+/// Where a folder that a config names lies now: what it names within OpenClaw's own folder lies in the
+/// home that was given, which may be a copy. An archive never names a folder outside itself.
 fn located(named: &str, opened: &Opened) -> Option<PathBuf> {
     let path = Path::new(named);
-    let mut parts: Vec<_> = path.components().collect();
-    // The longest end of the path that is there within the home.
-    while !parts.is_empty() {
-        parts.remove(0);
-        let end: PathBuf = parts.iter().collect();
-        let inside = opened.root().join(&end);
-        if !end.as_os_str().is_empty() && end.is_relative() && inside.is_dir() {
-            return Some(inside);
-        }
+    let parts: Vec<_> = path.components().collect();
+    let is_own = |part: &Component<'_>| OWN_FOLDERS.iter().any(|own| part.as_os_str() == *own);
+    let inside = parts.iter().rposition(is_own).map(|place| parts[place + 1..].iter().collect());
+    let inside = inside.or_else(|| path.is_relative().then(|| path.to_owned()));
+    if let Some(inside) = inside.filter(|inside: &PathBuf| stays_inside(inside)) {
+        return Some(opened.root().join(inside)).filter(|folder| folder.is_dir());
     }
-    Some(path.to_owned()).filter(|path| opened.may_look_outside() && path.is_absolute() && path.is_dir())
+    Some(path.to_owned()).filter(|path| opened.may_look_outside() && path.is_dir())
+}
+
+fn stays_inside(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn tell_the_rest(opened: &Opened, config: &Map<String, Value>, reading: &mut Reading) {

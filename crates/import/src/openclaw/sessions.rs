@@ -40,9 +40,9 @@ fn from_database(
         return Ok(HashSet::new());
     }
     let nodes = nodes(&database)?;
-    let mut sessions = records(&database)?;
+    let sessions = records(&database)?;
     let shown = shown(&database)?;
-    for (session, records) in &mut sessions {
+    for (session, records) in &sessions {
         // The database knows which branch was shown; the records alone say it only of simple ones.
         let places = shown.get(session);
         let branch = match places {

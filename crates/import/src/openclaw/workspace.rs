@@ -11,20 +11,14 @@ use crate::reading::{FoundFile, Reading, walk};
 
 const PERSONA: [&str; 5] = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "HEARTBEAT.md"];
 
-/// A name that an agent can have here.
-pub(crate) fn agent_id(name: &str) -> AgentId {
-    let parsed = name.parse();
-    parsed.unwrap_or_else(|_| {
-        let kept: String =
-            slug(name).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(48).collect();
-        let kept = kept.trim_matches('-');
-        kept.parse().unwrap_or_else(|_| fallback())
-    })
-}
-
-#[allow(clippy::expect_used, reason = "the name is a constant and valid")]
-fn fallback() -> AgentId {
-    "agent".parse().expect("a valid name")
+/// The name as an agent can have it here; `None` where nothing of it can be one.
+pub(crate) fn agent_id(name: &str) -> Option<AgentId> {
+    if let Ok(id) = name.parse() {
+        return Some(id);
+    }
+    let kept = slug(name);
+    let kept = kept.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(48);
+    kept.collect::<String>().trim_matches('-').parse().ok()
 }
 
 pub(super) fn read(

@@ -90,7 +90,7 @@ impl Reading {
 /// Without results of calls that are not there: no prompt could hold them.
 fn without_orphans(messages: Vec<ImportedMessage>) -> Vec<ImportedMessage> {
     let mut called = std::collections::HashSet::new();
-    let is_whole = |message: &ImportedMessage| match &message.said {
+    let mut is_whole = |message: &ImportedMessage| match &message.said {
         Said::Call { id, .. } => {
             called.insert(id.clone());
             true
@@ -98,6 +98,5 @@ fn without_orphans(messages: Vec<ImportedMessage>) -> Vec<ImportedMessage> {
         Said::Result { id, .. } => called.contains(id),
         Said::Person { text } | Said::Model { text, .. } => !text.trim().is_empty(),
     };
-    let mut is_whole = is_whole;
     messages.into_iter().filter(|message| is_whole(message)).collect()
 }
