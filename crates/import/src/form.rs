@@ -63,9 +63,13 @@ pub struct ImportedFile {
 #[serde(tag = "in", rename_all = "snake_case")]
 pub enum Place {
     /// Among the files that make an agent.
-    Persona { agent: AgentId },
+    Persona {
+        agent: AgentId,
+    },
     /// What one agent remembers.
-    Memory { agent: AgentId },
+    Memory {
+        agent: AgentId,
+    },
     /// The person's `USER.md`.
     User,
     Vault,

@@ -88,7 +88,11 @@ impl Counts {
     fn tell(&self, session: &ImportedSession, reading: &mut Reading) {
         let name = session.title.as_ref().unwrap_or(&session.key);
         for (count, what, why) in [
-            (self.beside, "messages of other branches", "only the branch that was shown is brought"),
+            (
+                self.beside,
+                "messages of other branches",
+                "only the branch that was shown is brought",
+            ),
             (self.reasoning, "thoughts of models", "they are of use to their maker alone"),
             (self.media, "pictures and recordings", "only words are brought"),
         ] {
@@ -104,7 +108,8 @@ fn conversation(
     index: usize,
     value: &Value,
 ) -> Result<(ImportedSession, Counts), ImportError> {
-    let flaw = |why: &str| ImportError::broken(file, 1, format!("conversation {}: {why}", index + 1));
+    let flaw =
+        |why: &str| ImportError::broken(file, 1, format!("conversation {}: {why}", index + 1));
     let fields = value.as_object().ok_or_else(|| flaw("an object is expected"))?;
     let key = text(fields, "conversation_id").or_else(|| text(fields, "id"));
     let key = key.ok_or_else(|| flaw("it has no id"))?;
@@ -118,7 +123,8 @@ fn conversation(
         return Err(flaw("its `current_node` is not in its `mapping`"));
     }
     let (way, beside) = path(&nodes, newest, |node| text(node, "parent"));
-    let mut talk = Talk { messages: Vec::new(), at: created_at, call: None, counts: Counts::default() };
+    let mut talk =
+        Talk { messages: Vec::new(), at: created_at, call: None, counts: Counts::default() };
     for message in way.iter().filter_map(|node| object(node, "message")) {
         talk.add(message);
     }

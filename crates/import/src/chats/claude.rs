@@ -66,14 +66,21 @@ fn conversation(
     index: usize,
     value: &Value,
 ) -> Result<(ImportedSession, Counts), ImportError> {
-    let flaw = |why: &str| ImportError::broken(file, 1, format!("conversation {}: {why}", index + 1));
+    let flaw =
+        |why: &str| ImportError::broken(file, 1, format!("conversation {}: {why}", index + 1));
     let fields = value.as_object().ok_or_else(|| flaw("an object is expected"))?;
     let key = text(fields, "uuid").ok_or_else(|| flaw("it has no `uuid`"))?;
     let created_at = text(fields, "created_at").and_then(iso);
     let created_at = created_at.ok_or_else(|| flaw("it has no `created_at`"))?;
     let said = fields.get("chat_messages").and_then(Value::as_array);
     let said = said.ok_or_else(|| flaw("it has no `chat_messages`"))?;
-    let mut talk = Talk { messages: Vec::new(), at: created_at, calls: 0, open: VecDeque::new(), counts: Counts::default() };
+    let mut talk = Talk {
+        messages: Vec::new(),
+        at: created_at,
+        calls: 0,
+        open: VecDeque::new(),
+        counts: Counts::default(),
+    };
     for message in said {
         let message = message.as_object().ok_or_else(|| flaw("a message is no object"))?;
         talk.add(message);
@@ -116,8 +123,7 @@ impl Talk {
                 self.say(is_person, attached.trim_start().to_owned());
             }
         }
-        self.counts.files +=
-            message.get("files").and_then(Value::as_array).map_or(0, Vec::len);
+        self.counts.files += message.get("files").and_then(Value::as_array).map_or(0, Vec::len);
     }
 
     fn block(&mut self, block: &Map<String, Value>, is_person: bool) {
@@ -192,19 +198,25 @@ fn projects(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
     let projects = json_file(opened, file).and_then(|value| list(file, value));
     for project in reading.tolerate(projects)?.iter().flatten().filter_map(Value::as_object) {
         let name = text(project, "name").unwrap_or("project");
-        let folder = format!("claude/{}", Some(slug(name)).filter(|it| !it.is_empty()).unwrap_or_else(|| "project".to_owned()));
+        let folder = format!(
+            "claude/{}",
+            Some(slug(name)).filter(|it| !it.is_empty()).unwrap_or_else(|| "project".to_owned())
+        );
         if let Some(words) = text(project, "prompt_template") {
             let content = format!("# {name}\n\n{words}\n").into_bytes();
             add_file(reading, format!("{folder}/instructions.md"), content);
         }
         let documents = project.get("docs").and_then(Value::as_array);
         for document in documents.into_iter().flatten().filter_map(Value::as_object) {
-            let (Some(name), Some(content)) = (text(document, "filename"), text(document, "content"))
+            let (Some(name), Some(content)) =
+                (text(document, "filename"), text(document, "content"))
             else {
                 continue;
             };
-            let name: String =
-                name.chars().map(|c| if matches!(c, '/' | '\\') || c.is_control() { '-' } else { c }).collect();
+            let name: String = name
+                .chars()
+                .map(|c| if matches!(c, '/' | '\\') || c.is_control() { '-' } else { c })
+                .collect();
             add_file(reading, format!("{folder}/{name}"), content.as_bytes().to_vec());
         }
     }

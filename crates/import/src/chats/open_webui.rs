@@ -19,7 +19,8 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
         None if opened.has(DATABASE) => database(opened, DATABASE, reading),
         None => {
             let names = opened.names("")?;
-            let is_export = |name: &&String| name.starts_with("chat-export") && name.ends_with(".json");
+            let is_export =
+                |name: &&String| name.starts_with("chat-export") && name.ends_with(".json");
             match names.iter().find(is_export) {
                 Some(file) => export(opened, file, reading),
                 None => Err(ImportError::NotIt {
@@ -96,7 +97,8 @@ fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Im
             why: "it has no table `chat`".to_owned(),
         });
     }
-    let sql = "SELECT id, user_id, title, chat, created_at, archived FROM chat ORDER BY created_at, id";
+    let sql =
+        "SELECT id, user_id, title, chat, created_at, archived FROM chat ORDER BY created_at, id";
     let chats = database.rows(sql, |row| {
         Ok(StoredChat {
             id: row.get(0)?,
@@ -132,7 +134,12 @@ fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Im
         });
         take(read, reading)?;
     }
-    for (table, what) in [("prompt", "prompts"), ("tool", "tools"), ("function", "functions"), ("knowledge", "knowledge bases")] {
+    for (table, what) in [
+        ("prompt", "prompts"),
+        ("tool", "tools"),
+        ("function", "functions"),
+        ("knowledge", "knowledge bases"),
+    ] {
         if database.has_table(table)? {
             let sql = format!("SELECT 1 FROM \"{table}\"");
             let count = database.rows(&sql, |_| Ok(()))?.len();

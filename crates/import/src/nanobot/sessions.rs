@@ -91,10 +91,13 @@ impl Talk {
             return Err(ImportError::broken(file, line, "a message without a time"));
         };
         let role = text(record, "role");
-        let role = role.ok_or_else(|| ImportError::broken(file, line, "a message without a role"))?;
+        let role =
+            role.ok_or_else(|| ImportError::broken(file, line, "a message without a role"))?;
         let words = self.words(record.get("content"));
         match role {
-            "user" => self.messages.push(ImportedMessage { at, said: Said::Person { text: words } }),
+            "user" => {
+                self.messages.push(ImportedMessage { at, said: Said::Person { text: words } })
+            }
             "assistant" => {
                 let said = Said::Model { text: words, model: "nanobot/model".to_owned() };
                 self.messages.push(ImportedMessage { at, said });

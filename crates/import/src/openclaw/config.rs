@@ -115,7 +115,9 @@ fn our_tools(tools: &Map<String, Value>, reading: &mut Reading) -> Option<Value>
     }
     let mut ours = Map::new();
     // `*` is what an agent may without any list.
-    if let Some(allow) = allow.filter(|names| !names.is_empty() && !names.iter().any(|name| name == "*")) {
+    if let Some(allow) =
+        allow.filter(|names| !names.is_empty() && !names.iter().any(|name| name == "*"))
+    {
         ours.insert("allow".to_owned(), json!(allow));
     }
     if let Some(deny) = deny.filter(|names| !names.is_empty()) {
@@ -204,7 +206,8 @@ pub(crate) fn connector(
     let mut settings = Map::new();
     settings.insert("token".to_owned(), json!(token));
     let allowed = fields.get("allowFrom").and_then(Value::as_array);
-    let allowed: Vec<&Value> = allowed.into_iter().flatten().filter(|it| **it != json!("*")).collect();
+    let allowed: Vec<&Value> =
+        allowed.into_iter().flatten().filter(|it| **it != json!("*")).collect();
     if !allowed.is_empty() {
         settings.insert("allow".to_owned(), json!(allowed));
     }

@@ -106,7 +106,8 @@ pub(crate) fn cron_job(
 fn file_name(name: &str, id: &str, taken: &mut Vec<String>) -> String {
     let plain = |text: &str| {
         let kept = slug(text);
-        let kept: String = kept.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        let kept: String =
+            kept.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
         kept.trim_matches('-').chars().take(48).collect::<String>()
     };
     let mut file = plain(name);
@@ -131,7 +132,8 @@ fn schedule(schedule: &Map<String, Value>) -> Option<Map<String, Value>> {
             }
         }
         "every" => {
-            fields.insert("every".to_owned(), json!(every(either(schedule, "everyMs", "every_ms")?)));
+            fields
+                .insert("every".to_owned(), json!(every(either(schedule, "everyMs", "every_ms")?)));
         }
         "at" => {
             let written = text(schedule, "at").map(str::to_owned);

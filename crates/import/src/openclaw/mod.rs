@@ -140,11 +140,8 @@ impl Agent<'_> {
         let own = self.settings.and_then(|settings| text(settings, "workspace"));
         let shared = defaults.and_then(|defaults| text(defaults, "workspace"));
         let named = own.or(shared.filter(|_| self.is_first));
-        let usual = if self.is_first {
-            "workspace".to_owned()
-        } else {
-            format!("workspace-{}", self.name)
-        };
+        let usual =
+            if self.is_first { "workspace".to_owned() } else { format!("workspace-{}", self.name) };
         let named = named.and_then(|named| located(named, opened));
         named.or_else(|| Some(opened.root().join(usual)).filter(|folder| folder.is_dir()))
     }

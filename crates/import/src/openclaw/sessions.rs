@@ -69,7 +69,8 @@ fn from_database(
 /// Every session's records in order. Old ones are compressed.
 fn records(database: &Database) -> Result<BTreeMap<String, Vec<Record>>, ImportError> {
     let columns = database.columns("transcript_events")?;
-    let packed = if columns.iter().any(|name| name == "event_zstd") { "event_zstd" } else { "NULL" };
+    let packed =
+        if columns.iter().any(|name| name == "event_zstd") { "event_zstd" } else { "NULL" };
     let sql = format!(
         "SELECT session_id, seq, event_json, {packed} FROM transcript_events ORDER BY session_id, seq"
     );

@@ -35,11 +35,7 @@ pub(super) fn read(
     Ok(())
 }
 
-fn found(
-    folder: &Path,
-    shown: &str,
-    reading: &mut Reading,
-) -> Result<Vec<FoundFile>, ImportError> {
+fn found(folder: &Path, shown: &str, reading: &mut Reading) -> Result<Vec<FoundFile>, ImportError> {
     let mut left_out = Vec::new();
     let files = walk(folder, &mut left_out)?;
     for (path, why) in left_out {

@@ -11,7 +11,7 @@ use crate::error::ImportError;
 use crate::form::{Import, ImportedMessage, ImportedSession, Item, Note, NoteKind, Said};
 
 pub(crate) use database::Database;
-pub(crate) use json::{json5, json_file, json_lines, number, object, text};
+pub(crate) use json::{json_file, json_lines, json5, number, object, text};
 pub(crate) use opened::Opened;
 pub use opened::Upload;
 pub(crate) use times::{iso, millis, seconds};

@@ -38,7 +38,8 @@ impl Opened {
         else {
             return Err(ImportError::io(path)(io::ErrorKind::InvalidInput.into()));
         };
-        let root = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
+        let root =
+            if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
         Ok(Self { root, only: Some(name.to_owned()), unpacked: None })
     }
 
@@ -130,10 +131,11 @@ fn unpack(path: &Path) -> Result<TempDir, ImportError> {
         let parent = to.parent().unwrap_or(folder.path());
         fs::create_dir_all(parent).map_err(ImportError::io(parent))?;
         let mut out = File::create_new(&to).map_err(ImportError::io(&to))?;
-        let written = io::copy(&mut file.take(left + 1), &mut out).map_err(|error| damaged(&error))?;
-        left = left.checked_sub(written).ok_or_else(|| {
-            ImportError::TooLarge(format!("{shown} unpacks to more than 4 GiB"))
-        })?;
+        let written =
+            io::copy(&mut file.take(left + 1), &mut out).map_err(|error| damaged(&error))?;
+        left = left
+            .checked_sub(written)
+            .ok_or_else(|| ImportError::TooLarge(format!("{shown} unpacks to more than 4 GiB")))?;
     }
     Ok(folder)
 }

@@ -38,7 +38,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn folder(&mut self, folder: &Path, below: &str, deeper: usize) -> Result<(), ImportError> {
         let entries = fs::read_dir(folder).map_err(ImportError::io(folder))?;
-        let mut entries = entries.collect::<Result<Vec<_>, _>>().map_err(ImportError::io(folder))?;
+        let mut entries =
+            entries.collect::<Result<Vec<_>, _>>().map_err(ImportError::io(folder))?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let kind = entry.file_type().map_err(ImportError::io(&entry.path()))?;

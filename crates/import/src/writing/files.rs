@@ -60,9 +60,7 @@ impl Writer<'_> {
                 path: format!("memory/{agent}/{path}").parse()?,
                 origin: Origin::External,
             },
-            Place::User => {
-                Target { area: person, path: path.parse()?, origin: Origin::External }
-            }
+            Place::User => Target { area: person, path: path.parse()?, origin: Origin::External },
             Place::Vault => Target {
                 area: person,
                 path: format!("vault/{path}").parse()?,

@@ -74,10 +74,17 @@ fn a_home_of_openclaw_is_read_whole() {
         })
     );
     let sessions = sessions(&import);
-    let names: Vec<_> = sessions.iter().map(|it| (it.agent.clone().unwrap().to_string(), it.title.as_deref())).collect();
+    let names: Vec<_> = sessions
+        .iter()
+        .map(|it| (it.agent.clone().unwrap().to_string(), it.title.as_deref()))
+        .collect();
     assert_eq!(
         names,
-        [("main".into(), Some("Shopping")), ("main".into(), None), ("research".into(), None)]
+        [
+            ("main".into(), Some("Shopping")),
+            ("main".into(), Some("Good morning")),
+            ("research".into(), Some("Hello research"))
+        ]
     );
     assert_eq!(
         talk(sessions[1]),
@@ -239,7 +246,8 @@ fn a_session_that_has_branches_is_read_as_it_was_shown() {
         ]
     );
     let notes = notes(&import);
-    let told = "2 messages of other branches in Shopping -> only the branch that was shown is brought";
+    let told =
+        "2 messages of other branches in Shopping -> only the branch that was shown is brought";
     assert!(notes.iter().any(|note| note == told), "{notes:#?}");
 }
 
@@ -314,7 +322,10 @@ fn a_home_of_nanobot_is_read_whole() {
     assert_eq!(
         jobs,
         [
-            ("morning-brief", json!({"cron": "0 7 * * *", "timezone": "Europe/Berlin", "agent": "nanobot"})),
+            (
+                "morning-brief",
+                json!({"cron": "0 7 * * *", "timezone": "Europe/Berlin", "agent": "nanobot"})
+            ),
             ("check-the-plants", json!({"every": "2h", "agent": "nanobot"})),
         ]
     );

@@ -93,8 +93,7 @@ async fn turns_of(home: &TestHome, title: &str) -> (SessionKey, Vec<onyx_types::
     let filter = SessionFilter { limit: 50, ..SessionFilter::default() };
     let rows = home.store.ledger.sessions(&person(), &filter).await.unwrap();
     let row = rows.iter().find(|row| row.title.as_deref() == Some(title)).unwrap();
-    let key =
-        SessionKey { person: person(), agent: row.agent.clone(), session: row.session_id };
+    let key = SessionKey { person: person(), agent: row.agent.clone(), session: row.session_id };
     let page = home.store.turns.tail(&key, None, 1_000).await.unwrap();
     assert_eq!(page.damage, []);
     (key, page.turns)
@@ -108,11 +107,12 @@ async fn a_session_becomes_a_log_of_foreign_turns_in_runs() {
     home.bring(Source::OpenClaw, &import, Mode::Write).await;
     let (key, turns) = turns_of(&home, "Good morning").await;
     let kinds: Vec<&str> = turns.iter().map(|turn| turn.body.kind()).collect();
-    let run = |inside: &[&'static str]| {
-        [&["run_start", "user"][..], inside, &["run_end"]].concat()
-    };
-    let expected =
-        [run(&["assistant_text"]), run(&["assistant_text"]), run(&["tool_call", "tool_result", "assistant_text"])];
+    let run = |inside: &[&'static str]| [&["run_start", "user"][..], inside, &["run_end"]].concat();
+    let expected = [
+        run(&["assistant_text"]),
+        run(&["assistant_text"]),
+        run(&["tool_call", "tool_result", "assistant_text"]),
+    ];
     assert_eq!(kinds, expected.concat());
     for turn in &turns {
         let says_something = !matches!(turn.body, TurnBody::RunStart(_) | TurnBody::RunEnd(_));
@@ -172,8 +172,7 @@ async fn a_session_that_went_on_there_goes_on_here_and_one_that_went_on_here_sta
     let row = home.store.ledger.session(&person(), key.session).await.unwrap().unwrap();
     assert_eq!(row.message_count, 3);
 
-    let lease =
-        home.store.leases.acquire(&key, std::time::Duration::from_secs(5)).await.unwrap();
+    let lease = home.store.leases.acquire(&key, std::time::Duration::from_secs(5)).await.unwrap();
     let mut own = turns[1].clone();
     own.id = "01a1e665-629c-7000-8984-7b869cc76bb4".parse().unwrap();
     own.origin = Origin::Person;
@@ -203,7 +202,10 @@ async fn an_import_that_was_cut_off_is_made_whole_by_the_next() {
     let text = std::fs::read(&head).unwrap();
     std::fs::remove_file(&head).unwrap();
     let report = home.bring(Source::OpenClaw, &import, Mode::Write).await;
-    assert_eq!(report.counts[&Kind::Skill], Counts { new: 1, already_there: 1, ..Counts::default() });
+    assert_eq!(
+        report.counts[&Kind::Skill],
+        Counts { new: 1, already_there: 1, ..Counts::default() }
+    );
     assert_eq!(std::fs::read(&head).unwrap(), text);
 }
 

@@ -135,14 +135,16 @@ async fn people_move_in_through_a_server_and_go_on_with_what_they_said() {
     let onyx = onyx(&model).await;
     move_in(&onyx.home()).await;
     let sessions = onyx.get("/v1/sessions").await.expect(200).json();
-    let shopping = sessions["sessions"].as_array().unwrap().iter().find(|it| it["title"] == "Shopping");
+    let shopping =
+        sessions["sessions"].as_array().unwrap().iter().find(|it| it["title"] == "Shopping");
     let id = shopping.unwrap()["id"].as_str().unwrap().to_owned();
     model.push(Answer::text("Milk and bread."));
     let events =
         onyx.chat_stream(&json!({"session_id": id, "message": "What was it again?"})).await;
     assert_eq!(crate::said(&events), "Milk and bread.");
     let asked = model.last_request().body.to_string();
-    for words in ["Please remember the milk", "And please remember the bread", "What was it again?"] {
+    for words in ["Please remember the milk", "And please remember the bread", "What was it again?"]
+    {
         assert!(asked.contains(words), "{asked}");
     }
     // What was said elsewhere is foreign: whoever reads it is tainted.
@@ -152,7 +154,9 @@ async fn people_move_in_through_a_server_and_go_on_with_what_they_said() {
     let answer: Value = serde_json::from_str(answer).unwrap();
     assert_eq!(answer["origin"], "agent_tainted", "{answer}");
     // A foreign MEMORY.md stands among no instructions; it travels beside the message, fenced.
-    assert!(!model.last_request().body["messages"][0].to_string().contains("prefers short answers"));
+    assert!(
+        !model.last_request().body["messages"][0].to_string().contains("prefers short answers")
+    );
     let agents = onyx.get("/v1/agents").await.expect(200).json().to_string();
     assert!(agents.contains("nanobot"), "the new agent counts at once: {agents}");
 }
@@ -217,11 +221,8 @@ async fn a_workspace_says_who_an_agent_is_and_names_of_other_programs_mean_ours(
         "workspace": folder.path().to_str().unwrap(),
         "tools": {"allow": ["memory_read", "read", "group:runtime", "web_search"], "deny": ["shell_exec"]},
     }]}});
-    let onyx = builder(&model)
-        .merge(agents)
-        .file("agents/main/SOUL.md", "You are a baker.")
-        .start()
-        .await;
+    let onyx =
+        builder(&model).merge(agents).file("agents/main/SOUL.md", "You are a baker.").start().await;
     onyx.chat_stream(&json!({"message": "Who are you?"})).await;
     let asked = model.last_request().body;
     assert!(asked["messages"][0].to_string().contains("lighthouse keeper"), "{asked}");

@@ -88,12 +88,12 @@ async fn receive(mut body: Body) -> Result<Upload, Problem> {
             Problem::new(ErrorCode::InvalidRequest, "the body did not arrive in time")
         })?;
         let Some(frame) = frame else { return Ok(upload) };
-        let frame = frame
-            .map_err(|_| Problem::new(ErrorCode::InvalidRequest, "the body broke off"))?;
+        let frame =
+            frame.map_err(|_| Problem::new(ErrorCode::InvalidRequest, "the body broke off"))?;
         let Ok(bytes) = frame.into_data() else { continue };
-        left = left.checked_sub(bytes.len() as u64).ok_or_else(|| {
-            Problem::new(ErrorCode::TooLarge, "the export is larger than 4 GiB")
-        })?;
+        left = left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| Problem::new(ErrorCode::TooLarge, "the export is larger than 4 GiB"))?;
         let added = tokio::task::spawn_blocking(move || upload.add(&bytes).map(|()| upload));
         upload = added.await.map_err(|_| failed("the work broke off"))?.map_err(no_room)?;
     }
@@ -145,8 +145,7 @@ async fn put_agent(state: &ApiState, agent: &ImportedAgent, mode: Mode) -> Resul
     if state.configuration.agent(&agent.id)?.is_some() {
         return Ok((Outcome::AlreadyThere, None));
     }
-    let settings: Result<AgentSettings, _> =
-        serde_json::from_value(agent.settings.clone().into());
+    let settings: Result<AgentSettings, _> = serde_json::from_value(agent.settings.clone().into());
     match settings {
         Ok(settings) => {
             let settings = Box::new(settings);
@@ -164,10 +163,9 @@ async fn put_setting(
     let ImportedSetting { place, settings } = setting;
     let (configuration, settings) = (&state.configuration, settings.clone());
     let (is_there, change) = match place.clone() {
-        SettingPlace::Provider { name } => (
-            configuration.provider(&name)?.is_some(),
-            ConfigChange::PutProvider { name, settings },
-        ),
+        SettingPlace::Provider { name } => {
+            (configuration.provider(&name)?.is_some(), ConfigChange::PutProvider { name, settings })
+        }
         SettingPlace::Connector { network, account } => (
             configuration.connector(&network, &account)?.is_some(),
             ConfigChange::PutConnector { network, account, settings },
