@@ -6,6 +6,37 @@ use serde_json::{Map, Value, json};
 use crate::form::{ImportedSetting, Item, SettingPlace};
 use crate::reading::{Reading, object, text};
 
+/// Tools of OpenClaw and nanobot that Onyx has none for. Named in a list here they would be mistakes:
+/// a tool that is denied and does not exist is one.
+const NOT_HERE: [&str; 26] = [
+    "agents_list",
+    "browser",
+    "canvas",
+    "code_execution",
+    "gateway",
+    "group:media",
+    "group:messaging",
+    "group:nodes",
+    "group:openclaw",
+    "group:plugins",
+    "group:ui",
+    "heartbeat_respond",
+    "image",
+    "image_generate",
+    "message",
+    "music_generate",
+    "nodes",
+    "pdf",
+    "session_status",
+    "sessions_yield",
+    "subagents",
+    "tool_call",
+    "tts",
+    "update_plan",
+    "video_generate",
+    "x_search",
+];
+
 /// Networks that Onyx speaks too.
 const NETWORKS: [&str; 2] = ["telegram", "discord"];
 
@@ -99,6 +130,10 @@ fn our_tools(tools: &Map<String, Value>, reading: &mut Reading) -> Option<Value>
         let names = tools.get(key).and_then(Value::as_array)?;
         let mut ours: Vec<String> = Vec::new();
         for theirs in names.iter().filter_map(Value::as_str) {
+            if NOT_HERE.contains(&theirs) {
+                reading.left_out(format!("tool {theirs} in `{key}`"), "Onyx has no such tool");
+                continue;
+            }
             let name = our_tool_name(theirs);
             if name != theirs {
                 reading.renamed(format!("tool {theirs}"), name);

@@ -203,6 +203,7 @@ fn the_older_generation_says_the_same_in_its_own_way() {
         "channel whatsapp/default -> Onyx does not speak this network",
         "`bindings` of the config -> say with `onyx connectors bind` who answers whom",
         "model google/gemini-pro -> gemini/gemini-pro",
+        "tool browser in `deny` -> Onyx has no such tool",
     ] {
         assert!(notes.iter().any(|note| note == line), "{line}\n{notes:#?}");
     }
