@@ -31,6 +31,10 @@ export type Secret = Schema<'SecretView'>;
 /** What reading everything anew found. */
 export type Reindexed = Schema<'Reindexed'>;
 export type ConfigFile = Schema<'ConfigView'>;
+/** What came of an import, or would come. */
+export type ImportReport = Schema<'ImportReport'>;
+/** The program that an export is of. */
+export type ImportSource = Schema<'ImportSource'>;
 
 /** `providers.<name>` of the config file, in its own words. */
 export interface ProviderSettings {
@@ -226,6 +230,16 @@ export class Admin {
   /** Refused with the field's path when it is not good; then the old one stays. */
   async setConfig(text: string, version: string): Promise<void> {
     await this.http.response('/api/admin/config', { method: 'PUT', body: { text }, headers: { 'if-match': version } });
+  }
+
+  /** An export of another program: a file, or a ZIP archive of its folder. */
+  importExport(
+    from: ImportSource,
+    file: Blob,
+    { dryRun = false, skipBroken = false }: { dryRun?: boolean; skipBroken?: boolean } = {},
+  ): Promise<ImportReport> {
+    const query = { from, dry_run: dryRun, skip_broken: skipBroken };
+    return this.http.json('/api/admin/import', { method: 'POST', query, bytes: file });
   }
 
   async audit(

@@ -88,6 +88,8 @@ pub(crate) enum Command {
     Restore(RestoreArguments),
     /// Write the home out as plain files, for whoever leaves
     Export(ExportArguments),
+    /// Move in from another program: its agents, memory, skills, jobs and conversations
+    Import(ImportArguments),
     /// Build everything derived (session lists, the index) anew from the files
     Reindex,
     /// Print a completion script for a shell
@@ -98,6 +100,34 @@ pub(crate) enum Command {
     /// The process of a model that runs here; started by the server
     #[command(hide = true)]
     LocalWorker,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// The program you come from
+    pub(crate) from: ImportSource,
+    /// Its folder, or the file or ZIP archive that it exported
+    pub(crate) path: PathBuf,
+    /// Say what would come, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Leave broken files out instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_broken: bool,
+    #[command(flatten)]
+    pub(crate) json: AsJson,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ImportSource {
+    #[value(name = "openclaw")]
+    OpenClaw,
+    Nanobot,
+    #[value(name = "open-webui")]
+    OpenWebUi,
+    #[value(name = "chatgpt")]
+    ChatGpt,
+    Claude,
 }
 
 #[derive(Debug, Default, Args)]

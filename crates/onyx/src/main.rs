@@ -108,6 +108,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Backup(arguments) => commands::backup::run(home, arguments).await,
         Command::Restore(arguments) => commands::backup::restore(home, arguments).await,
         Command::Export(arguments) => commands::backup::export(home, arguments).await,
+        Command::Import(arguments) => commands::import::run(home, arguments).await,
         Command::Reindex => commands::reindex::run(home).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
         // Answered before there was a runtime.

@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
     ("onyx-backup", &["onyx-types", "onyx-storage"]),
+    ("onyx-import", &["onyx-types", "onyx-storage"]),
     (
         "onyx-tools",
         &[
@@ -44,6 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-sources",
             "onyx-knowledge",
             "onyx-identity",
+            "onyx-import",
             "onyx-tools",
             "onyx-mcp",
             "onyx-agent",
@@ -65,6 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-knowledge",
             "onyx-identity",
             "onyx-backup",
+            "onyx-import",
             "onyx-tools",
             "onyx-mcp",
             "onyx-agent",
@@ -82,7 +85,8 @@ const PROGRAMS: &[&str] = &["onyx", "onyx-bench", "xtask"];
 
 /// Outside crates that only the named crates may use, so that what they do has one place.
 const DOORS: &[(&str, &[&str])] = &[
-    ("rusqlite", &["onyx-storage"]),
+    // Some of the homes that people move from are databases.
+    ("rusqlite", &["onyx-storage", "onyx-import"]),
     ("reqwest", &["onyx-providers", "onyx-egress", "onyx", "onyx-test-support", "onyx-bench"]),
     ("axum", &["onyx-api", "onyx", "onyx-test-support"]),
     ("clap", &["onyx", "onyx-bench"]),

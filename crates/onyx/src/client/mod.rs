@@ -80,6 +80,15 @@ impl Client {
         self.send(self.http.post(format!("{BASE}{path}")).json(body)).await
     }
 
+    /// Bytes of any kind.
+    pub(crate) async fn post_bytes(
+        &self,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Response, ClientError> {
+        self.send(self.http.post(format!("{BASE}{path}")).body(bytes)).await
+    }
+
     /// The answer whatever its status, for who passes it on.
     pub(crate) async fn post_through(
         &self,

@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod connectors;
 pub(crate) mod doctor;
 pub(crate) mod drafts;
+pub(crate) mod import;
 pub(crate) mod init;
 mod input;
 pub(crate) mod jobs;

@@ -28,6 +28,7 @@ mod fuzz;
 mod gate;
 mod gullible;
 mod health;
+mod import;
 mod jobs;
 mod kills;
 mod live;

@@ -18,7 +18,7 @@ pub(super) fn check(home: &HomeFolder) -> Vec<Check> {
                 (people_in_mode(home, mode), "choose Keys in Settings, You")
             }
             // The config's warnings tell of these.
-            NotYetAt::ConfigSection(_) | NotYetAt::AgentField(_) | NotYetAt::ProviderKind(_) => {
+            NotYetAt::ConfigSection(_) | NotYetAt::ProviderKind(_) => {
                 continue;
             }
         };
