@@ -1,6 +1,7 @@
 //! The command line: one definition gives the parser, the help and the completions.
 
 mod extensions;
+mod operations;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,9 @@ use onyx_types::{AgentId, CredentialId, DraftId, Grant, PersonId, RunId, Session
 use crate::exit;
 
 pub(crate) use extensions::{ConnectorsCommand, McpClient, McpCommand, SkillsCommand};
+pub(crate) use operations::{
+    LogsArguments, ManArguments, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
+};
 
 /// A home for your AI agents.
 #[derive(Debug, Parser)]
@@ -63,6 +67,13 @@ pub(crate) enum Command {
     Models(ModelsCommand),
     /// What was spent today, beside its limits
     Budgets(BudgetArguments),
+    /// What was used and what it cost: by day, agent, model or person
+    Usage(UsageArguments),
+    /// The log of the running server
+    Logs(LogsArguments),
+    /// Start the server with the machine (systemd)
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Make a home: config and the agent's first files. Overwrites nothing
     Init,
     /// Check config, storage, providers and token, and say how to mend what is broken
@@ -90,6 +101,9 @@ pub(crate) enum Command {
     Reindex,
     /// Print a completion script for a shell
     Completions { shell: Shell },
+    /// Write the pages for man(1), for those who make packages
+    #[command(hide = true)]
+    Man(ManArguments),
     /// The process that reads a document from its input for the gateway
     #[command(hide = true)]
     ReadDocument { task: Vec<std::ffi::OsString> },

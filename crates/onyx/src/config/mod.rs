@@ -6,6 +6,8 @@ mod dotenv;
 mod edit;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod keys;
 pub(crate) mod last_good;
 mod nearest;
 mod not_yet;
