@@ -132,9 +132,11 @@ judge: setup ## judge search on the labelled set: by words, by meaning, by both
 
 .PHONY: docs
 docs: setup-check ## write the generated pages of docs/ anew
-	@cargo xtask docs
 	@ONYX_WRITE_DOCS=1 cargo test -q -p onyx-api --test it openapi::the_committed >/dev/null
+	@cargo xtask docs
 	@./scripts/sdk-types
+	@cargo build --quiet --locked --package onyx --bin onyx
+	@./scripts/docs-reference
 
 .PHONY: docs-site
 docs-site: setup-check ## build the manual that the binary serves at /manual

@@ -107,7 +107,8 @@ fn list_files(root: &Path) -> Result<BTreeSet<String>> {
 fn read_files(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     for path in paths {
-        let bytes = std::fs::read(root.join(path)).with_context(|| format!("cannot read {path}"))?;
+        let bytes =
+            std::fs::read(root.join(path)).with_context(|| format!("cannot read {path}"))?;
         if let Ok(text) = String::from_utf8(bytes) {
             files.push(SourceFile { path: path.clone(), text });
         }

@@ -64,7 +64,8 @@ fn section(page: &mut String, command: &Command, above: &str) {
 
 fn arguments(page: &mut String, command: &Command, name: &str) {
     let positional: Vec<String> = command.get_positionals().map(placeholder).collect();
-    let options = if command.get_opts().any(is_shown) { " [options]" } else { "" };
+    let has_options = command.get_arguments().any(|it| is_shown(it) && !it.is_positional());
+    let options = if has_options { " [options]" } else { "" };
     let words = std::iter::once(format!("{name}{options}")).chain(positional);
     let _ = write!(page, "```\n{}\n```\n\n", words.collect::<Vec<_>>().join(" "));
     let rows: Vec<String> = command.get_arguments().filter(|it| is_shown(it)).map(row).collect();
@@ -110,7 +111,7 @@ fn shown(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
 }
 
-fn is_shown(argument: &&Arg) -> bool {
+fn is_shown(argument: &Arg) -> bool {
     !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version")
 }
 

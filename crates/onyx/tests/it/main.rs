@@ -40,6 +40,7 @@ mod memory;
 mod memory_files;
 mod models;
 mod offline;
+mod operating;
 mod operations;
 mod personas;
 mod places;

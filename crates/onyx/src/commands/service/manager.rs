@@ -37,17 +37,20 @@ impl Manager {
         Ok(Self { program, whose })
     }
 
-    /// Reads the unit that was written, enables it and starts it, or starts it again.
-    pub(super) fn take_up(&self, is_running: bool) -> Result<()> {
+    /// Reads the unit that was written, enables it and starts it.
+    pub(super) fn take_up(&self) -> Result<()> {
         self.reload()?;
         match self.whose {
             Whose::Image(_) => self.must(&["enable", NAME]),
-            Whose::User | Whose::Machine if is_running => {
-                self.must(&["enable", NAME])?;
-                self.must(&["restart", NAME])
-            }
             Whose::User | Whose::Machine => self.must(&["enable", "--now", NAME]),
         }
+    }
+
+    /// The same where it runs already.
+    pub(super) fn take_up_again(&self) -> Result<()> {
+        self.reload()?;
+        self.must(&["enable", NAME])?;
+        self.must(&["restart", NAME])
     }
 
     pub(super) fn give_up(&self) -> Result<()> {

@@ -48,7 +48,11 @@ fn install(home: &HomeFolder, place: &ServicePlace, user: Option<String>) -> Res
     }
     std::fs::write(&path, format!("{MARK}{}", unit.text()))
         .with_context(|| format!("cannot write {}", path.display()))?;
-    manager.take_up(is_running)?;
+    if is_running {
+        manager.take_up_again()?;
+    } else {
+        manager.take_up()?;
+    }
     output::line(&format!("{} is written and enabled", path.display()));
     if place.root.is_some() {
         return Ok(Exit::Done);
