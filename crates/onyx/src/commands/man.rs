@@ -24,15 +24,15 @@ pub(crate) fn run(arguments: &ManArguments) -> Result<Exit> {
     let mut onyx = Cli::command();
     onyx.build();
     match &arguments.to {
-        Some(folder) => write_pages(&onyx, folder)?,
+        Some(folder) => write_pages(folder)?,
         None => output::document(markdown(&onyx).as_bytes()),
     }
     Ok(Exit::Done)
 }
 
-fn write_pages(onyx: &Command, folder: &Path) -> Result<()> {
+fn write_pages(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    clap_mangen::generate_to(onyx.clone(), folder)
+    clap_mangen::generate_to(Cli::command(), folder)
         .with_context(|| format!("cannot write to {}", folder.display()))
 }
 

@@ -102,8 +102,7 @@ async fn the_packages_hold_the_program_its_pages_completions_and_unit() {
         "onyx",
         "README.md",
         "man/man1/onyx.1.gz",
-        "completions/_onyx",
-        "systemd/onyx-user.service",
+        "completions/_onyx", "LICENSE-MIT",
     ] {
         assert!(listed.lines().any(|line| line.ends_with(&format!("/{name}"))), "{name}: {listed}");
     }
