@@ -93,14 +93,6 @@ impl Web {
         self.resolved().engine.map(|engine| engine.to_string())
     }
 
-    /// Whether the engine answers as it must, with its address. No search is made: nobody is asked
-    /// anything.
-    pub async fn test_engine(&self) -> Option<(String, Result<(), String>)> {
-        let (engine, egress) = self.engine()?;
-        let found = searxng::probe(&engine, &egress).await;
-        Some((engine.to_string(), found))
-    }
-
     pub(crate) fn has_engine(&self) -> bool {
         self.resolved().engine.is_some()
     }

@@ -43,20 +43,6 @@ pub(crate) async fn search(
     read(&fetched)
 }
 
-/// A SearXNG that gives out JSON finds that the question is missing; one that does not refuses before
-/// it looks at the question.
-pub(crate) async fn probe(engine: &Address, egress: &Egress) -> Result<(), String> {
-    let address = engine.asking(&[("format", "json")]);
-    let fetched = egress.get(&address, "application/json").await;
-    match fetched.map_err(|error| format!("it does not answer: {error}"))?.status {
-        200 | 400 => Ok(()),
-        403 => Err("it gives out no JSON: its owner must allow `json` under `search.formats` in \
-                    settings.yml"
-            .to_owned()),
-        status => Err(format!("it answers {status}")),
-    }
-}
-
 fn read(fetched: &Fetched) -> Result<Vec<Hit>, ToolError> {
     let failed = |why: &str| Err(ToolError::Failed(format!("the search engine answers {why}")));
     match fetched.status {

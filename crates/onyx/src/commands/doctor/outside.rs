@@ -2,17 +2,21 @@
 //! A running server is asked for what it alone knows; without one, the config and the files are looked at.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use onyx_egress::SystemResolver;
+use onyx_egress::{Address, Bounds, Egress, EgressError, PrivateHost, SystemResolver};
 use onyx_local::{MINILM, ModelsFolder, Weights};
 use onyx_mcp::ServerSettings;
-use onyx_tools::{Docker, Web};
+use onyx_tools::Docker;
 use onyx_types::PersonId;
 
 use super::{Check, names_in};
 use crate::config::Config;
 use crate::env;
 use crate::home::HomeFolder;
+
+/// A search engine in the same house answers at once.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Asked for by this process, whether a server runs or not.
 pub(super) async fn of_config(config: &Config) -> Vec<Check> {
@@ -33,14 +37,30 @@ pub(super) fn without_server(home: &HomeFolder, config: &Config) -> Vec<Check> {
 async fn search_engine(config: &Config) -> Check {
     let name = "search";
     let mend = "set `tools.web.search.baseUrl` to the address of a SearXNG, or remove it";
-    let web = match Web::new(Arc::new(SystemResolver), &config.tools.web) {
-        Ok(web) => web,
-        Err(error) => return Check::broken(name, error.to_string(), mend),
-    };
-    match web.test_engine().await {
-        None => Check::ok(name, "off: `tools.web.search.baseUrl` names no SearXNG"),
-        Some((address, Ok(()))) => Check::ok(name, format!("{address} answers")),
-        Some((address, Err(why))) => Check::warning(name, format!("{address}: {why}"), mend),
+    let base = config.tools.web.search.base_url.as_deref().unwrap_or_default();
+    if base.is_empty() {
+        return Check::ok(name, "off: `tools.web.search.baseUrl` names no SearXNG");
+    }
+    match answers(base).await {
+        Ok(()) => Check::ok(name, format!("{base} answers")),
+        Err(why) => Check::warning(name, format!("{base}: {why}"), mend),
+    }
+}
+
+/// Asked without a question, so that nobody is searched for anything: a SearXNG that gives out JSON finds that
+/// the question is missing; one that does not refuses before it looks at the question.
+async fn answers(base: &str) -> Result<(), String> {
+    let engine: Address = format!("{}/search", base.trim_end_matches('/'))
+        .parse()
+        .map_err(|error: EgressError| error.to_string())?;
+    let bounds = Bounds { total: PATIENCE, redirects: 0, ..Bounds::default() };
+    let egress = Egress::new(Arc::new(SystemResolver), vec![PrivateHost::of(&engine)], bounds);
+    let fetched = egress.get(&engine.asking(&[("format", "json")]), "application/json").await;
+    match fetched.map_err(|error| format!("it does not answer: {error}"))?.status {
+        200 | 400 => Ok(()),
+        403 => Err("it gives out no JSON: allow `json` under `search.formats` in its settings.yml"
+            .to_owned()),
+        status => Err(format!("it answers {status}")),
     }
 }
 
