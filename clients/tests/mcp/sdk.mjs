@@ -71,6 +71,17 @@ const { tools } = await client.listTools();
 assert.ok(tools.some((tool) => tool.name === "read_file"));
 const read = await client.callTool({ name: "read_file", arguments: { path: "a.md" } });
 assert.equal(read.content[0].text, "my note\n");
+// The same as a task: a handle first, the result when it is asked for.
+const told = [];
+const call = { name: "read_file", arguments: { path: "a.md" } };
+for await (const message of client.experimental.tasks.callToolStream(call, undefined, { task: { ttl: 60_000 } })) {
+  told.push(message);
+}
+assert.equal(told[0].type, "taskCreated", JSON.stringify(told));
+assert.equal(told.at(-1).type, "result", JSON.stringify(told));
+assert.equal(told.at(-1).result.content[0].text, "my note\n");
+const kept = await client.experimental.tasks.listTasks();
+assert.deepEqual(kept.tasks.map((task) => task.status), ["completed"]);
 const { resources } = await client.listResources();
 const note = resources.find((resource) => resource.name === "vault/a.md");
 const { contents } = await client.readResource({ uri: note.uri });

@@ -100,7 +100,7 @@ impl Sessions {
             .await?;
         if !found.ok_or_else(|| no_such_turn(about))? {
             let message = "Only an agent's answer can be rated.";
-            return Err(Fault::new(ErrorCode::InvalidRequest, message).with_field("turn"));
+            return Err(Fault::new(ErrorCode::NotFound, message).with_field("turn"));
         }
         let turn = Turn {
             id: self.shared.ids.turn(),

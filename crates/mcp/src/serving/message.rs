@@ -47,6 +47,13 @@ impl Refusal {
         Self::new(MISSING_CAPABILITY, message).with(data)
     }
 
+    /// An error as it was written.
+    pub(super) fn of(error: &Value) -> Self {
+        let message = error["message"].as_str().unwrap_or_default().to_owned();
+        let code = error["code"].as_i64().unwrap_or(INVALID_REQUEST);
+        Self { code, message, data: error["data"].clone() }
+    }
+
     pub(super) fn message_of(&self, id: &Value) -> Value {
         let mut error = json!({"code": self.code, "message": self.message});
         if !self.data.is_null() {
