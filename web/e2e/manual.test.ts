@@ -40,7 +40,7 @@ test('the manual and the API page open from the settings', async () => {
   await manual.goto(`${at.url}/manual/howto/household.html`);
   await manual.getByRole('link', { name: 'Config', exact: true }).first().waitFor();
   await manual.keyboard.press('s');
-  await manual.getByRole('searchbox').fill('heartbeat');
+  await manual.getByRole('searchbox').pressSequentially('heartbeat');
   const found = manual.locator('#mdbook-searchresults li a, #searchresults li a').first();
   await found.waitFor();
   await found.click();

@@ -18,7 +18,7 @@ struct Files;
 /// Scripts and pictures of its own and nothing from elsewhere. Styles may stand in the page: the
 /// generator writes some there.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-    img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
+    img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; \
     form-action 'none'; frame-ancestors 'self'; frame-src 'self'";
 
 const MANUAL: Site = Site { get: Files::get, policy: |_| POLICY, is_fixed: |_| false };
