@@ -108,7 +108,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Budgets(arguments) => commands::models::budgets(home, &arguments).await,
         Command::Usage(arguments) => commands::usage::run(home, &arguments).await,
         Command::Logs(arguments) => commands::logs::run(home, &arguments).await,
-        Command::Service(command) => commands::service::run(home, command).await,
+        Command::Service(command) => commands::service::run(home, command),
         Command::Init => commands::init::run(home),
         Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
         Command::Backup(arguments) => commands::backup::run(home, arguments).await,

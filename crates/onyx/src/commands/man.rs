@@ -96,7 +96,8 @@ fn row(argument: &Arg) -> String {
         .map(|value| format!("`{}`", value.get_name()))
         .collect();
     if !choices.is_empty() {
-        let _ = write!(says, "{}{}", if says.is_empty() { "" } else { ": " }, choices.join(", "));
+        let colon = if says.is_empty() { "" } else { ": " };
+        let _ = write!(says, "{colon}{}", choices.join(", "));
     }
     let usual: Vec<_> =
         argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();

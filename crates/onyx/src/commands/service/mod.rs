@@ -23,7 +23,7 @@ const NAME: &str = "onyx.service";
 /// What every unit begins with that was written here.
 const MARK: &str = "# Written by `onyx service install`.\n";
 
-pub(crate) async fn run(home: &HomeFolder, command: ServiceCommand) -> Result<Exit> {
+pub(crate) fn run(home: &HomeFolder, command: ServiceCommand) -> Result<Exit> {
     match command {
         ServiceCommand::Install { place, user } => install(home, &place, user),
         ServiceCommand::Uninstall { place } => uninstall(&place),

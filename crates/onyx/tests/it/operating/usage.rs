@@ -1,9 +1,9 @@
 //! `onyx usage`.
 
-use onyx_test_support::ScriptedModel;
+use onyx_test_support::{ScriptedModel, wait_for};
 use serde_json::{Value, json};
 
-use crate::{builder, run};
+use crate::{SOON, builder, run};
 
 #[tokio::test]
 async fn what_was_used_is_summed_up_by_day_agent_model_and_person() {
@@ -17,7 +17,12 @@ async fn what_was_used_is_summed_up_by_day_agent_model_and_person() {
     assert!(nothing.out.starts_with("nothing was used from "), "{nothing:?}");
 
     onyx.chat_stream(&json!({"message": "hi"})).await;
-    let report: Value = serde_json::from_str(&run(&home, &["usage", "--json"]).await.out).unwrap();
+    let report = wait_for("the run in the books", SOON, async || {
+        let ran = run(&home, &["usage", "--json"]).await;
+        let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        (report["total"]["output"] != 0).then_some(report)
+    })
+    .await;
     let (input, output) = (&report["total"]["input"], &report["total"]["output"]);
     assert!(input.as_u64().unwrap() > 0 && output.as_u64().unwrap() > 0, "{report}");
     let today = report["days"][0]["name"].as_str().unwrap().to_owned();
