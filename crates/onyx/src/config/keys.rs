@@ -86,7 +86,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     ) -> Result<V::Value, Error> {
         match self.path.split_first() {
             Some((Step::Field(name), rest)) => {
-                visitor.visit_map(One { name: Some(name), rest, seen: self.seen })
+                visitor.visit_map(One { name: Some(*name), rest, seen: self.seen })
             }
             _ => self.end(Seen::Fields(fields)),
         }
@@ -151,7 +151,7 @@ impl<'de> MapAccess<'de> for One<'_> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, Error> {
-        let name: Option<StrDeserializer<'de, Error>> =
+        let name: Option<StrDeserializer<'static, Error>> =
             self.name.take().map(IntoDeserializer::into_deserializer);
         name.map(|name| seed.deserialize(name)).transpose()
     }
@@ -179,7 +179,7 @@ fn look<T: DeserializeOwned>(path: &[Step]) -> Seen {
     seen.get()
 }
 
-/// The keys of a section that hold something, by their whole names, and of those the ones that have several forms.
+/// The keys of a section that hold something, by their whole names.
 fn keys<T: DeserializeOwned>(section: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting: VecDeque<(String, Vec<Step>)> =
@@ -190,7 +190,9 @@ fn keys<T: DeserializeOwned>(section: &str) -> Vec<String> {
         };
         match look::<T>(&path) {
             Seen::Fields(fields) => {
-                fields.iter().for_each(|field| after(format!("{name}.{field}"), Step::Field(field)))
+                for field in fields {
+                    after(format!("{name}.{field}"), Step::Field(field));
+                }
             }
             Seen::Names if has_fields::<T>(&path, Step::AnyName) => {
                 after(format!("{name}.<name>"), Step::AnyName)
