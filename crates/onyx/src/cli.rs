@@ -1,5 +1,6 @@
 //! The command line: one definition gives the parser, the help and the completions.
 
+mod backup;
 mod extensions;
 mod operations;
 
@@ -11,6 +12,7 @@ use onyx_types::{AgentId, CredentialId, DraftId, Grant, PersonId, RunId, Session
 
 use crate::exit;
 
+pub(crate) use backup::{BackupArguments, BackupCommand, ExportArguments, RestoreArguments};
 pub(crate) use extensions::{ConnectorsCommand, McpClient, McpCommand, SkillsCommand};
 pub(crate) use operations::{
     BackupArguments, BackupCommand, ExportArguments, LogsArguments, ManArguments, RestoreArguments,
@@ -434,7 +436,7 @@ pub(crate) enum MemoryCommand {
     Status(AsJson),
     /// Bring the memory of an OpenClaw workspace along; nothing here is lost
     Import {
-        folder: std::path::PathBuf,
+        folder: PathBuf,
         /// Whose memory it becomes; the default agent's without it
         #[arg(short, long)]
         agent: Option<AgentId>,

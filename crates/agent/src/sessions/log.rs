@@ -95,7 +95,7 @@ impl Sessions {
         let found = self
             .walk_back(&key, |turn| {
                 let is_it = turn.id == about;
-                is_it.then(|| matches!(turn.body, TurnBody::AssistantText(_)))
+                is_it.then_some(matches!(turn.body, TurnBody::AssistantText(_)))
             })
             .await?;
         if !found.ok_or_else(|| no_such_turn(about))? {

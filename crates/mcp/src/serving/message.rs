@@ -64,9 +64,14 @@ impl Refusal {
 }
 
 pub(super) fn result(id: &Value, result: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": result})
+    object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", result)])
 }
 
 pub(super) fn notification(method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "method": method, "params": params})
+    object([("jsonrpc", "2.0".into()), ("method", method.into()), ("params", params)])
+}
+
+/// Made of values as they are: results may be long, and `json!` would copy them.
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
 }

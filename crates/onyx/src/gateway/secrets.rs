@@ -47,6 +47,6 @@ pub(super) fn masked(registry: &Registry, token: &Token, secrets: &Secrets) -> V
 /// The secret, and of a key file each line too: whoever prints the file prints it line by line.
 fn parts_of(secret: &str) -> impl Iterator<Item = String> {
     let is_key = |line: &&str| line.len() >= SHORTEST_LINE && !line.starts_with("-----");
-    let lines = secret.lines().filter(is_key).filter(|line| *line != secret);
+    let lines = secret.lines().filter(is_key).filter(move |line| *line != secret);
     std::iter::once(secret).chain(lines).map(str::to_owned)
 }

@@ -44,7 +44,8 @@ async fn a_vault_is_named_in_the_config_its_key_sealed_and_what_goes_there_appro
     let search = message(&[("menos_search", json!({"query": "tides"}))]);
     let events = onyx.chat_stream(&json!({"message": search})).await;
     let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
-    assert!(result.to_string().contains("Tides"), "{result}");
+    assert_eq!(result["ok"], true, "{result}");
+    assert!(model.last_request().body.to_string().contains("Tides"), "the model reads it");
     let keep = message(&[("menos_ingest", json!({"title": "Ferry", "text": "Leaves at eight."}))]);
     let body = json!({"model": "onyx:main", "messages": [{"role": "user", "content": keep}]});
     drop(onyx.post("/v1/chat/completions", &body).await.expect(200));

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use onyx_egress::SystemResolver;
 use onyx_test_support::{Page, Site};
 use onyx_tools::{Masker, Menos, MenosSettings, OpenSecret, Web, WebSettings, menos_tools};
-use onyx_types::{Origin, Tier};
+use onyx_types::{Clock as _, Origin, SystemClock, Tier};
 use serde_json::{Value, json};
 use ssh_key::LineEnding;
 use ssh_key::private::{Ed25519Keypair, Ed25519PrivateKey, PrivateKey};
@@ -44,7 +44,8 @@ fn menos(base: &str, secret: Option<String>, owner: &str) -> Menos {
 
 async fn world(site: &Site) -> World {
     let menos = menos(&site.url("/"), Some(key_file()), "ada");
-    World::with(menos_tools(&menos), Masker::default()).await
+    let world = World::with(menos_tools(&menos), Masker::default()).await;
+    world.at_clock(Arc::new(SystemClock::new()))
 }
 
 /// A menos whose vault knows one video.
@@ -112,7 +113,7 @@ fn verified(request: &Request) -> Vec<String> {
     let public = UnparsedPublicKey::new(&ED25519, pair().public_key().as_ref().to_vec());
     public.verify(base.as_bytes(), &signature).unwrap();
     let created = rest.rsplit_once("created=").unwrap().1.parse::<u64>().unwrap();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let now = u64::try_from(SystemClock::new().wall().as_millis() / 1_000).unwrap();
     assert!(now.abs_diff(created) < 300, "menos takes five minutes: {created}, now {now}");
     assert!(rest.contains("alg=\"ed25519\"") && rest.contains(&format!("keyid=\"{}\"", key_id())));
     names

@@ -11,7 +11,7 @@ use crate::builder;
 
 fn patient(model: &ScriptedModel) -> OnyxBuilder {
     builder(model).merge(json!({"agents": {"list": [
-        {"id": "main", "default": true, "model": "mine/some-model", "tools": {"commands": [["sleep"]]}},
+        {"id": "main", "default": true, "model": "mine/some-model", "tier": "act", "tools": {"commands": [["sleep"]]}},
     ]}}))
 }
 

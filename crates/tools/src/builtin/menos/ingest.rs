@@ -43,18 +43,16 @@ enum Content {
     Text { title: String, text: String },
 }
 
-impl Arguments {
-    fn content(&self) -> Result<Content, ToolError> {
+impl Content {
+    fn of(asked: &Arguments) -> Result<Self, ToolError> {
         let wrong = |why: &str| Err(ToolError::Arguments(why.to_owned()));
-        match (&self.url, &self.text) {
+        match (&asked.url, &asked.text) {
             (Some(url), None) => {
                 let address = url.parse::<Address>();
-                address
-                    .map(Content::Address)
-                    .map_err(|error| ToolError::Arguments(error.to_string()))
+                address.map(Self::Address).map_err(|error| ToolError::Arguments(error.to_string()))
             }
             (None, Some(text)) => {
-                let title = self.title.as_deref().map(str::trim).unwrap_or_default();
+                let title = asked.title.as_deref().map(str::trim).unwrap_or_default();
                 if title.is_empty() {
                     return wrong("\"title\" is missing: a text in menos has one");
                 }
@@ -64,7 +62,7 @@ impl Arguments {
                 if text.len() > MOST_TEXT {
                     return wrong("\"text\" is longer than 256 KiB; keep it in parts");
                 }
-                Ok(Content::Text { title: title.to_owned(), text: text.clone() })
+                Ok(Self::Text { title: title.to_owned(), text: text.clone() })
             }
             (None, None) | (Some(_), Some(_)) => wrong("give either \"url\" or \"text\""),
         }
@@ -102,7 +100,7 @@ impl TypedTool for Ingest {
     }
 
     async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        let content = asked.content()?;
+        let content = Content::of(asked)?;
         let base = self.menos.base()?;
         let tags = match asked.tags.as_slice() {
             [] => String::new(),
@@ -124,11 +122,11 @@ impl TypedTool for Ingest {
         &self,
         asked: Arguments,
         plan: Authorised<Plan>,
-        _: &ToolCx,
+        cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let service = self.menos.service()?;
-        let kept = match asked.content()? {
+        let service = self.menos.service(cx.clock.wall())?;
+        let kept = match Content::of(&asked)? {
             Content::Address(address) => service.ingest_address(&address, &asked.tags).await,
             Content::Text { title, text } => {
                 let text = Text { title: &title, text: &text, tags: &asked.tags };

@@ -9,7 +9,7 @@ mod signing;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_egress::Address;
-use onyx_types::PersonId;
+use onyx_types::{PersonId, Timestamp};
 use serde::Deserialize;
 
 pub(super) use ingest::Ingest;
@@ -126,11 +126,11 @@ impl Menos {
         self.place().map(|place| place.base).ok_or_else(none)
     }
 
-    fn service(&self) -> Result<Service, ToolError> {
+    fn service(&self, now: Timestamp) -> Result<Service, ToolError> {
         let none = || ToolError::Failed("menos is not configured".to_owned());
         let place = self.place().ok_or_else(none)?;
         let key = self.key(&place)?;
-        Ok(Service::new(place.base, key, &self.web))
+        Ok(Service::new(place.base, key, &self.web, now))
     }
 
     fn key(&self, place: &Place) -> Result<SigningKey, ToolError> {

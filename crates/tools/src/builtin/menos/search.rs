@@ -72,11 +72,12 @@ impl TypedTool for Search {
         &self,
         asked: Arguments,
         plan: Authorised<Plan>,
-        _: &ToolCx,
+        cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let limit = asked.limit.unwrap_or(USUAL_HITS);
-        let hits = self.menos.service()?.search(&asked.query, &asked.tags, limit).await;
+        let hits =
+            self.menos.service(cx.clock.wall())?.search(&asked.query, &asked.tags, limit).await;
         let mut hits = match hits {
             Ok(hits) => hits,
             // It may repeat what the server said.

@@ -1,9 +1,10 @@
 //! What menos is asked, and how its answers read. Nothing it says is trusted: texts in its vault
 //! come from anywhere.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use onyx_egress::{Address, Bounds, Egress, Method, PrivateHost};
+use onyx_types::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -28,6 +29,8 @@ pub(super) struct Service {
     base: Address,
     key: SigningKey,
     egress: Egress,
+    /// When the request is made: an old one is refused.
+    now: Timestamp,
 }
 
 const JSON: &str = "application/json";
@@ -73,9 +76,9 @@ pub(super) struct Text<'a> {
 }
 
 impl Service {
-    pub(super) fn new(base: Address, key: SigningKey, web: &Web) -> Self {
+    pub(super) fn new(base: Address, key: SigningKey, web: &Web, now: Timestamp) -> Self {
         let egress = web.egress().reaching(vec![PrivateHost::of(&base)]).within(BOUNDS);
-        Self { base, key, egress }
+        Self { base, key, egress, now }
     }
 
     pub(super) async fn search(
@@ -144,7 +147,7 @@ impl Service {
         body: Vec<u8>,
     ) -> Result<Answer, ToolError> {
         let (authority, path) = authority_and_path(to.as_str());
-        let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let created = u64::try_from(self.now.as_millis() / 1_000).unwrap_or_default();
         let signed = Signed { method: method.as_str(), path, authority, body: &body, created };
         let mut headers = self.key.headers(&signed);
         headers.extend(content_type.map(|kind| ("content-type".to_owned(), kind.to_owned())));
