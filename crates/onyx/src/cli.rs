@@ -15,8 +15,7 @@ use crate::exit;
 pub(crate) use backup::{BackupArguments, BackupCommand, ExportArguments, RestoreArguments};
 pub(crate) use extensions::{ConnectorsCommand, McpClient, McpCommand, SkillsCommand};
 pub(crate) use operations::{
-    BackupArguments, BackupCommand, ExportArguments, LogsArguments, ManArguments, RestoreArguments,
-    ServiceCommand, ServicePlace, UsageArguments, UsageBy,
+    LogsArguments, ManArguments, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
 };
 
 /// A home for your AI agents.
