@@ -117,7 +117,9 @@ fn is_shown(argument: &Arg) -> bool {
 }
 
 fn about(command: &Command) -> String {
-    command.get_about().map(|about| cell(&format!("{about}."))).unwrap_or_default()
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let end = if about.ends_with(['.', '?']) { "" } else { "." };
+    cell(&format!("{about}{end}"))
 }
 
 fn placeholder(argument: &Arg) -> String {
