@@ -2,6 +2,7 @@
 
 mod backup;
 mod extensions;
+mod operations;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,9 @@ use crate::exit;
 
 pub(crate) use backup::{BackupArguments, BackupCommand, ExportArguments, RestoreArguments};
 pub(crate) use extensions::{ConnectorsCommand, McpClient, McpCommand, SkillsCommand};
+pub(crate) use operations::{
+    LogsArguments, ManArguments, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
+};
 
 /// A home for your AI agents.
 #[derive(Debug, Parser)]
@@ -65,6 +69,13 @@ pub(crate) enum Command {
     Models(ModelsCommand),
     /// What was spent today, beside its limits
     Budgets(BudgetArguments),
+    /// What was used and what it cost: by day, agent, model or person
+    Usage(UsageArguments),
+    /// The log of the running server
+    Logs(LogsArguments),
+    /// Start the server with the machine (systemd)
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Make a home: config and the agent's first files. Overwrites nothing
     Init,
     /// Check config, storage, providers and token, and say how to mend what is broken
@@ -94,6 +105,9 @@ pub(crate) enum Command {
     Reindex,
     /// Print a completion script for a shell
     Completions { shell: Shell },
+    /// Write the pages for man(1), for those who make packages
+    #[command(hide = true)]
+    Man(ManArguments),
     /// The process that reads a document from its input for the gateway
     #[command(hide = true)]
     ReadDocument { task: Vec<std::ffi::OsString> },

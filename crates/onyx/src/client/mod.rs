@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::gateway::SocketPath;
 
-pub(crate) use lines::{ChatLine, ChatLines};
+pub(crate) use lines::{ChatLine, ChatLines, EventLines};
 
 /// Any name will do: the socket decides where it goes.
 const BASE: &str = "http://localhost";
@@ -63,6 +63,12 @@ impl Client {
 
     pub(crate) async fn get(&self, path: &str) -> Result<Response, ClientError> {
         self.send(self.http.get(format!("{BASE}{path}"))).await
+    }
+
+    /// A stream of events, for as long as the server tells them.
+    pub(crate) async fn follow(&self, path: &str) -> Result<EventLines, ClientError> {
+        let request = self.http.get(format!("{BASE}{path}")).header("accept", "text/event-stream");
+        Ok(EventLines::new(self.send(request).await?))
     }
 
     pub(crate) async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {

@@ -7,6 +7,8 @@ mod edit;
 mod foreign_names;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod keys;
 pub(crate) mod last_good;
 mod nearest;
 mod not_yet;

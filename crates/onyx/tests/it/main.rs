@@ -42,6 +42,7 @@ mod memory_files;
 mod menos;
 mod models;
 mod offline;
+mod operating;
 mod operations;
 mod personas;
 mod places;

@@ -22,7 +22,8 @@ export const SECTIONS: SettingsSection[] = [
   {
     id: 'general',
     title: 'General',
-    words: 'appearance theme light dark system writing enter send steer queue keyboard notifications sign out browser',
+    words:
+      'appearance theme light dark system writing enter send steer queue keyboard notifications help manual docs api sign out browser',
     Body: General,
   },
   {
