@@ -164,6 +164,9 @@ impl Writer {
             response["content"] = content.into();
         }
         responses.insert(route.reply.status.to_string(), response);
+        if route.reply.or_nothing {
+            responses.insert("204".into(), json!({"description": "There is nothing to tell"}));
+        }
         let name = match form_of(route.path) {
             Some(Form::OpenAi) => "OpenAiError",
             Some(Form::Anthropic) => "AnthropicError",
