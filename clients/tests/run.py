@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -71,7 +72,12 @@ def healthy(base):
         return False
 
 
-def config(upstream):
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def config(upstream, page_port):
     wires = {"mine": "openai", "claude": "anthropic", "resp": "openai-responses", "gem": "gemini"}
     base = {"mine": f"{upstream}/v1", "resp": f"{upstream}/v1"}
     price = {"input": 0, "output": 0}
@@ -82,22 +88,26 @@ def config(upstream):
     }
     agent = {"id": "main", "default": True, "model": "mine/some-model", "tier": "act"}
     return {
-        "gateway": {"port": 0, "auth": {"mode": "token", "token": TOKEN}},
+        "gateway": {
+            "port": 0,
+            "auth": {"mode": "token", "token": TOKEN},
+            "cors": {"origins": [f"http://127.0.0.1:{page_port}"]},
+        },
         "providers": providers,
         "agents": {"list": [agent]},
     }
 
 
 @contextlib.contextmanager
-def onyx(folder):
-    """A provider that answers by its script, and Onyx before it."""
+def onyx(folder, page_port):
+    """A provider that answers by its script, and Onyx before it; pages on that port may ask it."""
     (folder / "script.json").write_text(json.dumps(script()))
     scripted = [binary("scripted-model"), "--script", str(folder / "script.json")]
     with process(scripted, folder / "upstream.log") as child:
         upstream = found(child, folder / "upstream.log", r"(http://127\.0\.0\.1:\d+)/v1\n")
         home = folder / "home"
         home.mkdir()
-        (home / "onyx.json").write_text(json.dumps(config(upstream), indent=2))
+        (home / "onyx.json").write_text(json.dumps(config(upstream, page_port), indent=2))
         environment = {**os.environ, "ONYX_HOME": str(home), "ONYX_KEYS": str(folder / "keys")}
         with process([binary("onyx"), "serve"], folder / "onyx.log", environment) as child:
             base = found(child, folder / "onyx.log", r"http://127\.0\.0\.1:\d+", lambda one: one != upstream and healthy(one))
@@ -124,16 +134,18 @@ def command(name, environment, work):
 
 def run(name):
     """What one client has seen: one entry for each check."""
-    where = installed(name)
+    where, page_port = installed(name), free_port()
     with tempfile.TemporaryDirectory(prefix=f"onyx-{name}-") as folder:
         folder = pathlib.Path(folder)
-        with onyx(folder) as (upstream, base):
+        with onyx(folder, page_port) as (upstream, base):
             environment = {
                 **os.environ,
                 "ONYX_URL": base,
                 "ONYX_TOKEN": TOKEN,
                 "UPSTREAM_URL": upstream,
                 "CLIENT_FOLDER": str(where),
+                "PAGE_PORT": str(page_port),
+                "SCRIPT": json.dumps(script()),
                 "PYTHONPATH": str(HERE),
                 "NO_PROXY": "127.0.0.1,localhost",
                 "HOME": str(folder / "person"),

@@ -17,7 +17,7 @@ def ask(model, words, **more):
 
 def plain(model):
     thinking = {"type": "enabled", "budget_tokens": 1024}
-    whole = client.messages.create(**ask(model, HELLO, system="Be brief.", thinking=thinking, top_p=0.99))
+    whole = client.messages.create(**ask(model, HELLO, system="Be brief.", thinking=thinking))
     assert whole.content[-1].text == HELLO_ANSWER, whole
     assert (whole.stop_reason, whole.usage.output_tokens) == ("end_turn", 5), whole
     assert client.messages.count_tokens(model=model, messages=ask(model, HELLO)["messages"]).input_tokens > 0

@@ -1,11 +1,12 @@
 """The openai library for Python: chat completions and responses."""
 
+import json
+
 import openai
 from scenario import (
     CUT, CUT_ANSWER, HELLO, HELLO_ANSWER, RETRY_AFTER, TOKEN, TOO_MANY, URL, WAIT, WEATHER, WEATHER_ANSWER,
     WEATHER_SCHEMA, WEATHER_TOOL, WRONG_TOKEN, check, raises, reaches_the_provider, refused_before_the_provider, weather,
 )  # fmt: skip
-import json
 
 client = openai.OpenAI(base_url=f"{URL}/v1", api_key=TOKEN, max_retries=0)
 stranger = client.with_options(api_key=WRONG_TOKEN)
