@@ -48,7 +48,7 @@ def query():
 
 def problem():
     try:
-        onyx_made.SessionsApi(client).get_v1_sessions_id("no-such-session")
+        onyx_made.SessionsApi(client).get_v1_sessions_id("00000000-0000-7000-8000-000000000000")
     except onyx_made.ApiException as error:
         assert error.status >= 400 and "code" in error.body, error
         return

@@ -52,7 +52,7 @@ def query():
 
 
 def problem():
-    answer = operation("sessions", "get_v1_sessions_id").sync_detailed("no-such-session", client=client)
+    answer = operation("sessions", "get_v1_sessions_id").sync_detailed("00000000-0000-7000-8000-000000000000", client=client)
     assert answer.status_code >= 400 and answer.parsed.code, answer
 
 

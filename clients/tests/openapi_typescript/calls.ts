@@ -29,7 +29,7 @@ export function calls(baseUrl: string, token: string): Record<string, () => Prom
       equal(data?.sessions.some((one) => one.id === session), true);
     },
     'an error': async () => {
-      const { error, response } = await client.GET('/v1/sessions/{id}', { params: { path: { id: 'no-such-session' } } });
+      const { error, response } = await client.GET('/v1/sessions/{id}', { params: { path: { id: '00000000-0000-7000-8000-000000000000' } } });
       equal(response.status >= 400, true);
       equal(typeof error?.code, 'string');
     },

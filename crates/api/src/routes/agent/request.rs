@@ -13,10 +13,10 @@ use serde::{Deserialize, Deserializer};
 use crate::{AuthContext, Problem};
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("anyOf" = [
-    {"properties": {"message": {"type": "string"}}, "required": ["message"]},
-    {"properties": {"action_id": {"type": "string"}}, "required": ["action_id"]},
-]))]
+#[schemars(extend("not" = {"properties": {
+    "message": {"enum": [null]},
+    "action_id": {"enum": [null]},
+}}))]
 pub(crate) struct ChatRequest {
     #[serde(default, deserialize_with = "optional_id")]
     pub(super) session_id: Option<SessionId>,
