@@ -24,6 +24,7 @@ ROOT = HERE.parent.parent
 SEEN = HERE / "seen.json"
 TOKEN = "onyx_sk_clients"
 LIMIT_SECONDS = 900
+SHARED = ["scenario.py", "script.py", "coding.py", "generated.py"]
 
 CLIENTS = [
     "claude_code", "codex", "opencode", "aider", "llm", "openai_python", "openai_js", "anthropic_python", "anthropic_js",
@@ -138,6 +139,12 @@ def run(name):
     with tempfile.TemporaryDirectory(prefix=f"onyx-{name}-") as folder:
         folder = pathlib.Path(folder)
         with onyx(folder, page_port) as (upstream, base):
+            (folder / "person").mkdir()
+            shared = folder / "shared"
+            shared.mkdir()
+            # Alone in a folder: beside them, a client's folder would be taken for a package of its name.
+            for module in SHARED:
+                shutil.copy(HERE / module, shared)
             environment = {
                 **os.environ,
                 "ONYX_URL": base,
@@ -146,11 +153,12 @@ def run(name):
                 "CLIENT_FOLDER": str(where),
                 "PAGE_PORT": str(page_port),
                 "SCRIPT": json.dumps(script()),
-                "PYTHONPATH": str(HERE),
+                "PYTHONPATH": str(shared),
                 "NO_PROXY": "127.0.0.1,localhost",
+                # What it would fetch at its start is in the package too.
+                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
                 "HOME": str(folder / "person"),
             }
-            (folder / "person").mkdir()
             ran = subprocess.run(
                 command(name, where, folder), env=environment, cwd=folder / "person", stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, text=True, timeout=LIMIT_SECONDS, check=False,

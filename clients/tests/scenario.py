@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import json
 import os
+import subprocess
 import sys
 import time
 import traceback
@@ -101,6 +102,18 @@ def raises(*kinds):
         return
     names = ", ".join(kind.__name__ for kind in kinds)
     raise AssertionError(f"nothing was raised, but {names} was to be")
+
+
+def ended_early(code, *arguments):
+    """Cancels as a person does whose library has no other way: the program that reads is ended. `code` prints a line
+    once the answer has begun."""
+    with reaches_the_provider():
+        command = [sys.executable, "-c", code, *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            said = iter(child.stdout.readline, "")
+            begun = any(line.strip() == "begun" for line in said)
+            child.terminate()
+        assert begun, "it did not begin"
 
 
 def refused_before_the_provider(call, *kinds):

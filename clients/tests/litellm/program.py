@@ -4,8 +4,8 @@ import json
 
 import litellm
 from scenario import (
-    CUT, HELLO, HELLO_ANSWER, TOKEN, TOO_MANY, URL, WAIT, WEATHER, WEATHER_ANSWER, WEATHER_TOOL, WRONG_TOKEN, check,
-    raises, reaches_the_provider, refused_before_the_provider, weather,
+    CUT, HELLO, HELLO_ANSWER, TOKEN, TOO_MANY, URL, WEATHER, WEATHER_ANSWER, WEATHER_TOOL, WRONG_TOKEN, check,
+    ended_early, raises, refused_before_the_provider, weather,
 )  # fmt: skip
 
 litellm.suppress_debug_info = True
@@ -57,13 +57,18 @@ class Columns:
             list(self.complete(model, user(CUT), stream=True))
 
     def cancel(self, model):
-        with reaches_the_provider():
-            chunks = self.complete(model, user(WAIT), stream=True)
-            next(iter(chunks))
-            stream = chunks.completion_stream
-            getattr(stream, "close", chunks.completion_stream.__class__)()
-            del chunks, stream
+        ended_early(READ, f"{self.provider}/{model}", self.base)
 
+
+READ = """
+import sys
+import litellm
+from scenario import TOKEN, WAIT
+messages = [{"role": "user", "content": WAIT}]
+model, base = sys.argv[1:]
+for _ in litellm.completion(model=model, api_base=base, api_key=TOKEN, messages=messages, stream=True, max_tokens=500):
+    print("begun", flush=True)
+"""
 
 NAMES = ["plain", "stream", "tools", "refused_key", "rate_limit", "cut_stream", "cancel"]
 for wire, columns in [("chat", Columns("openai", f"{URL}/v1")), ("messages", Columns("anthropic", URL))]:

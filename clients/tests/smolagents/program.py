@@ -2,8 +2,8 @@
 
 import openai
 from scenario import (
-    CUT, HELLO, HELLO_ANSWER, RETRY_AFTER, TOKEN, TOO_MANY, URL, WAIT, WEATHER, WEATHER_ANSWER, WRONG_TOKEN, check,
-    load_script, raises, reaches_the_provider, refused_before_the_provider, weather,
+    CUT, HELLO, HELLO_ANSWER, RETRY_AFTER, TOKEN, TOO_MANY, URL, WEATHER, WEATHER_ANSWER, WRONG_TOKEN, check,
+    ended_early, load_script, raises, refused_before_the_provider, weather,
 )  # fmt: skip
 from script import call, rule, script
 from smolagents import OpenAIModel, ToolCallingAgent, tool
@@ -51,11 +51,19 @@ def cut_stream(name):
         list(model(name).generate_stream(said(CUT)))
 
 
+READ = """
+import sys
+from scenario import TOKEN, URL, WAIT
+from smolagents import OpenAIModel
+from smolagents.models import ChatMessage
+model = OpenAIModel(model_id=sys.argv[1], api_base=f"{URL}/v1", api_key=TOKEN)
+for _ in model.generate_stream([ChatMessage(role="user", content=[{"type": "text", "text": WAIT}])]):
+    print("begun", flush=True)
+"""
+
+
 def cancel(name):
-    with reaches_the_provider():
-        pieces = model(name).generate_stream(said(WAIT))
-        next(pieces)
-        pieces.close()
+    ended_early(READ, name)
 
 
 check(

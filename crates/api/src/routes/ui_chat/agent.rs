@@ -1,7 +1,7 @@
 //! `/api/v1/chat` with an agent: what is said goes into a session, and the run can be rejoined.
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{ApprovalOptions, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_storage::Draft;
@@ -14,9 +14,9 @@ use crate::wire::decode::{UiChatRequest, UiDecision, UiTurn};
 use crate::wire::encode::UiRunFrames;
 use crate::{ApiState, AuthContext, Problem};
 
-const IGNORED: HeaderName = HeaderName::from_static("x-onyx-ignored-fields");
-const SESSION: HeaderName = HeaderName::from_static("x-onyx-session-id");
-const RUN: HeaderName = HeaderName::from_static("x-onyx-run-id");
+const IGNORED: &str = "x-onyx-ignored-fields";
+const SESSION: &str = "x-onyx-session-id";
+const RUN: &str = "x-onyx-run-id";
 
 pub(super) async fn answer(
     state: ApiState,
@@ -24,9 +24,9 @@ pub(super) async fn answer(
     headers: &HeaderMap,
     mut request: UiChatRequest,
 ) -> Result<Response, Problem> {
-    if let Some(session) = headers.get(&SESSION) {
-        let named = session.to_str().ok().and_then(|text| text.parse().ok());
-        let wrong = || Problem::field(SESSION.as_str(), "is not the id of a session");
+    if let Some(session) = headers.get(SESSION) {
+        let named = session.to_str().ok().and_then(|text| text.parse::<SessionId>().ok());
+        let wrong = || Problem::field(SESSION, "is not the id of a session");
         request.session_id = Some(named.ok_or_else(wrong)?);
     }
     let turn = request.turn()?;
@@ -36,10 +36,10 @@ pub(super) async fn answer(
         UiTurn::Again => begin(state, caller, &request, Asked::Again).await?,
         UiTurn::Decided(decisions) => go_on(state, caller, decisions).await?,
     };
-    if let Ok(value) = left_out.parse()
-        && !left_out.is_empty()
+    if let Ok(names) = HeaderValue::from_str(&left_out)
+        && !names.is_empty()
     {
-        response.headers_mut().insert(IGNORED, value);
+        response.headers_mut().insert(IGNORED, names);
     }
     Ok(response)
 }
@@ -95,7 +95,7 @@ async fn place(
 ) -> Result<SessionRef, Problem> {
     let agent: Option<AgentId> = match &request.agent {
         Some(name) => {
-            let id = name.strip_prefix("onyx:").unwrap_or(name).parse().ok();
+            let id = name.strip_prefix("onyx:").unwrap_or(name).parse::<AgentId>().ok();
             let known = id.filter(|id| state.agent.roster().get(id).is_some());
             let none = || Problem::field("agent", format!("there is no agent {name:?}"));
             Some(known.ok_or_else(none)?)
@@ -128,7 +128,7 @@ async fn chat_session(
     chat: Option<&str>,
 ) -> Option<SessionId> {
     let chat = chat?;
-    if let Ok(session) = chat.parse()
+    if let Ok(session) = chat.parse::<SessionId>()
         && state.agent.sessions.meta(&caller.person, session).await.is_ok()
     {
         return Some(session);
@@ -196,10 +196,11 @@ pub(super) async fn resume(
 
 fn told(following: Following, run: RunId, session: Option<SessionId>) -> Response {
     let frames = UiRunFrames::new(run.to_string());
-    let place = [(RUN, run.to_string())];
+    let place = [(HeaderName::from_static(RUN), run.to_string())];
     let mut response = (stream_headers(), place, stream(following, frames)).into_response();
-    if let Some(value) = session.and_then(|session| session.to_string().parse().ok()) {
-        response.headers_mut().insert(SESSION, value);
+    let session = session.map(|session| HeaderValue::from_str(&session.to_string()));
+    if let Some(Ok(session)) = session {
+        response.headers_mut().insert(SESSION, session);
     }
     response
 }
