@@ -45,10 +45,6 @@ test-live: setup ## the real small model through the whole stack
 test-clients: setup ## other makers' programs and libraries (CLIENT=codex); writes the tables of docs/clients.md
 	@./scripts/test-clients $(CLIENT)
 
-.PHONY: test-clients-heavy
-test-clients-heavy: setup ## the same with Open WebUI, which takes gigabytes
-	@./scripts/test-clients --heavy
-
 .PHONY: test-bedrock
 test-bedrock: setup-check ## test the Bedrock leaf, which everyday builds leave out
 	@$(step) "bedrock" cargo test --locked --package onyx-bedrock --features sdk
