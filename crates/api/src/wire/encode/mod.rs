@@ -23,5 +23,5 @@ pub use sse::SseFrame;
 pub use thread::ThreadFrames;
 pub(crate) use thread::{ThreadEvent, answer_id};
 pub use ui_message::UiMessageFrames;
-pub use ui_run::UiRunFrames;
+pub(crate) use ui_run::UiRunFrames;
 pub use ws::{RunFrame, WsFrames};

@@ -12,7 +12,7 @@ use super::ui_message::{LAST, Part as Kind, UiMessageFrames, counted, frame};
 /// The frames of one run. The message is named by the run, so that an answer that goes on after an
 /// approval goes on in the same message.
 #[derive(Debug)]
-pub struct UiRunFrames {
+pub(crate) struct UiRunFrames {
     fold: RunFold,
     words: UiMessageFrames,
     step: Step,
@@ -31,7 +31,7 @@ enum Step {
 }
 
 impl UiRunFrames {
-    pub fn new(message_id: String) -> Self {
+    pub(crate) fn new(message_id: String) -> Self {
         Self {
             fold: RunFold::default(),
             words: UiMessageFrames::new(message_id),
@@ -42,35 +42,35 @@ impl UiRunFrames {
     }
 
     /// The result of this call is that a person said no.
-    pub fn deny(&mut self, call: ToolUseId) {
+    pub(crate) fn deny(&mut self, call: ToolUseId) {
         self.denied.insert(call);
     }
 
     /// What was written so far is not told: the client has it.
-    pub fn drop_told(&mut self) {
+    pub(crate) fn drop_told(&mut self) {
         self.words.forget_open();
     }
 
-    pub fn event(&mut self, envelope: &Envelope) -> Vec<Bytes> {
+    pub(crate) fn event(&mut self, envelope: &Envelope) -> Vec<Bytes> {
         let parts: Vec<Part<'_>> = self.fold.parts(envelope).collect();
         self.frames(&parts)
     }
 
     /// A feed that broke off is told as such.
-    pub fn finish(&mut self) -> Vec<Bytes> {
+    pub(crate) fn finish(&mut self) -> Vec<Bytes> {
         let parts: Vec<Part<'_>> = self.fold.finish().collect();
         self.frames(&parts)
     }
 
     /// Asks whoever reads to approve or to turn down a call that was told before.
-    pub fn ask(draft: DraftId, call: &ToolUseId) -> Bytes {
+    pub(crate) fn ask(draft: DraftId, call: &ToolUseId) -> Bytes {
         frame(&json!({
             "type": "tool-approval-request", "approvalId": draft, "toolCallId": call,
         }))
     }
 
     /// The stream ends here, though the run does not: it waits for a person.
-    pub fn pause(&mut self) -> Vec<Bytes> {
+    pub(crate) fn pause(&mut self) -> Vec<Bytes> {
         let mut frames = Vec::new();
         self.words.close(&mut frames);
         self.end("tool-calls", &Usage::default(), &mut frames);
