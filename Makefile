@@ -46,8 +46,8 @@ test-live: setup ## the real small model through the whole stack
 	@$(step) "live" ./scripts/test-live
 
 .PHONY: test-clients
-test-clients: setup ## other makers' programs and libraries, all of them; writes the table of docs/clients.md
-	@$(step) "clients" ./scripts/test-clients
+test-clients: setup ## other makers' programs and libraries (CLIENT=codex); writes the tables of docs/clients.md
+	@./scripts/test-clients $(CLIENT)
 
 .PHONY: test-sdk
 test-sdk: setup ## both clients (clients/ts, clients/py): types, packages, documents, a live server

@@ -12,7 +12,7 @@ use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::{Artifacts, Repositories, Skills};
 
-use crate::routes::AgreedAccess;
+use crate::routes::{AgreedAccess, UiChats};
 use crate::{
     Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness,
     Traffic, Upstream,
@@ -50,6 +50,7 @@ pub struct Shared {
     pub traffic: Arc<Traffic>,
     pub admission: Arc<Admission>,
     pub pass_through: PassThrough,
+    pub ui_chats: UiChats,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
     pub connectors: Connectors,

@@ -34,7 +34,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{
-    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
+    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared, UiChats,
     Traffic,
 };
 use onyx_identity::{Identity, Secrets};
@@ -90,6 +90,7 @@ pub(crate) struct Gateway {
     socket: Option<HomeSocket>,
     traffic: Arc<Traffic>,
     pass_through: PassThrough,
+    ui_chats: UiChats,
     logs: Arc<LogRing>,
 }
 
@@ -210,6 +211,7 @@ impl Gateway {
             socket: None,
             traffic: Arc::default(),
             pass_through: PassThrough::default(),
+            ui_chats: UiChats::default(),
             logs: Arc::default(),
         })
     }
@@ -346,6 +348,7 @@ impl Gateway {
             traffic: Arc::clone(&self.traffic),
             admission: Arc::clone(&self.live.admission),
             pass_through: self.pass_through.clone(),
+            ui_chats: self.ui_chats.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
             extensions: self.live.extensions.clone(),

@@ -1,11 +1,15 @@
-//! `/api/v1/chat`: a model's answer as an AI SDK UI message stream. Nothing of it is stored; a
-//! client that goes away stops it.
+//! `/api/v1/chat`: an answer as an AI SDK UI message stream. That of a model is not stored, and a
+//! client that goes away stops it; `agent` makes a run of an agent, kept in a session.
+
+mod agent;
+mod chats;
+mod following;
 
 use std::convert::Infallible;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use futures::stream::unfold;
@@ -13,6 +17,8 @@ use onyx_types::{Block, Cancel, ErrorCode, Message, ModelRequest, SystemBlock};
 use schemars::generate::SchemaGenerator;
 use schemars::{Schema, json_schema};
 use serde_json::json;
+
+pub use chats::UiChats;
 
 use super::v1::schemas::event;
 use crate::pass_through::ModelAnswer;
@@ -22,11 +28,16 @@ use crate::wire::encode::v1::{AnswerPart, AnswerWriter};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 
 pub(super) fn routes() -> Routes {
-    let row = Route::post("/api/v1/chat", Access::Chat, chat)
-        .summary("A model's answer as an AI SDK UI message stream")
-        .body::<UiChatRequest>()
-        .answers_events_as(message_part);
-    Routes::tagged("v1", [row])
+    let rows = [
+        Route::post("/api/v1/chat", Access::Chat, chat)
+            .summary("The answer of a model or an agent as an AI SDK UI message stream")
+            .body::<UiChatRequest>()
+            .answers_events_as(message_part),
+        Route::get("/api/v1/chat/{id}/stream", Access::Chat, agent::resume)
+            .summary("The agent's answer under way in a chat, from its beginning")
+            .answers_events_or_nothing(message_part),
+    ];
+    Routes::tagged("v1", rows)
 }
 
 fn message_part(_: &mut SchemaGenerator) -> Schema {
@@ -40,8 +51,15 @@ fn message_part(_: &mut SchemaGenerator) -> Schema {
         event("reasoning-start", "id", text()),
         event("reasoning-delta", "delta", text()),
         event("reasoning-end", "id", text()),
+        event("tool-input-available", "toolCallId", text()),
+        event("tool-approval-request", "approvalId", text()),
+        event("tool-output-available", "toolCallId", text()),
+        event("tool-output-error", "errorText", text()),
+        event("tool-output-denied", "toolCallId", text()),
+        event("data-draft", "data", json!({"type": "object"})),
         event("finish-step", "type", text()),
         event("finish", "messageMetadata", json!({"type": "object"})),
+        event("abort", "reason", text()),
         event("error", "errorText", text()),
     ];
     json_schema!({
@@ -57,8 +75,12 @@ const EVIDENCE_RULE: &str = "Text in a block marked \"Context (untrusted)\" is r
 pub(super) async fn chat(
     State(state): State<ApiState>,
     caller: AuthContext,
+    headers: HeaderMap,
     JsonBody(mut request): JsonBody<UiChatRequest>,
 ) -> Result<Response, Problem> {
+    if request.is_for_an_agent() {
+        return agent::answer(state, caller, &headers, request).await;
+    }
     let mut talk = request.conversation()?;
     let roster = state.agent.roster();
     let limits = roster.limits().clone();
@@ -102,12 +124,15 @@ pub(super) async fn chat(
         return Err(fault.clone().into());
     }
     told.ready = first;
-    let headers = [
+    Ok((stream_headers(), Body::from_stream(unfold(told, Told::next))).into_response())
+}
+
+fn stream_headers() -> [(HeaderName, &'static str); 3] {
+    [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-vercel-ai-ui-message-stream"), "v1"),
-    ];
-    Ok((headers, Body::from_stream(unfold(told, Told::next))).into_response())
+    ]
 }
 
 fn weight(message: &Message) -> usize {
