@@ -80,6 +80,7 @@ const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
   docker: { label: 'Docker' },
   connector: { label: 'Connector', to: '/connectors', action: 'Open connectors' },
   mcp: { label: 'MCP server', to: '/tools', action: 'Open MCP servers' },
+  plugin: { label: 'Plugin', to: '/plugins', action: 'Open plugins' },
   jobs: { label: 'Jobs', to: '/jobs', action: 'Open jobs' },
   gateway: { label: 'Subscription gateway' },
 };
