@@ -34,7 +34,7 @@ class Plugin:
     def __init__(self):
         self.config, self.secrets = {}, {}
         self._hooks, self._senders, self._typing = {}, {}, None
-        self._started, self._stopped, self._health = [], [], None
+        self._started = []
         self._lock, self._next, self._waiting = threading.Lock(), 0, {}
 
     def hook(self, event):
@@ -68,6 +68,8 @@ class Plugin:
                 return
             if answer.get("error"):
                 raise ValueError(answer["error"])
+            with self._lock:
+                self._waiting.pop(number, None)
 
     def run(self):
         """Answers until Onyx says that it is over."""

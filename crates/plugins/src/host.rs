@@ -387,7 +387,10 @@ async fn look_after(host: Arc<Host>) {
     let tempo = host.setup.tempo;
     let mut failures = 0;
     loop {
-        host.phase.send_replace(Phase::Starting);
+        // One that is tried again counts as failing until it works.
+        if failures == 0 {
+            host.phase.send_replace(Phase::Starting);
+        }
         let began = clock.now().mono;
         let error = match host.live().await {
             Ending::Stopped => return,

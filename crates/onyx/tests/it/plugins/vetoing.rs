@@ -37,13 +37,12 @@ async fn a_plugin_is_brought_looked_at_accepted_switched_on_and_says_no() {
     let vault = onyx.home().join("people/owner/vault");
     assert!(vault.join("a.md").exists() && !vault.join("b.md").exists());
     // Other tools are none of its business.
-    let read = called(&onyx, "search_files", json!({"pattern": "swordfish"})).await;
+    let read = called(&onyx, "search_files", json!({"query": "swordfish"})).await;
     assert!(!output(&read).contains("did not agree"), "{read}");
     let logs = plugins(&onyx, &["logs", "careful"]).await;
     assert!(logs.contains("the last of search_files"), "{logs}");
     let audit = run(&onyx.home(), &["audit", "list"]).await.out;
     assert!(audit.contains("accepted the plugin careful"), "{audit}");
-    let audit = run(&onyx.home(), &["audit", "list", "--json"]).await.out;
     assert!(audit.contains("vetoed by the plugin careful: it holds the word"), "{audit}");
     assert_eq!(health(&onyx, "careful").await.unwrap()["state"], "ok");
 
