@@ -55,7 +55,11 @@ impl PackageFiles {
         };
         let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
         let (mut files, mut left) = (Vec::new(), MOST_BYTES);
-        for index in 0..zip.len().min(MOST_FILES + 1) {
+        // Folders are entries too.
+        if zip.len() > 2 * MOST_FILES {
+            return Err(too_large());
+        }
+        for index in 0..zip.len() {
             let file = zip.by_index(index).map_err(|error| damaged(&error))?;
             // A link in an archive could lead anywhere.
             if file.is_dir() || file.is_symlink() {
