@@ -73,7 +73,7 @@ impl Package {
         let (manifest, part) = manifests(&files, &mut problems)?;
         part.check(&contains)?;
         let servers = match files.get("mcp.json") {
-            Some(bytes) => servers::read(bytes, &contains, &mut problems),
+            Some(bytes) => servers::read(bytes, &contains, &part.grants, &mut problems),
             None => Vec::new(),
         };
         let skills: BTreeSet<String> =

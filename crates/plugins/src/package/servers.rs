@@ -54,6 +54,7 @@ pub(crate) struct Ground {
 pub(super) fn read(
     bytes: &[u8],
     contains: &dyn Fn(&str) -> bool,
+    grants: &Grants,
     problems: &mut Vec<String>,
 ) -> Vec<ServerPart> {
     let servers = match top_level(bytes) {
@@ -65,7 +66,11 @@ pub(super) fn read(
     };
     let mut good = Vec::new();
     for (name, written) in servers {
-        match server(written, contains) {
+        let read = server(written, contains).and_then(|form| match form.ungranted(grants) {
+            Some(secret) => Err(format!("the secret {secret} is not among its grants")),
+            None => Ok(form),
+        });
+        match read {
             Ok(form) => good.push(ServerPart { name, form }),
             Err(why) => problems.push(format!("mcp.json: {name}: {why}")),
         }
@@ -110,6 +115,19 @@ fn server(written: Value, contains: &dyn Fn(&str) -> bool) -> Result<ServerForm,
         }
     }
     Ok(form)
+}
+
+impl ServerForm {
+    /// A secret that it names and was not granted: where values are read, `secret:` opens one.
+    fn ungranted(&self, grants: &Grants) -> Option<String> {
+        let values = match self {
+            Self::Stdio { env, .. } => env.values(),
+            Self::StreamableHttp { headers, .. } => headers.values(),
+        };
+        let mut secrets = values.filter_map(|value| value.strip_prefix("secret:"));
+        let is_granted = |secret: &str| grants.secrets.iter().any(|granted| granted == secret);
+        secrets.find(|secret| !is_granted(secret)).map(str::to_owned)
+    }
 }
 
 fn check_folder(cwd: &str) -> Result<(), String> {

@@ -177,12 +177,13 @@ async fn skills_and_servers_of_a_package_come_with_its_acceptance_and_wait_for_t
             "old": {"type": "sse", "url": "https://example.org/sse"},
             "out": {"type": "stdio", "command": "../bin/echo"},
             "env": {"type": "stdio", "command": "true", "env": {"PLUGIN_ROOT": "/"}},
+            "thief": {"type": "stdio", "command": "true", "env": {"KEY": "secret:kept"}},
         },
     });
     files.push(("mcp.json".to_owned(), servers.to_string().into_bytes()));
     files.push(("bin/echo".to_owned(), b"#!/bin/sh\ncat\n".to_vec()));
     let added = house.plugins.add(PackageFiles::of_files(files).unwrap()).await.unwrap();
-    assert_eq!(added.problems.len(), 3, "{:?}", added.problems);
+    assert_eq!(added.problems.len(), 4, "{:?}", added.problems);
     assert!(house.skills.list(&owner(), &[]).await.unwrap().is_empty());
     house.follow(&[("bundle", json!({}))]).await;
     assert!(house.plugins.with_servers(&onyx_mcp::McpSettings::default()).servers.is_empty());
