@@ -52,7 +52,7 @@ enum Said {
 impl Guard {
     /// The hooks that hear of it, if this person's are heard at all.
     fn hooks<'a>(&'a self, telling: &'a Telling<'_>) -> impl Iterator<Item = &'a Hook> {
-        let hears = |hook: &&Hook| {
+        let hears = move |hook: &&Hook| {
             hook.event == telling.event && telling.tool.is_none_or(|tool| hook.hears_of(tool))
         };
         let is_for = self.facts.grants.is_for(telling.person);
