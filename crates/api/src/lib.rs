@@ -26,7 +26,10 @@ pub use logs::{LogLevel, LogLevels, LogLine, LogRing, Mask, SetLevel};
 pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use pass_through::PassThrough;
 pub use ports::{
-    CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency, DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, Histogram, Listed, LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PluginSwitch, PriceView, ProviderView, Readiness, TestView, Upstream, WeightsFileView, WeightsView, Written,
+    CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
+    DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, Histogram,
+    Listed, LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PluginSwitch,
+    PriceView, ProviderView, Readiness, TestView, Upstream, WeightsFileView, WeightsView, Written,
 };
 pub use problem::Problem;
 pub use routes::{AgreedAccess, mcp_response, openapi, router, routes};

@@ -82,7 +82,8 @@ pub(crate) async fn run(home: &HomeFolder, command: SkillsCommand) -> Result<Exi
     };
     through(home, async |client| match command {
         SkillsCommand::List(json) => {
-            let none = "There are no skills. Bring some with: onyx skills add <folder, zip or address>";
+            let none =
+                "There are no skills. Bring some with: onyx skills add <folder, zip or address>";
             let lines = |all: Skills| listed(&all.skills, Skill::line, none);
             show(client.get(SKILLS).await?, json, lines).await
         }
@@ -169,7 +170,12 @@ fn brought(from: &str) -> Result<Value> {
 }
 
 /// Files below a folder. Links are left out: they may lead anywhere.
-pub(super) fn collect(root: &Path, folder: &Path, files: &mut Vec<Value>, bytes: &mut u64) -> Result<()> {
+pub(super) fn collect(
+    root: &Path,
+    folder: &Path,
+    files: &mut Vec<Value>,
+    bytes: &mut u64,
+) -> Result<()> {
     let cannot = || format!("cannot read {}", folder.display());
     let entries: Result<Vec<_>, _> = fs::read_dir(folder).with_context(cannot)?.collect();
     let mut paths: Vec<PathBuf> =
