@@ -8,6 +8,7 @@ use onyx_knowledge::Index;
 use onyx_mcp::McpServers;
 use onyx_mcp::granting::GrantCodes;
 use onyx_mcp::serving::Endpoint;
+use onyx_plugins::Plugins;
 use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::{Artifacts, Repositories, Skills};
@@ -64,6 +65,7 @@ pub struct Extensions {
     pub artifacts: Artifacts,
     pub repositories: Repositories,
     pub mcp: McpServers,
+    pub plugins: Plugins,
     /// Where MCP clients come in.
     pub mcp_endpoint: Arc<Endpoint>,
     /// Programs that were let in and have not picked their tokens up.

@@ -38,7 +38,7 @@ pub use port::{
 pub use qr::{QrPicture, qr_picture};
 pub use settings::{
     Account, AccountSettings, Binding, BindingMatch, ConnectorsSettings, GroupRule, LookUp, Mode,
-    NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, Secret, TranscriberPlan,
-    TranscriberSettings, Visitors, plan,
+    NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, ProvidedConnector, Secret,
+    TranscriberPlan, TranscriberSettings, Visitors, plan,
 };
 pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};

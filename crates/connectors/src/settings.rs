@@ -1,12 +1,14 @@
 //! The config's sections `connectors` (or OpenClaw's `channels`) and `bindings`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use onyx_types::{AgentId, ErrorCode, Fault};
 use serde::Deserialize;
 
 use onyx_storage::AccountKey;
 
+use crate::connector::Connector;
 use crate::mail::{MailSettings, Mailer};
 
 /// The networks that this program speaks.
@@ -148,6 +150,24 @@ pub struct Account {
     pub url: Option<String>,
     pub origins: Vec<String>,
     pub visitors: Visitors,
+    /// Where the network is none of ours: who speaks it.
+    pub provided: Option<ProvidedConnector>,
+}
+
+/// A network that something else of this process speaks. Two are the same only if they are one.
+#[derive(Clone)]
+pub struct ProvidedConnector(Arc<dyn Connector>);
+
+impl ProvidedConnector {
+    pub fn connector(&self) -> Arc<dyn Connector> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl PartialEq for ProvidedConnector {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Who may talk to an agent through a widget.
@@ -275,6 +295,23 @@ impl Account {
     pub fn with_plain_values(key: AccountKey, settings: &AccountSettings) -> Result<Self, String> {
         resolve(key, settings, &|text| Ok(Some(text.to_owned())))
     }
+
+    /// An account on a network that a plugin brings.
+    pub fn provided(network: String, account: String, connector: Arc<dyn Connector>) -> Self {
+        Self {
+            key: AccountKey { network, account },
+            token: Secret::default(),
+            api_base: None,
+            mode: Mode::default(),
+            allow: Vec::new(),
+            groups: GroupRule::default(),
+            secret: Secret::default(),
+            url: None,
+            origins: Vec::new(),
+            visitors: Visitors::default(),
+            provided: Some(ProvidedConnector(connector)),
+        }
+    }
 }
 
 fn resolve(
@@ -314,6 +351,7 @@ fn resolve(
             Some(true) => Visitors::Open,
             Some(false) | None => Visitors::Paired,
         },
+        provided: None,
     })
 }
 

@@ -13,7 +13,9 @@ use onyx_types::{AgentId, CredentialId, DraftId, Grant, PersonId, RunId, Session
 use crate::exit;
 
 pub(crate) use backup::{BackupArguments, BackupCommand, ExportArguments, RestoreArguments};
-pub(crate) use extensions::{ConnectorsCommand, McpClient, McpCommand, SkillsCommand};
+pub(crate) use extensions::{
+    ConnectorsCommand, McpClient, McpCommand, PluginsCommand, SkillsCommand,
+};
 pub(crate) use operations::{
     LogsArguments, ManArguments, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
 };
@@ -53,6 +55,9 @@ pub(crate) enum Command {
     /// Programs that offer tools: add them, look at their tools, accept them
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Packages of other people: bring them along, look at what they ask for, accept them
+    #[command(subcommand)]
+    Plugins(PluginsCommand),
     /// Accounts on other networks: look at them, add one, let people in
     #[command(subcommand)]
     Connectors(ConnectorsCommand),

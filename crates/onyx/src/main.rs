@@ -95,6 +95,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Actions(command) => commands::actions::run(home, command).await,
         Command::Jobs(command) => commands::jobs::run(home, command).await,
         Command::Mcp(command) => commands::mcp::run(home, command).await,
+        Command::Plugins(command) => commands::plugins::run(home, command).await,
         Command::Skills(command) => commands::skills::run(home, command).await,
         Command::Connectors(command) => commands::connectors::run(home, command).await,
         Command::Undo(arguments) => commands::undo::run(home, &arguments).await,

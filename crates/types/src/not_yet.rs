@@ -27,10 +27,6 @@ pub enum NotYetAt {
 /// Everything that does nothing yet.
 pub const NOT_YET: &[NotYet] = &[
     NotYet {
-        at: NotYetAt::ConfigSection("plugins"),
-        sentence: "This does nothing yet: Onyx loads no plugins.",
-    },
-    NotYet {
         at: NotYetAt::ConfigSection("storage"),
         sentence: "This does nothing yet: everything is kept in the home folder.",
     },
@@ -57,7 +53,7 @@ pub fn not_yet(at: NotYetAt) -> Option<&'static str> {
 /// A row as the app reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotYetView {
-    /// `config.plugins`, `provider.claude-cli` and so on.
+    /// `config.storage`, `provider.claude-cli` and so on.
     pub id: String,
     pub sentence: String,
 }

@@ -36,6 +36,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     ("onyx-connectors", &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress"]),
     (
+        "onyx-plugins",
+        &[
+            "onyx-types",
+            "onyx-storage",
+            "onyx-egress",
+            "onyx-sandbox",
+            "onyx-tools",
+            "onyx-mcp",
+            "onyx-connectors",
+        ],
+    ),
+    (
         "onyx-api",
         &[
             "onyx-types",
@@ -50,6 +62,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-mcp",
             "onyx-agent",
             "onyx-connectors",
+            "onyx-plugins",
         ],
     ),
     (
@@ -73,6 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-agent",
             "onyx-api",
             "onyx-connectors",
+            "onyx-plugins",
         ],
     ),
     ("onyx-test-support", &["onyx-types", "onyx-storage"]),

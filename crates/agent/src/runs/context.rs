@@ -8,6 +8,7 @@ use onyx_tools::{Addresses, Execution, Granted, ToolCx};
 use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
 use super::Shared;
+use super::hooks::before_run;
 use super::lanes::{self, Lanes};
 use super::live::{LiveRun, RunContact};
 use super::opening::{MessageToAnswer, OpenedSession};
@@ -93,7 +94,9 @@ pub(super) async fn load_context(
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
     let scopes = retrieval_scopes(&plan, space);
     let index = runs.drive.index.get();
-    let retrieved = retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
+    let mut retrieved =
+        retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
+    before_run(runs, &plan, &opened, &mut retrieved).await?;
     let context = LoadedContext { lanes, history, client_turns, retrieved };
     Ok(assemble(runs, plan, opened, context, lease))
 }

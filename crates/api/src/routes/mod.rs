@@ -23,6 +23,7 @@ mod oauth;
 mod owned;
 mod pending_changes;
 mod personas;
+mod plugins;
 mod runs;
 mod secrets;
 mod sessions;
@@ -64,6 +65,7 @@ pub fn routes() -> Routes {
         .merge(artifacts::routes())
         .merge(mcp::routes())
         .merge(mcp_server::routes())
+        .merge(plugins::routes())
         .merge(connectors::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())

@@ -20,6 +20,7 @@ pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;
+pub(crate) mod plugins;
 pub(crate) mod read_document;
 pub(crate) mod reindex;
 pub(crate) mod secrets;

@@ -29,6 +29,7 @@ use onyx_connectors::{Binding, ConnectorsSettings, MailSettings, TranscriberSett
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_mcp::McpSettings;
+use onyx_plugins::PluginsSettings;
 use onyx_providers::{ModelsSettings, ProviderSettings, RoutingSettings};
 use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
@@ -95,6 +96,8 @@ pub(crate) struct Config {
     pub(crate) tools: ToolsSettings,
     /// Programs that offer tools to agents.
     pub(crate) mcp: McpSettings,
+    /// Packages of other people that are on.
+    pub(crate) plugins: PluginsSettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -282,6 +285,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         bindings: section("bindings", take("bindings"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,
         mcp: section("mcp", take("mcp"), &mut notes)?,
+        plugins: section("plugins", take("plugins"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,
@@ -510,7 +514,7 @@ two',
             .iter()
             .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
             .collect();
-        let expected = ["plugins", "storage", "providers.claude.kind"];
+        let expected = ["storage", "providers.claude.kind"];
         assert_eq!(places, expected);
     }
 

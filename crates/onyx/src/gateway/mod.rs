@@ -142,7 +142,10 @@ impl Gateway {
         live::declare_zones(&agent, parts.zones);
         agent.jobs.set_outside(parts.outside);
         agent.jobs.set_settings(parts.jobs.check(&auth.identity().owner()?)?);
-        parts.extensions.mcp.follow(&parts.mcp).await.context("cannot offer the MCP tools")?;
+        let plugins = &parts.extensions.plugins;
+        plugins.follow(&parts.plugins).await.context("cannot look at the plugins")?;
+        let servers = plugins.with_servers(&parts.mcp);
+        parts.extensions.mcp.follow(&servers).await.context("cannot offer the MCP tools")?;
         let closed = agent.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
@@ -248,6 +251,7 @@ impl Gateway {
         self.servers.spawn(async move { agent.tend(&stop).await });
         let (mcp, stop) = (self.live.extensions.mcp.clone(), self.stop.clone());
         self.servers.spawn(async move { mcp.tend(&stop).await });
+        self.tend_plugins();
         let mut watch = config::watch(&self.live.home)?;
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
@@ -255,11 +259,18 @@ impl Gateway {
                 tokio::select! {
                     () = watch.edited() => live.reload().await,
                     () = live.secrets.changed() => live.reload().await,
+                    () = live.extensions.plugins.changed() => live.reload().await,
                     () = stop.cancelled() => return,
                 }
             }
         });
         Ok(())
+    }
+
+    /// Looks for plugins that change.
+    fn tend_plugins(&mut self) {
+        let (plugins, stop) = (self.live.extensions.plugins.clone(), self.stop.clone());
+        self.servers.spawn(async move { plugins.tend(&stop).await });
     }
 
     /// Fires jobs when they are due.
@@ -270,6 +281,7 @@ impl Gateway {
 
     /// Connects to the networks of the config, from now on.
     pub(crate) async fn connect(&mut self) {
+        self.live.extensions.plugins.begin();
         self.live.connect().await;
     }
 
@@ -326,6 +338,7 @@ impl Gateway {
         self.live.connectors.close().await;
         tokio::join!(self.live.agent.drain(PATIENCE), self.pass_through.drain(PATIENCE));
         self.live.models.logins().settle().await;
+        self.live.extensions.plugins.close().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
             tracing::warn!("some clients did not take their last bytes in time");

@@ -47,6 +47,7 @@ mod operations;
 mod personas;
 mod places;
 mod planted;
+mod plugins;
 mod rejoin;
 mod replay;
 mod runs;
