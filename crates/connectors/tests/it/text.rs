@@ -59,6 +59,31 @@ fn narrow_tables_are_columns_and_wide_ones_records() {
 }
 
 #[test]
+fn columns_stand_under_each_other_whatever_is_in_them() {
+    let shown = telegram("| name | n |\n|---|---|\n| 👩‍👩‍👧‍👦 | 1 |\n| 日本 | 2 |\n| abcd | 3 |\n");
+    // A family and two Japanese letters are as wide as two and four others.
+    assert_eq!(shown, ["<pre>name │ n\n─────┼──\n👩‍👩‍👧‍👦   │ 1\n日本 │ 2\nabcd │ 3</pre>"]);
+    // Every cell is drawn from the left, also where its words go the other way.
+    let mixed = telegram("| a | b |\n|---|---|\n| שלום | 1 |\n");
+    assert!(mixed[0].contains("\u{200e}שלום\u{200e} │ \u{200e}1"), "{mixed:?}");
+}
+
+#[test]
+fn a_heading_goes_with_what_it_is_the_heading_of_and_a_quote_stays_one() {
+    let filler = "word ".repeat(790);
+    let shown = telegram(&format!("{filler}\n\n## Next\n\n{}", "other ".repeat(100)));
+    assert_eq!(shown.len(), 2);
+    assert!(!shown[0].contains("Next") && shown[1].starts_with("<b>Next</b>\n\nother"));
+    // A heading that is alone with a block too long for one message is not moved for ever.
+    let long = telegram(&format!("# Title\n\n{}", "w".repeat(9_000)));
+    assert_eq!((long.len(), long[0].as_str()), (4, "<b>Title</b>"));
+    let quote = telegram("> one\n>\n> two\n\nafter");
+    assert_eq!(quote, ["<blockquote>one\n\ntwo</blockquote>\n\nafter"]);
+    let item = telegram("- one\n\n  more of it\n- two\n");
+    assert_eq!(item, ["• one\n  more of it\n• two"]);
+}
+
+#[test]
 fn a_long_fence_is_closed_and_opened_again() {
     let code = (0..400).map(|line| format!("line number {line}")).collect::<Vec<_>>().join("\n");
     let shown = telegram(&format!("before\n\n```python\n{code}\n```\n\nafter"));
