@@ -41,11 +41,10 @@ pub(super) async fn pursue(context: &Arc<AccountContext>, asked: Asked<'_>) -> R
     let Some((person, run)) = promised else { return Ok(()) };
     let conversation = ledger.conversation(asked.peer.id, asked.thread()).await?;
     let promised = Promised { person, session: conversation.session, run };
-    let told = match take_up(context, &asked, &conversation, &promised).await {
-        Ok(TakenUp::Told(told)) => told,
-        Ok(TakenUp::Elsewhere) => return context.finish(update.id, Vec::new()).await,
-        Err(fault) if is_passing(fault.code) => return Err(fault),
-        Err(fault) => return refuse(context, &asked, &fault).await,
+    let told = match take_up(context, &asked, &conversation, &promised).await? {
+        TakenUp::Told(told) => told,
+        TakenUp::Elsewhere => return context.finish(update.id, Vec::new()).await,
+        TakenUp::Refused(fault) => return refuse(context, &asked, &fault).await,
     };
     if conversation.session != Some(told.session) {
         let row = ConversationRow { session: Some(told.session), ..conversation };
@@ -62,6 +61,8 @@ enum TakenUp {
     Told(Told),
     /// By the answer to an earlier message, whose run has read this one too.
     Elsewhere,
+    /// By nothing but the reason.
+    Refused(Fault),
 }
 
 struct Told {
@@ -88,7 +89,12 @@ async fn take_up(
         RunFate::Unknown => {}
     }
     let run = promised.run;
-    match start(context, asked, conversation, promised).await? {
+    let started = match start(context, asked, conversation, promised).await {
+        Ok(started) => started,
+        Err(fault) if is_passing(fault.code) => return Err(fault),
+        Err(fault) => return Ok(TakenUp::Refused(fault)),
+    };
+    match started {
         StartedRun::Own { session, events } => Ok(TakenUp::Told(Told { run, session, events })),
         StartedRun::Joined { run: other } if context.has_followed(other) => {
             join(context, asked.update.id, promised, other).await?;

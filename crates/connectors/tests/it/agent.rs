@@ -2,6 +2,7 @@
 //! and counts how often it was asked the same thing.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub(crate) struct TestAgent {
     answer: Answer,
     runs: Mutex<HashMap<RunId, Recorded>>,
     words: Arc<Mutex<Words>>,
+    /// No run goes past its first answer as long as this is set.
+    held: Arc<AtomicBool>,
     pub(crate) asked: Mutex<Vec<StartRun>>,
     pub(crate) decisions: Mutex<Vec<Decision>>,
     pub(crate) told: Mutex<Vec<String>>,
@@ -84,6 +87,7 @@ impl TestAgent {
             answer: Arc::new(answer),
             runs: Mutex::default(),
             words: Arc::default(),
+            held: Arc::default(),
             asked: Mutex::default(),
             decisions: Mutex::default(),
             told: Mutex::default(),
@@ -101,6 +105,10 @@ impl TestAgent {
         self.asked.lock().unwrap().iter().map(|request| request.text.clone()).collect()
     }
 
+    pub(crate) fn hold(&self, is_held: bool) {
+        self.held.store(is_held, Ordering::Release);
+    }
+
     pub(crate) fn run_count(&self) -> usize {
         self.runs.lock().unwrap().len()
     }
@@ -112,6 +120,7 @@ impl TestAgent {
     /// The run goes on whatever becomes of who asked for it, as real ones do in one process.
     fn run(&self, request: StartRun, session: SessionId, sender: watch::Sender<Told>) {
         let (answer, words) = (Arc::clone(&self.answer), Arc::clone(&self.words));
+        let held = Arc::clone(&self.held);
         std::thread::spawn(move || {
             let run = request.run;
             let tell = |event: Event| {
@@ -144,6 +153,9 @@ impl TestAgent {
                         tell(proposal(*draft, summary));
                     }
                     std::thread::sleep(reply.between);
+                }
+                while held.load(Ordering::Acquire) {
+                    std::thread::sleep(Duration::from_millis(5));
                 }
                 to_read = words.lock().unwrap().read_or_end(session);
             }

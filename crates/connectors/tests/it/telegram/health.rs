@@ -111,6 +111,8 @@ async fn deafness_is_noticed_after_120_seconds_and_not_before() {
     })
     .await;
     fake.set_deaf(false);
+    // What was asked meanwhile hangs until the listener is started anew once more.
+    clock.advance(Duration::from_secs(120));
     fake.say(1, "are you there?");
     wait_until("it to hear again", SOON, || agent.asked().contains(&"are you there?".to_owned()))
         .await;

@@ -1,7 +1,6 @@
 //! What somebody writes while an answer is under way goes to the run that works on it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use onyx_test_support::networks::FakeTelegram;
 use onyx_test_support::wait_until;
@@ -10,20 +9,16 @@ use serde_json::json;
 use crate::agent::{Reply, TestAgent};
 use crate::process::{Process, SOON, telegram_plan};
 
-/// Takes its time for the first message, and answers by its words.
-fn slow() -> Arc<TestAgent> {
-    TestAgent::new(|request| {
-        let is_long = request.text.contains("long");
-        let pieces = if is_long { 20 } else { 1 };
-        let mut pieces = vec!["word ".to_owned(); pieces];
-        pieces.push(format!("[{}]", request.text));
-        Reply { pieces, between: Duration::from_millis(60), proposes: None }
-    })
+/// Answers by the words of each message, and stays at work until it is let go.
+fn held() -> Arc<TestAgent> {
+    let agent = TestAgent::new(|request| Reply::words(format!("[{}]", request.text)));
+    agent.hold(true);
+    agent
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn words_that_come_while_a_run_works_are_read_by_that_run() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, slow());
+    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, held());
     let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
     let process = Process::start(home.path(), &agent, plan).await;
     fake.say(7, "a long one");
@@ -32,9 +27,9 @@ async fn words_that_come_while_a_run_works_are_read_by_that_run() {
     fake.say(7, "and in French");
     // Not in its turn: while the answer is still growing.
     wait_until("the words to be handed over", SOON, || agent.asked().len() == 3).await;
-    assert!(!fake.texts(7).iter().any(|text| text.contains("[a long one]")), "it was over");
     // What changes the conversation waits for the end of the run.
     fake.say(7, "/new");
+    agent.hold(false);
     process.settled(&fake).await;
     let texts = fake.texts(7);
     assert_eq!(texts.len(), 2, "one answer, and one to the command: {texts:?}");
@@ -48,7 +43,7 @@ async fn words_that_come_while_a_run_works_are_read_by_that_run() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn words_for_a_run_survive_a_crash_and_are_neither_lost_nor_doubled() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, slow());
+    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, held());
     let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
     let process = Process::start(home.path(), &agent, plan.clone()).await;
     fake.say(7, "a long one");
@@ -56,6 +51,7 @@ async fn words_for_a_run_survive_a_crash_and_are_neither_lost_nor_doubled() {
     fake.say(7, "shorter, please");
     wait_until("the words to be handed over", SOON, || agent.asked().len() == 2).await;
     process.crash().await;
+    agent.hold(false);
     let process = Process::start(home.path(), &agent, plan).await;
     process.settled(&fake).await;
     assert_eq!(agent.asked(), ["a long one", "shorter, please"]);
@@ -66,12 +62,14 @@ async fn words_for_a_run_survive_a_crash_and_are_neither_lost_nor_doubled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_group_each_message_waits_for_its_turn() {
-    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, slow());
+    let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, held());
     let plan = telegram_plan(&fake, json!({"allow": [-50]}), json!([]));
     let process = Process::start(home.path(), &agent, plan).await;
     fake.say_in_group(-50, 1, "@onyx_test_bot a long one");
     wait_until("the run", SOON, || agent.asked().len() == 1).await;
     fake.say_in_group(-50, 2, "@onyx_test_bot something else");
+    wait_until("both to be read", SOON, || fake.is_read()).await;
+    agent.hold(false);
     process.settled(&fake).await;
     let texts = fake.texts(-50);
     assert_eq!(texts.len(), 2, "{texts:?}");
