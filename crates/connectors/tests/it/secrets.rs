@@ -33,12 +33,14 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// At the finest level that there is, of other people's code too.
+/// Ours at the finest level that there is, and what other people's code says for debugging.
+const LEVELS: &str = "debug,onyx_connectors=trace,onyx_egress=trace";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_token_is_in_any_log_or_error_of_seeded_conversations() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
-    subscriber.with_env_filter(EnvFilter::new("trace")).try_init().unwrap();
+    subscriber.with_env_filter(EnvFilter::new(LEVELS)).try_init().unwrap();
     let shown = Mutex::new(String::new());
     stream::iter(2_000..2_006)
         .for_each_concurrent(3, async |seed| {
