@@ -36,6 +36,8 @@ pub(crate) struct TestAgent {
     answer: Answer,
     runs: Mutex<HashMap<RunId, Recorded>>,
     words: Arc<Mutex<Words>>,
+    /// Runs take what comes while they work; else each message gets a run of its own.
+    steers: AtomicBool,
     /// No run goes past its first answer as long as this is set.
     held: Arc<AtomicBool>,
     pub(crate) asked: Mutex<Vec<StartRun>>,
@@ -87,6 +89,7 @@ impl TestAgent {
             answer: Arc::new(answer),
             runs: Mutex::default(),
             words: Arc::default(),
+            steers: AtomicBool::new(false),
             held: Arc::default(),
             asked: Mutex::default(),
             decisions: Mutex::default(),
@@ -103,6 +106,11 @@ impl TestAgent {
 
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().iter().map(|request| request.text.clone()).collect()
+    }
+
+    /// From now on runs take what comes while they work.
+    pub(crate) fn steer(&self) {
+        self.steers.store(true, Ordering::Release);
     }
 
     pub(crate) fn hold(&self, is_held: bool) {
@@ -207,7 +215,8 @@ impl AgentPort for TestAgent {
         let session =
             request.session.unwrap_or_else(|| SessionId::from_uuid(request.run.as_uuid()));
         let mut words = self.words.lock().unwrap();
-        if request.company == Company::Private
+        if self.steers.load(Ordering::Acquire)
+            && request.company == Company::Private
             && let Some(run) = words.at_work.get(&session).copied()
         {
             words.waiting.entry(session).or_default().push(request.clone());

@@ -16,7 +16,7 @@ use server::ServerTranscriber;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) enum Transcriber {
-    Server(ServerTranscriber),
+    Server(Box<ServerTranscriber>),
     Command(CommandTranscriber),
 }
 
@@ -24,7 +24,8 @@ impl Transcriber {
     pub(crate) fn new(plan: TranscriberPlan, ground: &Ground) -> Result<Self, String> {
         match plan {
             TranscriberPlan::Server(plan) => {
-                ServerTranscriber::new(plan, &ground.egress).map(Self::Server)
+                let server = ServerTranscriber::new(plan, &ground.egress)?;
+                Ok(Self::Server(Box::new(server)))
             }
             TranscriberPlan::Command(plan) => {
                 let Some(place) = ground.commands.clone() else {

@@ -49,6 +49,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
         between: Duration::from_millis(request.text.len() as u64 % 5 * 4),
         proposes: None,
     });
+    agent.steer();
     let plan = discord_plan(&fake, json!({"allow": [1, 2, 3, CHANNEL]}));
     fake.set_gap(GAP - Duration::from_millis(3));
     let mut dice = Dice::new(seed + 1);

@@ -56,6 +56,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
         between: Duration::from_millis(request.text.len() as u64 % 5 * 4),
         proposes: None,
     });
+    agent.steer();
     let plan = telegram_plan(&fake, json!({"allow": PEERS}), json!([]));
     fake.set_gap(GAP - Duration::from_millis(3));
     fake.set_trouble(trouble(seed));

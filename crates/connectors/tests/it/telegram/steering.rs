@@ -12,6 +12,7 @@ use crate::process::{Process, SOON, telegram_plan};
 /// Answers by the words of each message, and stays at work until it is let go.
 fn held() -> Arc<TestAgent> {
     let agent = TestAgent::new(|request| Reply::words(format!("[{}]", request.text)));
+    agent.steer();
     agent.hold(true);
     agent
 }
