@@ -34,7 +34,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("onyx-mcp", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-sandbox", "onyx-tools"]),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
-    ("onyx-connectors", &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress"]),
+    (
+        "onyx-connectors",
+        &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress", "onyx-sandbox"],
+    ),
     (
         "onyx-plugins",
         &[

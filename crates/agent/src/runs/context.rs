@@ -300,7 +300,7 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
             input: RunInput::Waiting,
             view: None,
             // The promised id is this run's; another one has its own.
-            terms: RunTerms { run: None, ..plan.request.terms.clone() },
+            terms: RunTerms { run: None, words: None, ..plan.request.terms.clone() },
             ..plan.request.clone()
         },
         expects_words: false,

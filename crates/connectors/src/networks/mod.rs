@@ -12,7 +12,7 @@ mod widget;
 use std::sync::Arc;
 
 use crate::connector::Connector;
-use crate::hub::Ground;
+use crate::ground::Ground;
 use crate::settings::Account;
 
 pub(crate) use transcriber::Transcriber;

@@ -158,6 +158,7 @@ impl Gateway {
         let link = Arc::new(RwLock::new(parts.link));
         let connectors = connectors::open(
             &store,
+            folder.path(),
             &clock,
             AgentDoor {
                 agent: agent.clone(),

@@ -15,7 +15,7 @@ pub(crate) struct Destination<'a> {
 }
 
 /// The main chat of a peer.
-pub(crate) fn answers_destination<'a>(peer: &'a PeerKey, name: &'a str) -> Destination<'a> {
+pub(crate) fn main_chat<'a>(peer: &'a PeerKey, name: &'a str) -> Destination<'a> {
     Destination { peer, thread: "", name }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn plain_part(
 }
 
 /// A file after the words of an answer.
-pub(super) fn file_part(
+pub(crate) fn file_part(
     traits: &NetworkTraits,
     to: Destination<'_>,
     index: usize,

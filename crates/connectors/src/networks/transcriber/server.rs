@@ -1,22 +1,17 @@
-//! Turns recordings into words, by a server that speaks as OpenAI's `/audio/transcriptions` does:
-//! somebody's, or one that runs here.
-
-use std::time::Duration;
+//! A server that speaks as OpenAI's `/audio/transcriptions` does: somebody's, or one that runs here.
 
 use onyx_egress::Egress;
 use serde::Deserialize;
 
-use super::form::Form;
-use super::http::Http;
+use super::PATIENCE;
 use crate::connector::NetworkError;
-use crate::settings::TranscriberPlan;
+use crate::networks::form::Form;
+use crate::networks::http::Http;
+use crate::settings::ServerPlan;
 
-/// Long recordings take their time.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-pub(crate) struct Transcriber {
+pub(crate) struct ServerTranscriber {
     http: Http,
-    plan: TranscriberPlan,
+    plan: ServerPlan,
 }
 
 #[derive(Deserialize)]
@@ -24,14 +19,14 @@ struct Transcript {
     text: String,
 }
 
-impl Transcriber {
-    pub(crate) fn new(plan: TranscriberPlan, egress: &Egress) -> Result<Self, String> {
+impl ServerTranscriber {
+    pub(super) fn new(plan: ServerPlan, egress: &Egress) -> Result<Self, String> {
         let http = Http::new(egress, &plan.url, &plan.api_key)
             .map_err(|_| "connectors.transcriber.url: it is no address".to_owned())?;
         Ok(Self { http, plan })
     }
 
-    pub(crate) async fn words(&self, name: &str, audio: &[u8]) -> Result<String, NetworkError> {
+    pub(super) async fn words(&self, name: &str, audio: &[u8]) -> Result<String, NetworkError> {
         let mut headers = Vec::new();
         if !self.plan.api_key.is_empty() {
             headers.push(("authorization", format!("Bearer {}", self.plan.api_key.reveal())));
