@@ -6,8 +6,7 @@ import { clearsAfterEach, open, play, WIDTHS } from './play';
 
 clearsAfterEach();
 
-const fixture = (path: string) =>
-  fileURLToPath(new URL(`../../crates/import/tests/fixtures/${path}`, import.meta.url));
+const fixture = (path: string) => fileURLToPath(new URL(`../../crates/import/tests/fixtures/${path}`, import.meta.url));
 
 describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('an export is looked at, then imported, and comes once', async () => {
@@ -18,8 +17,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const report = page.getByRole('region', { name: 'Report' });
     await report.getByText('This will be imported:').waitFor();
     await report.getByText('2 new').waitFor();
-    const list = async () =>
-      (await (await at.api('/v1/sessions')).json()) as { sessions: { title: string }[] };
+    const list = async () => (await (await at.api('/v1/sessions')).json()) as { sessions: { title: string }[] };
     expect((await list()).sessions).toEqual([]);
     await report.getByText('Left out (3)').click();
     await report.getByText('1 thoughts of models in Boiling eggs').waitFor();

@@ -31,16 +31,38 @@ export type Secret = Schema<'SecretView'>;
 /** What reading everything anew found. */
 export type Reindexed = Schema<'Reindexed'>;
 export type ConfigFile = Schema<'ConfigView'>;
-/** What came of an import, or would come. */
-export type ImportReport = Schema<'ImportReport'>;
-/** The program that an export is of. */
-export type ImportSource = Schema<'ImportSource'>;
 
 /** `providers.<name>` of the config file, in its own words. */
 export interface ProviderSettings {
   kind?: string;
   baseUrl?: string;
   [name: string]: unknown;
+}
+
+/** The program that an export is of. */
+export type ImportSource = 'openclaw' | 'nanobot' | 'open-webui' | 'chatgpt' | 'claude';
+
+export interface ImportCounts {
+  new: number;
+  added: number;
+  alreadyThere: number;
+  /** Something else is here in its place, and stays. */
+  kept: number;
+}
+
+export interface ImportRemark {
+  what: string;
+  why: string;
+}
+
+/** What came of an import, or would come. */
+export interface ImportReport {
+  dryRun: boolean;
+  /** By kind: `agent`, `session` and so on. */
+  counts: Record<string, ImportCounts>;
+  entries: { kind: string; name: string; outcome: 'new' | 'added' | 'already_there' | 'kept'; why?: string }[];
+  leftOut: ImportRemark[];
+  renamed: ImportRemark[];
 }
 
 export interface AuditRow {

@@ -134,15 +134,14 @@ fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Im
         });
         take(read, reading)?;
     }
-    for (table, what) in [
-        ("prompt", "prompts"),
-        ("tool", "tools"),
-        ("function", "functions"),
-        ("knowledge", "knowledge bases"),
+    for (table, sql, what) in [
+        ("prompt", "SELECT 1 FROM prompt", "prompts"),
+        ("tool", "SELECT 1 FROM tool", "tools"),
+        ("function", "SELECT 1 FROM function", "functions"),
+        ("knowledge", "SELECT 1 FROM knowledge", "knowledge bases"),
     ] {
         if database.has_table(table)? {
-            let sql = format!("SELECT 1 FROM \"{table}\"");
-            let count = database.rows(&sql, |_| Ok(()))?.len();
+            let count = database.rows(sql, |_| Ok(()))?.len();
             if count > 0 {
                 reading.left_out(format!("{count} {what}"), "only conversations are brought");
             }

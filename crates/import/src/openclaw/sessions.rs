@@ -68,13 +68,13 @@ fn from_database(
 
 /// Every session's records in order. Old ones are compressed.
 fn records(database: &Database) -> Result<BTreeMap<String, Vec<Record>>, ImportError> {
-    let columns = database.columns("transcript_events")?;
-    let packed =
-        if columns.iter().any(|name| name == "event_zstd") { "event_zstd" } else { "NULL" };
-    let sql = format!(
-        "SELECT session_id, seq, event_json, {packed} FROM transcript_events ORDER BY session_id, seq"
-    );
-    let rows = database.rows(&sql, |row| {
+    // Newer versions compress old records.
+    let sql = if database.has_column("transcript_events", "event_zstd")? {
+        "SELECT session_id, seq, event_json, event_zstd FROM transcript_events ORDER BY session_id, seq"
+    } else {
+        "SELECT session_id, seq, event_json, NULL FROM transcript_events ORDER BY session_id, seq"
+    };
+    let rows = database.rows(sql, |row| {
         Ok((
             row.get::<_, String>(0)?,
             row.get::<_, i64>(1)?,
@@ -149,12 +149,20 @@ fn tell_archives(
     agent: &AgentId,
     reading: &mut Reading,
 ) -> Result<(), ImportError> {
-    for (table, what) in [
-        ("session_transcript_archives", "sessions that were reset or deleted"),
-        ("session_transcript_cold_archives", "sessions that OpenClaw has put away"),
+    for (table, sql, what) in [
+        (
+            "session_transcript_archives",
+            "SELECT 1 FROM session_transcript_archives",
+            "sessions that were reset or deleted",
+        ),
+        (
+            "session_transcript_cold_archives",
+            "SELECT 1 FROM session_transcript_cold_archives",
+            "sessions that OpenClaw has put away",
+        ),
     ] {
         if database.has_table(table)? {
-            let count = database.rows(&format!("SELECT 1 FROM {table}"), |_| Ok(()))?.len();
+            let count = database.rows(sql, |_| Ok(()))?.len();
             if count > 0 {
                 reading.left_out(format!("{count} {what} of {agent}"), "they lie in archives");
             }

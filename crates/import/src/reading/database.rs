@@ -57,8 +57,10 @@ impl Database {
     }
 
     /// Versions of a program have different ones.
-    pub(crate) fn columns(&self, table: &str) -> Result<Vec<String>, ImportError> {
-        self.rows(&format!("SELECT name FROM pragma_table_info('{table}')"), |row| row.get(0))
+    pub(crate) fn has_column(&self, table: &str, column: &str) -> Result<bool, ImportError> {
+        let sql = "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2";
+        let count = self.connection.query_row(sql, [table, column], |row| row.get::<_, i64>(0));
+        count.map(|count| count > 0).map_err(|error| Self::flaw(&self.file, &error))
     }
 
     pub(crate) fn file(&self) -> &str {

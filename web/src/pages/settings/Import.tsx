@@ -33,7 +33,10 @@ const KINDS: Record<string, string> = {
   session: 'Chats',
 };
 
-type Step = { at: 'idle' } | { at: 'checking' | 'importing'; file: File } | { at: 'checked' | 'done'; file: File; report: ImportReport };
+type Step =
+  | { at: 'idle' }
+  | { at: 'checking' | 'importing'; file: File }
+  | { at: 'checked' | 'done'; file: File; report: ImportReport };
 
 /** An export of another program: looked at first, then brought when the owner says so. */
 export function Import() {
@@ -62,7 +65,10 @@ export function Import() {
   };
   const busy = step.at === 'checking' || step.at === 'importing';
   return (
-    <Section title="Import" detail="Bring your chats, agents and memory from another program. Nothing is changed there.">
+    <Section
+      title="Import"
+      detail="Bring your chats, agents and memory from another program. Nothing is changed there."
+    >
       <Choices
         label="Program"
         value={from}
@@ -91,10 +97,7 @@ export function Import() {
       )}
       {fault && <ErrorLine fault={fault} />}
       {'report' in step && (
-        <Report
-          report={step.report}
-          onImport={step.at === 'checked' ? () => void send(step.file, false) : undefined}
-        />
+        <Report report={step.report} onImport={step.at === 'checked' ? () => void send(step.file, false) : undefined} />
       )}
     </Section>
   );
@@ -123,9 +126,7 @@ function Report({ report, onImport }: { report: ImportReport; onImport?: () => v
           </Line>
         ))}
       </Card>
-      {!onImport && isNew && (
-        <p className="meta mt-2">Jobs and skills wait in the Inbox until you accept them.</p>
-      )}
+      {!onImport && isNew && <p className="meta mt-2">Jobs and skills wait in the Inbox until you accept them.</p>}
       <Remarks title="Not taken, because of what is here" rows={kept.map((it) => [it.name, it.why ?? ''])} />
       <Remarks title="Called otherwise here" rows={report.renamed.map((it) => [it.what, it.why])} />
       <Remarks title="Left out" rows={report.leftOut.map((it) => [it.what, it.why])} />
