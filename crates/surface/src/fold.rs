@@ -125,12 +125,8 @@ impl RunFold {
     pub fn finish(&mut self) -> impl Iterator<Item = Part<'static>> + use<> {
         let was_over = std::mem::replace(&mut self.is_over, true);
         let code = ErrorCode::Interrupted;
-        let error = Part::Error {
-            code,
-            message: code.sentence(),
-            hint: code.hint(),
-            retry_after: None,
-        };
+        let error =
+            Part::Error { code, message: code.sentence(), hint: code.hint(), retry_after: None };
         let done = Part::Done {
             status: RunStatus::Interrupted,
             assistant_turn_ids: &[],

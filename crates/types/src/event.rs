@@ -138,7 +138,9 @@ impl Event {
             code: fault.code,
             message: fault.message.clone(),
             hint: fault.hint().to_owned(),
-            retry_after_seconds: fault.retry_after.map(|wait| wait.as_millis().div_ceil(1000) as u64),
+            retry_after_seconds: fault
+                .retry_after
+                .map(|wait| wait.as_millis().div_ceil(1000) as u64),
         }
     }
 }

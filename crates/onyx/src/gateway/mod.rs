@@ -34,8 +34,8 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{
-    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared, UiChats,
-    Traffic,
+    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
+    Traffic, UiChats,
 };
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};

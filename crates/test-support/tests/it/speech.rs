@@ -193,8 +193,7 @@ async fn rules_answer_by_what_a_request_holds_as_often_as_they_say() {
     assert!(said("red").await.1.contains("nothing"));
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let control = |path: &str| format!("http://{}{path}", server.address());
-    let counts: Value =
-        client.get(control("/_counts")).send().await.unwrap().json().await.unwrap();
+    let counts: Value = client.get(control("/_counts")).send().await.unwrap().json().await.unwrap();
     assert_eq!(counts, json!({"received": 3, "answering": 0, "abandoned": 0}));
     let script = json!({"default": {"script": {"steps": [{"text": "other"}]}}});
     let loaded = client.post(control("/_script")).json(&script).send().await.unwrap();

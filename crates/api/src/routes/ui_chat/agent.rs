@@ -113,7 +113,8 @@ async fn place(
     let meta = state.agent.sessions.meta(&caller.person, session).await?;
     match agent {
         Some(agent) if !meta.agents.contains(&agent) => {
-            let why = format!("the session belongs to the agent `{}`, not to `{agent}`", meta.agent);
+            let why =
+                format!("the session belongs to the agent `{}`, not to `{agent}`", meta.agent);
             Err(Problem::field("agent", why))
         }
         Some(_) | None => Ok(SessionRef::Existing(session)),

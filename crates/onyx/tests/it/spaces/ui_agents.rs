@@ -86,8 +86,7 @@ async fn up_to_the_question(model: &ScriptedModel, onyx: &OnyxProcess) -> Vec<Va
     model.push(calls("call_2", "delete_file", &json!({"path": "a.md"})));
     model.push("That is over.");
     let told = parts(&onyx.post(CHAT, &submit("chat-2", json!([said("throw it away")]))).await);
-    let end =
-        ["tool-input-available", "tool-approval-request", "finish-step", "finish"].as_slice();
+    let end = ["tool-input-available", "tool-approval-request", "finish-step", "finish"].as_slice();
     assert!(kinds(&told).ends_with(end), "{told:#?}");
     told
 }
@@ -152,8 +151,7 @@ async fn a_run_is_rejoined_from_its_beginning_and_stopped_when_nobody_reads_it()
     reads(&mut first, "Hel").await;
     let busy = submit("chat-3", json!([said("hi"), said("more")]));
     let _ = onyx.post(CHAT, &busy).await.expect(409);
-    let mut second =
-        open(&onyx, Method::GET, "/api/v1/chat/chat-3/stream", &Value::Null).await;
+    let mut second = open(&onyx, Method::GET, "/api/v1/chat/chat-3/stream", &Value::Null).await;
     assert_eq!(second.status(), 200);
     reads(&mut second, "Hel").await;
     drop(first);
