@@ -33,13 +33,16 @@ async fn what_is_no_package_is_refused_with_the_reason() {
     for (list, why) in [
         (files(&[("readme.md", "x")]), "There is no plugin.json"),
         (files(&[("plugin.json", "{}")]), "$schema must be"),
-        (files(&[("plugin.json", &manifest("\"name\": \"Bad Name\""))]), "name must be 1 to 64"),
-        (files(&[("plugin.json", &manifest("\"name\": \"enabled\""))]), "not be `enabled`"),
         (
-            files(&[("plugin.json", &manifest("\"name\": \"a\", \"version\": 1"))]),
+            files(&[("plugin.json", manifest("\"name\": \"Bad Name\"").as_str())]),
+            "name must be 1 to 64",
+        ),
+        (files(&[("plugin.json", manifest("\"name\": \"enabled\"").as_str())]), "not be `enabled`"),
+        (
+            files(&[("plugin.json", manifest("\"name\": \"a\", \"version\": 1").as_str())]),
             "version must be",
         ),
-        (files(&[("plugin.json", &manifest("\"name\": \"a\"")), ("../up", "x")]), ".."),
+        (files(&[("plugin.json", manifest("\"name\": \"a\"").as_str()), ("../up", "x")]), ".."),
         (with("/command", json!([])), "command is missing"),
         (with("/command", json!(["./main.py"])), "there is no file main.py"),
         (with("/command", json!(["/bin/sh"])), "begin with ./"),
@@ -77,7 +80,7 @@ async fn a_manifest_of_the_first_onyx_is_read_too() {
     assert_eq!(view.config_schema, Some(schema));
     assert!(view.problems[0].contains("nothing is installed"), "{:?}", view.problems);
     let in_process = manifest.replace("main.py", "onyx.plugins.discord:DiscordPlugin");
-    let told = refused(&house, files(&[("manifest.yaml", &in_process)])).await;
+    let told = refused(&house, files(&[("manifest.yaml", in_process.as_str())])).await;
     assert!(told.contains("entry_point must be a file"), "{told}");
 }
 
