@@ -234,8 +234,10 @@ fn all_keys() -> BTreeMap<&'static str, Vec<String>> {
     // Read by itself: it is no network.
     let transcriber = keys::<TranscriberSettings>("connectors.transcriber");
     all.entry("connectors").or_default().extend(transcriber);
+    // What lies beside `enabled` is named by the plugins.
+    all.insert("plugins", ["plugins.enabled", "plugins.<name>"].map(str::to_owned).to_vec());
     // The same as another, or nothing yet.
-    for section in ["channels", "plugins", "storage"] {
+    for section in ["channels", "storage"] {
         all.insert(section, vec![section.to_owned()]);
     }
     all
