@@ -5,7 +5,7 @@ export interface HookEvent {
   session: string;
   run: string;
   tool?: string;
-  effect?: "read" | "write" | "reach" | "execute" | "destroy";
+  effect?: 'read' | 'write' | 'reach' | 'execute' | 'destroy';
   arguments?: unknown;
   summary?: string;
   ok?: boolean;
@@ -15,13 +15,13 @@ export interface HookEvent {
 }
 
 export type EventName =
-  | "on_start"
-  | "on_message"
-  | "before_run"
-  | "before_tool"
-  | "after_tool"
-  | "after_run"
-  | "on_stop";
+  | 'on_start'
+  | 'on_message'
+  | 'before_run'
+  | 'before_tool'
+  | 'after_tool'
+  | 'after_run'
+  | 'on_stop';
 
 /** A message that somebody wrote on the plugin's network. */
 export interface IncomingMessage {

@@ -1,8 +1,8 @@
 // Speaks with Onyx for a plugin. One file without dependencies (its types lie beside it): copy both into your package.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 const PROTOCOL = 1;
 const RESEND_MILLISECONDS = 10_000;
@@ -46,7 +46,7 @@ export class Plugin {
   /** Brings a message; resolves when Onyx has stored it. It is brought again until then. */
   async deliver(connector, message) {
     for (;;) {
-      const answer = await this.#ask("message.in", { connector, ...message });
+      const answer = await this.#ask('message.in', { connector, ...message });
       if (answer?.ok) return;
       if (answer?.error) throw new Error(answer.error);
     }
@@ -80,7 +80,7 @@ export class Plugin {
   #settle(message) {
     const settle = this.#waiting.get(message.id);
     // An error of the wire is no verdict on the message: it is brought again.
-    if (!settle || !("result" in message)) return;
+    if (!settle || !('result' in message)) return;
     this.#waiting.delete(message.id);
     settle(message.result);
   }
@@ -95,34 +95,34 @@ export class Plugin {
       },
     );
     if (id !== undefined) this.#write({ id, ...reply });
-    if (method === "stop") process.exit(0);
+    if (method === 'stop') process.exit(0);
   }
 
   async #handle(method, params) {
-    if (method === "start") {
+    if (method === 'start') {
       this.config = params.config;
       this.secrets = params.secrets;
       for (const begin of this.#started) void Promise.resolve().then(begin).catch(console.error);
       return { protocol: PROTOCOL, ...identity() };
     }
-    if (method === "message.send") {
+    if (method === 'message.send') {
       const send = this.#senders.get(params.connector);
-      if (!send) throw new Refused("there is no such connector");
+      if (!send) throw new Refused('there is no such connector');
       return { id: await send(params) };
     }
-    if (method === "typing") this.#typing(params);
+    if (method === 'typing') this.#typing(params);
     const note = await this.#hooks.get(method)?.(params);
     return note ? { annotate: note } : {};
   }
 
   #write(message) {
-    process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 }
 
 /** What the package says of itself: Onyx compares it. */
 function identity() {
-  const text = readFileSync(join(process.env.PLUGIN_ROOT ?? ".", "plugin.json"), "utf8");
+  const text = readFileSync(join(process.env.PLUGIN_ROOT ?? '.', 'plugin.json'), 'utf8');
   const { name, version } = JSON.parse(text);
   return { name, version };
 }

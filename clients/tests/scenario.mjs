@@ -59,10 +59,7 @@ export async function waitUntil(what, holds, seconds = 20) {
 export async function reachesTheProvider(run) {
   const before = await counts();
   await run();
-  await waitUntil(
-    "the provider's answer to be dropped",
-    async () => (await counts()).abandoned > before.abandoned,
-  );
+  await waitUntil("the provider's answer to be dropped", async () => (await counts()).abandoned > before.abandoned);
   assert.equal((await counts()).answering, 0, 'an answer of the provider goes on');
 }
 

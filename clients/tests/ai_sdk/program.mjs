@@ -7,8 +7,22 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, stepCountIs, streamText, tool } from 'ai';
 import { z } from 'zod';
 import {
-  check, CUT, HELLO, HELLO_ANSWER, raised, reachesTheProvider, refusedBeforeTheProvider, RETRY_AFTER, TOKEN, TOO_MANY,
-  URL, WAIT, WEATHER, WEATHER_ANSWER, WRONG_TOKEN, weather,
+  check,
+  CUT,
+  HELLO,
+  HELLO_ANSWER,
+  raised,
+  reachesTheProvider,
+  refusedBeforeTheProvider,
+  RETRY_AFTER,
+  TOKEN,
+  TOO_MANY,
+  URL,
+  WAIT,
+  WEATHER,
+  WEATHER_ANSWER,
+  WRONG_TOKEN,
+  weather,
 } from '../scenario.mjs';
 
 const base = { baseURL: `${URL}/v1` };

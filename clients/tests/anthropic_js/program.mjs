@@ -2,8 +2,24 @@
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import {
-  check, CUT, CUT_ANSWER, HELLO, HELLO_ANSWER, raised, reachesTheProvider, refusedBeforeTheProvider, RETRY_AFTER,
-  TOKEN, TOO_MANY, URL, WAIT, WEATHER, WEATHER_ANSWER, WEATHER_SCHEMA, WRONG_TOKEN, weather,
+  check,
+  CUT,
+  CUT_ANSWER,
+  HELLO,
+  HELLO_ANSWER,
+  raised,
+  reachesTheProvider,
+  refusedBeforeTheProvider,
+  RETRY_AFTER,
+  TOKEN,
+  TOO_MANY,
+  URL,
+  WAIT,
+  WEATHER,
+  WEATHER_ANSWER,
+  WEATHER_SCHEMA,
+  WRONG_TOKEN,
+  weather,
 } from '../scenario.mjs';
 
 const client = new Anthropic({ baseURL: URL, apiKey: TOKEN, maxRetries: 0 });

@@ -2,8 +2,24 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import {
-  check, CUT, CUT_ANSWER, HELLO, HELLO_ANSWER, raised, reachesTheProvider, refusedBeforeTheProvider, RETRY_AFTER,
-  TOKEN, TOO_MANY, URL, WAIT, WEATHER, WEATHER_ANSWER, WEATHER_SCHEMA, WRONG_TOKEN, weather,
+  check,
+  CUT,
+  CUT_ANSWER,
+  HELLO,
+  HELLO_ANSWER,
+  raised,
+  reachesTheProvider,
+  refusedBeforeTheProvider,
+  RETRY_AFTER,
+  TOKEN,
+  TOO_MANY,
+  URL,
+  WAIT,
+  WEATHER,
+  WEATHER_ANSWER,
+  WEATHER_SCHEMA,
+  WRONG_TOKEN,
+  weather,
 } from '../scenario.mjs';
 
 const client = new OpenAI({ baseURL: `${URL}/v1`, apiKey: TOKEN, maxRetries: 0 });
@@ -89,8 +105,7 @@ await check('responses', {
     const error = await refusedBeforeTheProvider(() => stranger.responses.create({ model, input: HELLO }));
     assert.ok(error instanceof OpenAI.AuthenticationError, String(error));
   },
-  'rate limit': async (model) =>
-    limitIsKept(await raised(() => client.responses.create({ model, input: TOO_MANY }))),
+  'rate limit': async (model) => limitIsKept(await raised(() => client.responses.create({ model, input: TOO_MANY }))),
   'cut stream': async (model) => {
     const kinds = [];
     try {

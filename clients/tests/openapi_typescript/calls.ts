@@ -20,16 +20,24 @@ export function calls(baseUrl: string, token: string): Record<string, () => Prom
     },
     'a list': async () => {
       const { data } = await client.GET('/v1/models');
-      equal(data?.data.some((model) => model.id === 'onyx:main'), true);
+      equal(
+        data?.data.some((model) => model.id === 'onyx:main'),
+        true,
+      );
     },
     'a body': async () => void (await chat()),
     'a query': async () => {
       const session = await chat();
       const { data } = await client.GET('/v1/sessions', { params: { query: { limit: 5 } } });
-      equal(data?.sessions.some((one) => one.id === session), true);
+      equal(
+        data?.sessions.some((one) => one.id === session),
+        true,
+      );
     },
     'an error': async () => {
-      const { error, response } = await client.GET('/v1/sessions/{id}', { params: { path: { id: '00000000-0000-7000-8000-000000000000' } } });
+      const { error, response } = await client.GET('/v1/sessions/{id}', {
+        params: { path: { id: '00000000-0000-7000-8000-000000000000' } },
+      });
       equal(response.status >= 400, true);
       equal(typeof error?.code, 'string');
     },

@@ -14,8 +14,12 @@ function Part({ part, decide }) {
       {part.toolName} {part.state} {typeof part.output === 'string' ? part.output : ''} {part.errorText}
       {part.state === 'approval-requested' && (
         <>
-          <button type="button" className="approve" onClick={() => decide(part.approval.id, true)}>Approve</button>
-          <button type="button" className="deny" onClick={() => decide(part.approval.id, false)}>Deny</button>
+          <button type="button" className="approve" onClick={() => decide(part.approval.id, true)}>
+            Approve
+          </button>
+          <button type="button" className="deny" onClick={() => decide(part.approval.id, false)}>
+            Deny
+          </button>
         </>
       )}
     </p>
@@ -46,14 +50,22 @@ function Page() {
       <p className="error">{chat.error?.message}</p>
       {chat.messages.map((message) => (
         <section key={message.id} className={message.role} data-session={message.metadata?.sessionId}>
-          {message.parts.map((part, index) => <Part key={index} part={part} decide={decide} />)}
+          {message.parts.map((part, index) => (
+            <Part key={index} part={part} decide={decide} />
+          ))}
         </section>
       ))}
       <form onSubmit={send}>
         <input value={words} onChange={(event) => setWords(event.target.value)} />
-        <button type="submit" className="send">Send</button>
-        <button type="button" className="stop" onClick={() => chat.stop()}>Stop</button>
-        <button type="button" className="again" onClick={() => chat.regenerate()}>Again</button>
+        <button type="submit" className="send">
+          Send
+        </button>
+        <button type="button" className="stop" onClick={() => chat.stop()}>
+          Stop
+        </button>
+        <button type="button" className="again" onClick={() => chat.regenerate()}>
+          Again
+        </button>
       </form>
     </main>
   );

@@ -6,7 +6,18 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
 import {
-  CUT, counts, HELLO, HELLO_ANSWER, loadScript, reachesTheProvider, TOKEN, TOO_MANY, tell, URL as ONYX, WAIT, waitUntil,
+  CUT,
+  counts,
+  HELLO,
+  HELLO_ANSWER,
+  loadScript,
+  reachesTheProvider,
+  TOKEN,
+  TOO_MANY,
+  tell,
+  URL as ONYX,
+  WAIT,
+  waitUntil,
   WRONG_TOKEN,
 } from '../scenario.mjs';
 
@@ -20,7 +31,8 @@ const made = await build({
   define: { 'process.env.NODE_ENV': '"production"' },
   logLevel: 'error',
 });
-const html = '<!doctype html><meta charset="utf-8"><title>useChat</title><div id="root"></div><script type="module" src="/page.js"></script>';
+const html =
+  '<!doctype html><meta charset="utf-8"><title>useChat</title><div id="root"></div><script type="module" src="/page.js"></script>';
 const site = createServer((request, response) => {
   const isScript = request.url.startsWith('/page.js');
   response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
@@ -124,7 +136,10 @@ const both = {
 
 const agents = {
   tools: async (target) => {
-    await withRules(rule(text('It is noted.'), '"role":"tool"'), rule(call('call_1', 'memory_write', { text: 'mauve' }), 'keep this'));
+    await withRules(
+      rule(text('It is noted.'), '"role":"tool"'),
+      rule(call('call_1', 'memory_write', { text: 'mauve' }), 'keep this'),
+    );
     const page = await open(target);
     await say(page, 'keep this');
     await page.waitForSelector('.tool[data-tool="memory_write"][data-state="output-available"]');
@@ -170,7 +185,10 @@ const agents = {
       rule(call('call_2', 'delete_file', { path: 'note.md' }), '"tool_call_id":"call_1"'),
       rule(call('call_1', 'write_file', { path: 'note.md', content: 'mauve' }), 'throw it away'),
     );
-    for (const [button, state] of [['.approve', 'output-available'], ['.deny', 'output-denied']]) {
+    for (const [button, state] of [
+      ['.approve', 'output-available'],
+      ['.deny', 'output-denied'],
+    ]) {
       const page = await open(target);
       await say(page, 'throw it away');
       await page.waitForSelector('.tool[data-state="approval-requested"]');

@@ -26,7 +26,8 @@ class Dependency(TypedDict):
     # How far something is that is under way.
     progress: NotRequired[Progress | None]
 
-DependencyState: TypeAlias = "Literal['ok'] | Literal['off'] | Literal['degraded'] | Literal['down']"
+# `off`: Nobody has set it up, and nothing waits for it. `degraded`: Something does not work; the rest does. `down`: Nothing can be done without it.
+DependencyState: TypeAlias = "Literal['ok', 'off', 'degraded', 'down']"
 
 
 class Progress(TypedDict):
@@ -157,7 +158,8 @@ class CallTarget(TypedDict):
     # Where in a file.
     line: NotRequired[int | None]
 
-CallTargetKind: TypeAlias = "Literal['address', 'command', 'agent', 'session', 'person'] | Literal['file']"
+# `file`: A file of the vault.
+CallTargetKind: TypeAlias = "Literal['address', 'command', 'agent', 'session', 'person', 'file']"
 
 
 class CallChange(TypedDict):
@@ -181,7 +183,8 @@ class CallReport(TypedDict):
     # The whole of an output that was too long for the model, or what the call attached to it.
     artifact: NotRequired[Artifact | None]
 
-CallState: TypeAlias = "Literal['done', 'failed'] | Literal['refused'] | Literal['waiting'] | Literal['rehearsed']"
+# `refused`: The gate, the tool or a person said no; nothing was done. `waiting`: A person decides; nothing has been done yet. `rehearsed`: In a dry run; nothing was done.
+CallState: TypeAlias = "Literal['done', 'failed', 'refused', 'waiting', 'rehearsed']"
 
 # What a tool call would do to the world, mildest first: the strictest of a plan counts.
 ToolEffect: TypeAlias = "Literal['read', 'write', 'destroy', 'reach', 'execute']"
@@ -239,8 +242,8 @@ class Artifact(TypedDict):
 
 StatusCode: TypeAlias = "Literal['fallback', 'retry', 'compaction', 'waiting', 'degraded', 'tainted']"
 
-# What a draft wants of a person.
-AsksFor: TypeAlias = "Literal['approval'] | Literal['answer']"
+# What a draft wants of a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
+AsksFor: TypeAlias = "Literal['approval', 'answer']"
 
 # Every error a client can see. One table: code, HTTP status, sentence, hint.
 ErrorCode: TypeAlias = "Literal['invalid_request', 'unauthenticated', 'sign_in_again', 'forbidden', 'owner_required', 'not_found', 'model_not_found', 'session_busy', 'confirmation_required', 'draft_stale', 'draft_decided', 'draft_expired', 'version_conflict', 'too_large', 'invalid_action', 'rate_limited', 'limit_steps', 'limit_tool_calls', 'limit_seconds', 'limit_output', 'limit_prompt', 'limit_budget', 'limit_loop', 'provider_auth', 'provider_rate_limited', 'provider_overloaded', 'provider_context_length', 'provider_truncated', 'provider_unavailable', 'provider_paused', 'provider_timeout', 'provider_refused', 'tool_denied', 'tool_failed', 'tool_timeout', 'cancelled', 'interrupted', 'overloaded', 'storage_full', 'storage_failed', 'key_unavailable', 'internal']"
@@ -318,7 +321,8 @@ class HistoryMessage(TypedDict):
 
 MessageRole: TypeAlias = "Literal['user', 'assistant']"
 
-MessageStatus: TypeAlias = "Literal['complete', 'cancelled', 'error', 'interrupted'] | Literal['streaming']"
+# `streaming`: Its run is still at work.
+MessageStatus: TypeAlias = "Literal['complete', 'cancelled', 'error', 'interrupted', 'streaming']"
 
 
 class Fault(TypedDict):
@@ -540,11 +544,11 @@ class SessionView(TypedDict):
     # In a list that was asked for a text: where somebody said it. Absent where only the title or the preview holds it.
     found: NotRequired[FoundTurn | None]
 
-# Where a session lives.
-SessionOrigin: TypeAlias = "Literal['chat', 'companion', 'thread', 'agent_editor', 'connector', 'job', 'api'] | Literal['temporary']"
+# Where a session lives. `temporary`: A chat that is not listed, not indexed and deleted a day after it was last used.
+SessionOrigin: TypeAlias = "Literal['chat', 'companion', 'thread', 'agent_editor', 'connector', 'job', 'api', 'temporary']"
 
-# How several agents answer one message.
-LaneOrder: TypeAlias = "Literal['parallel'] | Literal['sequential']"
+# How several agents answer one message. `sequential`: One after the other; each sees what those before it said.
+LaneOrder: TypeAlias = "Literal['parallel', 'sequential']"
 
 SessionStatus: TypeAlias = "Literal['active', 'archived']"
 
@@ -822,6 +826,8 @@ class EnvelopeError(TypedDict):
     code: ErrorCode
     message: str
     hint: str
+    # When asking again may help.
+    retry_after_seconds: NotRequired[int | None]
 
 
 class EnvelopeDone(TypedDict):
@@ -889,8 +895,8 @@ class ScopeShared(TypedDict):
 # Where a piece of knowledge belongs.
 Scope: TypeAlias = "ScopePerson | ScopeAgent | ScopeSpace | ScopeChannel | ScopeThread | ScopeShared"
 
-# Where content came from, which decides whether it may be believed.
-Origin: TypeAlias = "Literal['person'] | Literal['agent'] | Literal['agent_tainted'] | Literal['external']"
+# Where content came from, which decides whether it may be believed. `person`: Written or edited by the person. `agent`: Written by an agent that had read nothing from outside. `agent_tainted`: Written by an agent after it had read external content. `external`: Came from outside: the web, captures, other people, tools' output.
+Origin: TypeAlias = "Literal['person', 'agent', 'agent_tainted', 'external']"
 
 # How a search found a chunk.
 MatchType: TypeAlias = "Literal['fts', 'vec', 'hybrid']"
@@ -1029,7 +1035,8 @@ class JobView(TypedDict):
 
 KindView: TypeAlias = "Literal['file', 'action', 'system']"
 
-StateView: TypeAlias = "Literal['active', 'paused', 'disabled', 'broken', 'finished'] | Literal['waiting']"
+# `waiting`: Nobody has accepted what its file says now.
+StateView: TypeAlias = "Literal['active', 'paused', 'disabled', 'broken', 'finished', 'waiting']"
 
 
 class FlawView(TypedDict):
@@ -1057,10 +1064,11 @@ class JobRunView(TypedDict):
     text: str
     delivery: SlotDelivery | None
 
-SlotState: TypeAlias = "Literal['running', 'done', 'failed'] | Literal['queued'] | Literal['nothing'] | Literal['interrupted'] | Literal['replaced'] | Literal['skipped'] | Literal['missed']"
+# `queued`: Waits for room, or for the run before it. `nothing`: It ran, or its check did, and there was nothing to tell. `interrupted`: The process ended while it ran. It is not repeated. `replaced`: A later slot took its place. `skipped`: A rule of the job left it out. `missed`: Its time passed while nobody could fire it.
+SlotState: TypeAlias = "Literal['running', 'done', 'failed', 'queued', 'nothing', 'interrupted', 'replaced', 'skipped', 'missed']"
 
-# Why a slot fires.
-SlotTrigger: TypeAlias = "Literal['schedule'] | Literal['person']"
+# Why a slot fires. `person`: A person asked for it now.
+SlotTrigger: TypeAlias = "Literal['schedule', 'person']"
 
 # Whether what came of a slot has reached those who are to be told beside the session.
 SlotDelivery: TypeAlias = "Literal['pending', 'delivered', 'failed']"
@@ -1118,9 +1126,11 @@ class SkillView(TypedDict):
     # What waits to be accepted, as a difference to what was.
     diff: NotRequired[str | None]
 
-SkillPlaceView: TypeAlias = "Literal['agent'] | Literal['vault'] | Literal['vault_shared']"
+# `agent`: The folder `skills` of an agent: its owner's words. `vault`: `agent/skills` of the vault. `vault_shared`: `.agents/skills` of the vault, which other programs use too.
+SkillPlaceView: TypeAlias = "Literal['agent', 'vault', 'vault_shared']"
 
-SkillStateView: TypeAlias = "Literal['ready', 'broken'] | Literal['new'] | Literal['changed'] | Literal['shadowed']"
+# `new`: Nobody has accepted it; no agent is told of it. `changed`: It is not what was accepted any more; no agent is told of it. `shadowed`: Another one with its name counts.
+SkillStateView: TypeAlias = "Literal['ready', 'broken', 'new', 'changed', 'shadowed']"
 
 
 class SkillFileView(TypedDict):
@@ -1154,7 +1164,8 @@ class McpServerView(TypedDict):
     # The last lines of its error stream.
     log: list[str]
 
-McpStatusView: TypeAlias = "Literal['starting', 'running', 'failing'] | Literal['idle']"
+# `idle`: Nobody needs it now; the next call starts it.
+McpStatusView: TypeAlias = "Literal['starting', 'running', 'failing', 'idle']"
 
 
 class McpToolView(TypedDict):
@@ -1173,7 +1184,8 @@ class McpToolView(TypedDict):
     # What waits to be accepted, as a difference to what was.
     diff: NotRequired[str | None]
 
-McpToolStateView: TypeAlias = "Literal['ready', 'unusable'] | Literal['new'] | Literal['changed'] | Literal['missing'] | Literal['off']"
+# `new`: Nobody has accepted it; no agent has it. `changed`: It describes itself otherwise than what was accepted; no agent has it. `missing`: It was accepted, and its server does not have it any more. `off`: Switched off.
+McpToolStateView: TypeAlias = "Literal['ready', 'unusable', 'new', 'changed', 'missing', 'off']"
 
 
 class McpLoginBegun(TypedDict):
@@ -1181,6 +1193,72 @@ class McpLoginBegun(TypedDict):
     address: str
     # Comes back with the browser.
     state: str
+
+
+class PluginWires(TypedDict):
+    plugins: list[PluginWire]
+
+
+class PluginWire(TypedDict):
+    name: str
+    version: NotRequired[str | None]
+    description: str
+    state: PluginStateView
+    enabled: bool
+    status: PluginStatusView
+    # Why it does not work, or not all of it.
+    problems: list[str]
+    # What it has once it is accepted, and nothing else.
+    grants: GrantsView
+    hooks: list[HookView]
+    # Networks that it brings.
+    connectors: list[str]
+    # MCP servers that it brings; their tools wait to be accepted.
+    mcp_servers: list[str]
+    # Skills that it brings; they wait to be accepted.
+    skills: list[str]
+    # A JSON schema of its settings.
+    config_schema: NotRequired[Any]
+    # Its settings in the config, secrets shortened.
+    config: dict[str, Any]
+    # Say it when you accept the plugin.
+    hash: NotRequired[str | None]
+    # What waits to be accepted, as a difference to what was.
+    diff: NotRequired[str | None]
+    # The last lines of its program's error stream.
+    log: list[str]
+
+# `new`: Nobody has accepted it; nothing of it counts. `changed`: It is not what was accepted; nothing of it runs. `missing`: It is on, and its folder is gone.
+PluginStateView: TypeAlias = "Literal['accepted', 'broken', 'new', 'changed', 'missing']"
+
+# `failing`: It is started again, later with each failure. `parked`: It failed too often, or is not what it says; it is not started again by itself.
+PluginStatusView: TypeAlias = "Literal['idle', 'starting', 'running', 'failing', 'parked']"
+
+
+class GrantsView(TypedDict):
+    # Servers that it may reach.
+    network: list[str]
+    # Folders that it may read.
+    read: list[str]
+    # Folders that it may change.
+    write: list[str]
+    # Secrets that it is given, by name.
+    secrets: list[str]
+    events: list[str]
+    # Whose events; `*` is everybody.
+    people: list[str]
+    # It sees words, arguments and results.
+    content: bool
+
+
+class HookView(TypedDict):
+    event: str
+    # It can say no; without its answer the call does not happen.
+    veto: bool
+    annotate: bool
+    # The tools whose calls it hears of; all where there are none.
+    tools: list[str]
+    deadline_ms: int
 
 
 class AccountList(TypedDict):
@@ -1218,7 +1296,8 @@ class AccountJson(TypedDict):
     outgoing: int
     dead_letters: int
 
-AccountState: TypeAlias = "Literal['starting'] | Literal['listening'] | Literal['failing'] | Literal['deaf'] | Literal['unusable']"
+# `listening`: The network answers. `failing`: The last question failed; it is asked again. `deaf`: Nothing was heard for too long. `unusable`: The config does not let it work.
+AccountState: TypeAlias = "Literal['starting', 'listening', 'failing', 'deaf', 'unusable']"
 
 
 class QrPicture(TypedDict):
@@ -1266,7 +1345,8 @@ class PeerJson(TypedDict):
 
 PeerKind: TypeAlias = "Literal['person', 'group']"
 
-PeerState: TypeAlias = "Literal['paired', 'blocked'] | Literal['waiting']"
+# `waiting`: Has a code and waits for somebody to approve it.
+PeerState: TypeAlias = "Literal['paired', 'blocked', 'waiting']"
 
 
 class TestedAccount(TypedDict):
@@ -1404,6 +1484,56 @@ class ConfigFlaw(TypedDict):
     message: str
     # The path of the key that is to blame, where it is one.
     field: str | None
+
+
+class ImportReportCounts(TypedDict):
+    agent: NotRequired[ImportCounts]
+    connector: NotRequired[ImportCounts]
+    file: NotRequired[ImportCounts]
+    job: NotRequired[ImportCounts]
+    mcp_server: NotRequired[ImportCounts]
+    memory: NotRequired[ImportCounts]
+    persona: NotRequired[ImportCounts]
+    provider: NotRequired[ImportCounts]
+    session: NotRequired[ImportCounts]
+    skill: NotRequired[ImportCounts]
+
+
+class ImportReport(TypedDict):
+    # Nothing was written.
+    dry_run: bool
+    counts: ImportReportCounts
+    entries: list[ImportEntry]
+    # What the other program has and Onyx did not take, with the reason.
+    left_out: list[ImportRemark]
+    # What has another name here.
+    renamed: list[ImportRemark]
+
+
+class ImportCounts(TypedDict):
+    new: int
+    # Something of it was here; the rest was added.
+    added: int
+    already_there: int
+    # Something else is here in its place, and stays.
+    kept: int
+
+
+class ImportEntry(TypedDict):
+    kind: ImportKind
+    name: str
+    outcome: ImportOutcome
+    why: NotRequired[str | None]
+
+ImportKind: TypeAlias = "Literal['agent', 'provider', 'connector', 'mcp_server', 'persona', 'memory', 'file', 'skill', 'job', 'session']"
+
+# What became of one thing; in a dry run, what would. `kept`: What is here is something else, and stays as it is.
+ImportOutcome: TypeAlias = "Literal['new', 'added', 'already_there', 'kept']"
+
+
+class ImportRemark(TypedDict):
+    what: str
+    why: str
 
 
 class Providers(TypedDict):
@@ -1726,8 +1856,8 @@ class FoundView2(TypedDict):
     # When it was said.
     time: NotRequired[str | None]
 
-# What a document is.
-SourceKind: TypeAlias = "Literal['memory', 'daily', 'note', 'page', 'task', 'ref', 'project', 'session', 'shared'] | Literal['source']"
+# What a document is. `source`: Text of a knowledge source that somebody attached.
+SourceKind: TypeAlias = "Literal['memory', 'daily', 'note', 'page', 'task', 'ref', 'project', 'session', 'shared', 'source']"
 
 
 class Remembered(TypedDict):
@@ -1894,11 +2024,11 @@ class SignedIn(TypedDict):
 
 Role: TypeAlias = "Literal['owner', 'member']"
 
-# How a caller came in.
-CallerKind: TypeAlias = "Literal['token', 'session', 'password'] | Literal['local_user'] | Literal['owner_token'] | Literal['access']"
+# How a caller came in. `local_user`: The home's own socket: the kernel says that it is the same user. `owner_token`: The owner's token of the config or the token file. `access`: A short-lived token that a refresh token was exchanged for.
+CallerKind: TypeAlias = "Literal['token', 'session', 'password', 'local_user', 'owner_token', 'access']"
 
-# One thing that a credential may be good for.
-Grant: TypeAlias = "Literal['read'] | Literal['write'] | Literal['chat'] | Literal['admin']"
+# One thing that a credential may be good for. `read`: Looking at what is the person's. `write`: Changing it, and approving what agents propose to change. `chat`: Setting agents and models to work. `admin`: What only the owner may do; worth nothing in the hands of anybody else.
+Grant: TypeAlias = "Literal['read', 'write', 'chat', 'admin']"
 
 
 class TokenReply(TypedDict):
@@ -1946,8 +2076,8 @@ class Person(TypedDict):
     source: PersonSource
     has_password: bool
 
-# Where it is written that there is such a person: there they are changed.
-PersonSource: TypeAlias = "Literal['config'] | Literal['added']"
+# Where it is written that there is such a person: there they are changed. `config`: `people` of onyx.json, or VALID_PERSONS. `added`: Made at the first start, or added since.
+PersonSource: TypeAlias = "Literal['config', 'added']"
 
 
 class Credentials(TypedDict):
@@ -1965,7 +2095,8 @@ class CredentialView(TypedDict):
     created_at: str
     expires_at: str | None
 
-CredentialKind: TypeAlias = "Literal['token'] | Literal['session'] | Literal['refresh']"
+# `token`: `onyx_sk_…`, for programs. `session`: A browser's cookie. `refresh`: What an SDK gets short-lived tokens with.
+CredentialKind: TypeAlias = "Literal['token', 'session', 'refresh']"
 
 
 class TokenMade(TypedDict):
@@ -1994,8 +2125,8 @@ class Pairing(TypedDict):
     client: PairingFor
     expires_in: int
 
-# What the device wants to have in the end.
-PairingFor: TypeAlias = "Literal['browser'] | Literal['device']"
+# What the device wants to have in the end. `browser`: A cookie. `device`: An API token.
+PairingFor: TypeAlias = "Literal['browser', 'device']"
 
 
 class Link(TypedDict):
@@ -2662,7 +2793,8 @@ class DraftDecision(TypedDict):
     # The `plan_hash` of what was looked at; needed for a draft that is `stale`.
     plan_hash: NotRequired[str | None]
 
-ScopeInput: TypeAlias = "Literal['once'] | Literal['run']"
+# `once`: This call alone. `run`: The same tool may reach the same host for the rest of the run.
+ScopeInput: TypeAlias = "Literal['once', 'run']"
 
 
 class JobBody(TypedDict):
@@ -2836,6 +2968,32 @@ class JsonRpc(TypedDict):
     params: NotRequired[dict[str, Any] | None]
 
 
+class NewPlugin(TypedDict):
+    """One of the three."""
+
+    files: NotRequired[list[PluginFile] | None]
+    # A ZIP archive, in base64.
+    zip: NotRequired[str | None]
+    # The https address of a repository; its newest commit is taken.
+    git: NotRequired[str | None]
+
+
+class PluginFile(TypedDict):
+    path: str
+    # In base64.
+    content: str
+
+
+class SeenPlugin(TypedDict):
+    """Says what was looked at."""
+
+    # The `hash` of the plugin as it was shown.
+    hash: str
+
+# By the plugin's own schema.
+PluginConfig: TypeAlias = "dict[str, Any]"
+
+
 class PairCode(TypedDict):
     code: str
 
@@ -2896,6 +3054,23 @@ class VerifyQuery(TypedDict):
 class NewConfig(TypedDict):
     # The whole file. A shortened key in it stands for the one that the file has.
     text: str
+
+
+ImportQuery = TypedDict(
+    'ImportQuery',
+    {
+        'from': "ImportSource",
+        'form': "NotRequired[Form]",
+        'dry_run': "NotRequired[bool]",
+        'skip_broken': "NotRequired[bool]",
+    },
+)
+
+# The program that somebody moves from.
+ImportSource: TypeAlias = "Literal['openclaw', 'nanobot', 'open-webui', 'chatgpt', 'claude']"
+
+# `export`: The file that the other program exported, or an archive of its folder. `items`: What was read of it, one item a line.
+Form: TypeAlias = "Literal['export', 'items']"
 
 
 class PutProvider(TypedDict):
@@ -3274,6 +3449,13 @@ class UiChatRequest(TypedDict):
     model: NotRequired[str | None]
     maxTokens: NotRequired[int | None]
     temperature: NotRequired[float | None]
+    # `useChat`'s name for the chat. With an agent, the id of a session goes on with that session.
+    id: NotRequired[str | None]
+    # The agent that answers, with its own instructions, tools and memory. The conversation is then kept in a session, and of `messages` only what is new is read.
+    agent: NotRequired[str | None]
+    # The session to go on with; its agent answers.
+    sessionId: NotRequired[str | None]
+    trigger: NotRequired[UiTrigger]
 
 
 class UiMessage(TypedDict):
@@ -3281,6 +3463,8 @@ class UiMessage(TypedDict):
     # The words, or `parts`.
     content: NotRequired[str | None]
     parts: NotRequired[list[Any] | None]
+    # Of an agent's answer: `sessionId` names its session.
+    metadata: NotRequired[Any]
 
 UiRole: TypeAlias = "Literal['user', 'assistant', 'system']"
 
@@ -3298,6 +3482,8 @@ class RagPiece(TypedDict):
 RagMatch: TypeAlias = "Literal['fts', 'vec', 'hybrid']"
 
 RagScope: TypeAlias = "Literal['workspace', 'channel', 'thread', 'coworker']"
+
+UiTrigger: TypeAlias = "Literal['submit-message', 'regenerate-message']"
 
 
 ChatRequestBody = TypedDict(
@@ -3709,7 +3895,8 @@ class MessagesMessage(TypedDict):
     role: MessagesRole
     content: MessagesContent
 
-MessagesRole: TypeAlias = "Literal['user', 'assistant'] | Literal['system']"
+# `system`: An instruction that came while the conversation went on.
+MessagesRole: TypeAlias = "Literal['user', 'assistant', 'system']"
 
 MessagesContent: TypeAlias = "str | list[MessagesBlock]"
 
@@ -3843,7 +4030,26 @@ class MessagesTextBlock(TypedDict):
 class MessagesTextPart(TypedDict):
     text: str
 
-MessagesResultContent: TypeAlias = "str | list[MessagesBlock]"
+MessagesResultContent: TypeAlias = "str | list[MessagesResultBlock]"
+
+
+class MessagesResultBlockText(TypedDict):
+    type: Literal['text']
+    text: str
+
+
+class MessagesResultBlockImage(TypedDict):
+    type: Literal['image']
+    source: MessagesSource
+
+
+class MessagesResultBlockDocument(TypedDict):
+    type: Literal['document']
+    source: MessagesSource
+    title: NotRequired[str | None]
+
+# The blocks that tools answer with, for the document alone: generators of clients cannot read a choice that holds itself.
+MessagesResultBlock: TypeAlias = "MessagesResultBlockText | MessagesResultBlockImage | MessagesResultBlockDocument"
 
 
 class MessagesTool(TypedDict):
