@@ -185,6 +185,7 @@ impl Gateway {
             extensions: parts.extensions,
             web: parts.web,
             remotes: parts.remotes,
+            menos: parts.menos,
             models: parts.models,
             agent,
             auth,

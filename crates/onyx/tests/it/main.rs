@@ -38,6 +38,7 @@ mod matrix;
 mod mcp;
 mod memory;
 mod memory_files;
+mod menos;
 mod models;
 mod offline;
 mod operations;

@@ -78,6 +78,7 @@ const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
   search: { label: 'Web search', to: '/settings/config', action: 'Open configuration' },
   sandbox: { label: 'Commands' },
   docker: { label: 'Docker' },
+  menos: { label: 'menos', to: '/settings/config', action: 'Open configuration' },
   connector: { label: 'Connector', to: '/connectors', action: 'Open connectors' },
   mcp: { label: 'MCP server', to: '/tools', action: 'Open MCP servers' },
   jobs: { label: 'Jobs', to: '/jobs', action: 'Open jobs' },

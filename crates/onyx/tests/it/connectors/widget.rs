@@ -13,8 +13,8 @@ async fn a_page_of_a_named_site_talks_to_an_agent_and_another_site_does_not() {
     model.set_default("We open at nine.");
     let account = json!({"origins": [SITE], "open": true});
     let config = json!({"connectors": {"widget": {"accounts": {"shop": account}}}});
-    let onyx = builder(&model).merge(config).start().await;
-    std::fs::write(onyx.home().join("people/owner/USER.md"), "My bank is CANARYBANK.").unwrap();
+    let user = ("people/owner/USER.md", "My bank is CANARYBANK.");
+    let onyx = builder(&model).merge(config).file(user.0, user.1).start().await;
     // A browser of somebody who has no token.
     let browser = reqwest::Client::new();
     let at = |method: Method, path: &str| browser.request(method, onyx.client().url(path));

@@ -46,7 +46,9 @@ async fn a_client_signs_in_by_address_alone_and_its_tokens_are_sealed() {
     assert!(login.wait().await.unwrap().success());
     let seen = accept_all(&client, "other").await;
     assert_eq!((&seen["signed_in"], &seen["protocol"]), (&json!(true), &json!("2026-07-28")));
-    let (read, _) = called(&client, "mcp:other/read_file", json!({"path": "a.md"})).await;
+    // It offers more than a prompt holds, so its tools are called through one.
+    let call = json!({"name": "mcp:other/read_file", "arguments": {"path": "a.md"}});
+    let (read, _) = called(&client, "call_tool", call).await;
     assert_eq!(output(&read), "their note\n");
     // The code is spent, and the state that it came with is gone.
     let query = back.split_once('?').unwrap().1;
