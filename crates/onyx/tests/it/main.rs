@@ -130,6 +130,12 @@ impl From<std::process::Output> for Ran {
     }
 }
 
+/// A client without any credential.
+#[allow(clippy::disallowed_methods)]
+pub(crate) fn stranger() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
 pub(crate) async fn run(home: &Path, arguments: &[&str]) -> Ran {
     command(home, arguments).output().await.unwrap().into()
 }

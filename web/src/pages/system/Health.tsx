@@ -99,7 +99,7 @@ function Row({ name, state, detail, hint, progress }: Dependency) {
   return (
     <li className="flex min-h-12 items-center gap-4 px-4 py-2.5">
       <span className="min-w-0 flex-1">
-        {label}
+        <span>{label}</span>
         {detail && <span className="block text-meta text-dim [overflow-wrap:anywhere]">{detail}</span>}
         {progress && (
           <progress

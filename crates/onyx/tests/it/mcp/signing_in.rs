@@ -41,7 +41,7 @@ async fn a_client_signs_in_by_address_alone_and_its_tokens_are_sealed() {
         }
     };
     let back = agree(&server, &address).await;
-    let page = reqwest::Client::new().get(&back).send().await.unwrap();
+    let page = crate::stranger().get(&back).send().await.unwrap();
     assert_eq!(page.status(), 200);
     assert!(login.wait().await.unwrap().success());
     let seen = accept_all(&client, "other").await;
@@ -84,7 +84,7 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 /// A request without a credential.
 fn stranger(onyx: &OnyxProcess, method: Method, path: &str) -> reqwest::RequestBuilder {
-    reqwest::Client::new().request(method, onyx.client().url(path))
+    crate::stranger().request(method, onyx.client().url(path))
 }
 
 /// A form, as programs send it.
