@@ -13,14 +13,16 @@ use crate::process::{GAP, Process, account, telegram_plan};
 
 const PEERS: [i64; 3] = [11, 12, 13];
 
-/// Fifty, or a thousand where all are asked for.
+/// Fifty, or a thousand where all are asked for; `ONYX_SEED=7` and `ONYX_SEED=0-250` name them.
 pub(crate) fn seeds() -> std::ops::Range<u64> {
     let many = std::env::var("ONYX_ALL_SEEDS").is_ok();
-    let first = std::env::var("ONYX_SEED").ok().and_then(|seed| seed.parse().ok());
-    match first {
-        Some(seed) => seed..seed + 1,
-        None if many => 0..1_000,
-        None => 0..50,
+    let Ok(named) = std::env::var("ONYX_SEED") else {
+        return if many { 0..1_000 } else { 0..50 };
+    };
+    let number = |text: &str| text.parse::<u64>().expect("ONYX_SEED is a number or two with -");
+    match named.split_once('-') {
+        Some((first, end)) => number(first)..number(end),
+        None => number(&named)..number(&named) + 1,
     }
 }
 
