@@ -18,8 +18,6 @@ pub struct NotYet {
 pub enum NotYetAt {
     /// A key at the top of `onyx.json`.
     ConfigSection(&'static str),
-    /// A key of an agent in `onyx.json`.
-    AgentField(&'static str),
     /// The `kind` of a provider.
     ProviderKind(&'static str),
     /// A person's choice of how their agents run.
@@ -29,16 +27,8 @@ pub enum NotYetAt {
 /// Everything that does nothing yet.
 pub const NOT_YET: &[NotYet] = &[
     NotYet {
-        at: NotYetAt::ConfigSection("plugins"),
-        sentence: "This does nothing yet: Onyx loads no plugins.",
-    },
-    NotYet {
         at: NotYetAt::ConfigSection("storage"),
         sentence: "This does nothing yet: everything is kept in the home folder.",
-    },
-    NotYet {
-        at: NotYetAt::AgentField("workspace"),
-        sentence: "This does nothing yet: an agent's files are those of its folder in the home.",
     },
     NotYet {
         at: NotYetAt::ProviderKind("claude-cli"),
@@ -63,7 +53,7 @@ pub fn not_yet(at: NotYetAt) -> Option<&'static str> {
 /// A row as the app reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotYetView {
-    /// `config.plugins`, `agent.workspace`, `provider.claude-cli` and so on.
+    /// `config.storage`, `provider.claude-cli` and so on.
     pub id: String,
     pub sentence: String,
 }
@@ -81,7 +71,6 @@ impl NotYetAt {
     pub fn id(self) -> String {
         match self {
             Self::ConfigSection(name) => format!("config.{name}"),
-            Self::AgentField(name) => format!("agent.{name}"),
             Self::ProviderKind(name) => format!("provider.{name}"),
             Self::RuntimeMode(name) => format!("runtime.{name}"),
         }

@@ -1,6 +1,5 @@
 //! Warnings for what a config sets and nothing reads yet.
 
-use onyx_agent::AgentsSettings;
 use onyx_providers::{ProviderKind, ProviderSettings, VENDORS};
 use onyx_types::{NOT_YET, NotYet, NotYetAt};
 use serde_json::{Map, Value};
@@ -17,16 +16,6 @@ pub(super) fn sections(sections: &Map<String, Value>) -> Vec<String> {
         }
     }
     warnings
-}
-
-pub(super) fn agents(agents: &AgentsSettings) -> Vec<String> {
-    let Some(sentence) = onyx_types::not_yet(NotYetAt::AgentField("workspace")) else {
-        return Vec::new();
-    };
-    let listed = agents.list.iter().map(|agent| (agent.id.as_deref().unwrap_or("?"), agent));
-    let keyed = agents.entries.iter().map(|(id, agent)| (id.as_str(), agent));
-    let with_one = listed.chain(keyed).filter(|(_, agent)| agent.workspace.is_some());
-    with_one.map(|(id, _)| format!("agents.{id}.workspace: {sentence}")).collect()
 }
 
 pub(super) fn providers(providers: &[(String, ProviderSettings)]) -> Vec<String> {

@@ -2,12 +2,11 @@
 //! config's own warnings.
 
 use std::fs;
-use std::path::Path;
 
 use onyx_types::{NOT_YET, NotYet, NotYetAt};
 use serde_json::Value;
 
-use super::Check;
+use super::{Check, names_in};
 use crate::home::HomeFolder;
 
 pub(super) fn check(home: &HomeFolder) -> Vec<Check> {
@@ -18,7 +17,7 @@ pub(super) fn check(home: &HomeFolder) -> Vec<Check> {
                 (people_in_mode(home, mode), "choose Keys in Settings, You")
             }
             // The config's warnings tell of these.
-            NotYetAt::ConfigSection(_) | NotYetAt::AgentField(_) | NotYetAt::ProviderKind(_) => {
+            NotYetAt::ConfigSection(_) | NotYetAt::ProviderKind(_) => {
                 continue;
             }
         };
@@ -40,13 +39,4 @@ fn people_in_mode(home: &HomeFolder, mode: &str) -> Vec<String> {
     };
     let chosen = names_in(&people).into_iter().filter(chose);
     chosen.map(|person| format!("people/{person}/agent.json: runtime_mode")).collect()
-}
-
-/// The names in a folder, in order; none where there is no such folder.
-fn names_in(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<_> =
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    names
 }
