@@ -121,17 +121,17 @@ impl Writer<'_> {
 
     async fn get(&self, target: &Target) -> Result<Option<Object>, Fault> {
         // Asking for an area makes its folder, which a dry run must not.
-        if self.mode == Mode::DryRun && !self.has_area(&target.area)? {
+        if self.mode == Mode::DryRun && !self.has_area(&target.area).await? {
             return Ok(None);
         }
         Ok(self.store.files.objects(&target.area)?.get(&target.path, LARGEST).await?)
     }
 
-    fn has_area(&self, area: &Area) -> Result<bool, Fault> {
+    async fn has_area(&self, area: &Area) -> Result<bool, Fault> {
         Ok(match area {
-            Area::Agent(agent) => self.store.files.agents()?.contains(agent),
+            Area::Agent(agent) => self.store.files.agents().await?.contains(agent),
             Area::Person(person) | Area::Vault(person) | Area::Memory(person, _) => {
-                self.store.files.people()?.contains(person)
+                self.store.files.people().await?.contains(person)
             }
             Area::Shared => true,
         })
