@@ -33,6 +33,10 @@ pub struct GatewaySettings {
     pub cors: CorsSettings,
     pub auth: AuthSettings,
     pub connections: ConnectionSettings,
+    /// In server mode: the name of this gateway, which no other has.
+    pub id: Option<String>,
+    /// In server mode: where the other gateways reach this one, such as `http://10.0.0.5:18790`.
+    pub advertise: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

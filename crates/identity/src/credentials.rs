@@ -229,6 +229,44 @@ impl Register {
         self.drop_credentials(&[])
     }
 
+    /// Takes up what the ledger says now: another gateway has changed it. Names credentials that ended with that and are
+    /// still in the ledger.
+    pub(crate) fn replace(
+        &mut self,
+        people: Vec<PersonRow>,
+        passwords: Vec<(PersonId, String)>,
+        rows: Vec<CredentialRow>,
+    ) -> Vec<CredentialId> {
+        let before = self.everybody();
+        self.added = people.into_iter().map(|row| (row.person.clone(), row)).collect();
+        self.close_for_those_who_left(&before);
+        let passwords: HashMap<_, _> = passwords.into_iter().collect();
+        let ended: Vec<PersonId> = self
+            .passwords
+            .iter()
+            .filter(|(id, known)| passwords.get(*id) != Some(&known.phc))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in ended {
+            let before = self.passwords.remove(&id);
+            self.ending.extend(before.map(|before| before.root.revoked));
+        }
+        for (id, phc) in passwords {
+            self.passwords.entry(id).or_insert_with(|| Password::new(phc));
+        }
+        let there: HashSet<CredentialId> = rows.iter().map(|row| row.credential).collect();
+        let gone: Vec<_> = self.held.keys().filter(|id| !there.contains(id)).copied().collect();
+        for id in gone {
+            self.let_go(id, &mut Vec::new());
+        }
+        for row in rows {
+            if self.held.get(&row.credential).is_none_or(|held| held.row != row) {
+                self.insert(row);
+            }
+        }
+        self.drop_credentials(&[])
+    }
+
     pub(crate) fn add_person(&mut self, row: PersonRow) {
         self.added.insert(row.person.clone(), row);
     }

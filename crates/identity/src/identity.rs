@@ -3,13 +3,14 @@
 
 mod making;
 mod manage;
+mod shared;
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use onyx_storage::{Accounts, CredentialKind, PersonRow, Role};
+use onyx_storage::{Accounts, CredentialKind, PersonRow, Role, StoreError};
 use onyx_types::{
     Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, Mint, PersonId, Timestamp,
 };
@@ -44,6 +45,8 @@ pub struct Identity {
     mint: Mutex<Mint>,
     passwords: Passwords,
     signer: Signer,
+    /// When the ledger was last looked at for something unknown; only where other gateways change it too.
+    looked: Option<Mutex<Duration>>,
 }
 
 impl fmt::Debug for Identity {
@@ -74,7 +77,11 @@ impl Identity {
             let added_at = clock.wall();
             let person = OWNER.parse()?;
             let owner = PersonRow { person, name: None, role: Role::Owner, added_at };
-            accounts.add_person(owner.clone()).await?;
+            match accounts.add_person(owner.clone()).await {
+                // Another gateway that starts at the same moment made it.
+                Ok(()) | Err(StoreError::Conflict) => {}
+                Err(error) => return Err(error.into()),
+            }
             people.push(owner);
         }
         let passwords = accounts.passwords().await?;
@@ -95,13 +102,24 @@ impl Identity {
             mint: Mutex::new(Mint::new(u64::from_le_bytes(random::bytes()?))),
             passwords: Passwords::new()?,
             signer: Signer::new()?,
+            looked: None,
         })
     }
 
     /// Who is it? Fails with `Unauthenticated`, `SignInAgain`, `Forbidden` (it may not speak for that
     /// person) or `RateLimited`.
     pub async fn caller(&self, attempt: Attempt<'_>) -> Result<Caller, Fault> {
-        let opened = match attempt.proof {
+        let opened = match self.opened(attempt).await? {
+            None if self.catch_up().await? => self.opened(attempt).await?,
+            opened => opened,
+        };
+        let Some(opened) = opened else { return Err(self.unknown(attempt)) };
+        self.speaking(opened, attempt.speaks_for)
+    }
+
+    /// `None`: it opens nothing here.
+    async fn opened(&self, attempt: Attempt<'_>) -> Result<Option<Opened>, Fault> {
+        Ok(match attempt.proof {
             Proof::LocalUser => Some(self.by_local_user()?),
             Proof::Bearer(text) if jwt::is_jwt(text) => self.by_access_token(text),
             Proof::Bearer(text) => self.by_token(text)?,
@@ -115,9 +133,7 @@ impl Identity {
             Proof::Password { person, password } => {
                 self.by_password(person, password, attempt.from).await?
             }
-        };
-        let Some(opened) = opened else { return Err(self.unknown(attempt)) };
-        self.speaking(opened, attempt.speaks_for)
+        })
     }
 
     /// This machine's own user, as the server itself acts for them: it prints their link.

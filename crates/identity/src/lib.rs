@@ -29,5 +29,5 @@ pub use keyring::Keyring;
 pub use pairing::{Pairing, PairingFor, PairingState};
 pub use people::{OWNER, Person, PersonSource};
 pub use random::{Secret, fresh_key};
-pub use secrets::{KeyPlace, Keys, SecretView, Secrets};
+pub use secrets::{KeyPlace, Keys, MasterKey, SecretView, Secrets};
 pub use settings::{Declared, PersonSettings, Token};

@@ -2,6 +2,7 @@
 
 mod folder;
 mod key;
+mod master;
 mod seal;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::random::Secret;
 use key::Key;
 
 pub use key::{KeyPlace, Keys};
+pub use master::MasterKey;
 
 /// What the config's `secret:<name>` refers to.
 const HOME: &str = "home";
@@ -116,6 +118,17 @@ impl Secrets {
         opened.values().filter_map(|secret| secret.value.clone().ok()).collect()
     }
 
+    /// Reads everything anew: another gateway has changed something.
+    pub async fn refresh(&self) -> Result<(), Fault> {
+        let _order = self.changing.lock().await;
+        let rows = open_all(&self.keys, self.store.secrets().await?).await;
+        let fresh: BTreeMap<_, _> =
+            rows.into_iter().map(|(row, value)| (row.id.clone(), Opened { row, value })).collect();
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        self.changed.notify_one();
+        Ok(())
+    }
+
     /// Looks again for keys that were locked away: a person may have opened their keyring since.
     pub async fn reopen(&self) {
         let _order = self.changing.lock().await;
@@ -190,6 +203,7 @@ impl Secrets {
 
     /// Seals everything anew under a fresh key and throws the old one away. Returns how many.
     pub async fn rotate(&self) -> Result<usize, Fault> {
+        self.keys.check_rotation()?;
         let _order = self.changing.lock().await;
         self.look_again().await;
         if self.current_key().is_none() {

@@ -1,8 +1,12 @@
 use std::io;
+use std::time::Duration;
 
 use onyx_types::{ErrorCode, Fault};
 
 use crate::ObjectKeyError;
+
+/// When a server that cannot be reached may be there again.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Why a store did not do what it was asked. Classified by errno and result code, never by words.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -30,6 +34,9 @@ pub enum StoreError {
     Damaged(String),
     #[error("storage failed: {0}")]
     Failed(String),
+    /// A server that is elsewhere cannot be reached now: asking again later may help.
+    #[error("storage cannot be reached: {0}")]
+    Unavailable(String),
 }
 
 impl StoreError {
@@ -41,6 +48,7 @@ impl StoreError {
             Self::Full => ErrorCode::StorageFull,
             Self::Refused(_) => ErrorCode::InvalidRequest,
             Self::ReadOnly(_) | Self::Damaged(_) | Self::Failed(_) => ErrorCode::StorageFailed,
+            Self::Unavailable(_) => ErrorCode::StorageUnavailable,
         }
     }
 }
@@ -63,6 +71,10 @@ impl From<ObjectKeyError> for StoreError {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
-        Self::new(error.code(), error.to_string())
+        let mut fault = Self::new(error.code(), error.to_string());
+        if let StoreError::Unavailable(_) = error {
+            fault.retry_after = Some(ASK_AGAIN);
+        }
+        fault
     }
 }

@@ -56,8 +56,8 @@ pub use objects::{
     Area, End, Expect, Files, Found, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects, Wanted,
 };
 pub use postgres::{
-    BootClock, DatabaseUrl, GatewayRow, GatewaySettings, Owned, SCHEMA_VERSION, Sealing,
-    ServerError, migrate_database,
+    BootClock, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, News, Owned,
+    SCHEMA_VERSION, Sealing, ServerError, SharedConfig, inspect_database, migrate_database,
 };
 pub use provenance::{
     Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,

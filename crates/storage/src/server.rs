@@ -4,23 +4,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::Clock;
+use onyx_types::{Clock, SessionKey};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::postgres::{
     AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
     PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
-    PostgresLeases, PostgresLedger, PostgresSecrets, PostgresTurnLog, check_schema,
+    PostgresLeases, PostgresLedger, PostgresSecrets, PostgresTurnLog,
 };
 use crate::s3::Bucket;
 use crate::{
-    AuditWitnesses, DatabaseUrl, GatewayRow, GatewaySettings, ObjectsUrl, Owned, S3Settings,
-    Sealing, ServerError, Steps, Store, StoreError,
+    AuditWitnesses, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, News, Objects,
+    ObjectsUrl, Owned, S3Settings, Sealing, ServerError, SharedConfig, Steps, Store, StoreError,
+    inspect_database,
 };
 
 /// Objects that nothing refers to are kept so long: whoever wrote one may be about to refer to it.
 const KEPT_UNREFERRED: Duration = Duration::from_secs(24 * 60 * 60);
+/// Beyond this, tokens would end too early and jobs fire at the wrong time.
+const CLOCK_SLACK: Duration = Duration::from_secs(60);
 
 /// `storage` of the config, as it is written there. Keys stand in it as whatever they refer to was resolved to.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -58,6 +61,7 @@ impl StorageSettings {
             s3: self.s3.clone(),
             gateway,
             sealing: Sealing::default(),
+            clock_slack: Some(CLOCK_SLACK),
         }))
     }
 }
@@ -70,6 +74,15 @@ pub struct ServerSettings {
     pub s3: S3Settings,
     pub gateway: GatewaySettings,
     pub sealing: Sealing,
+    /// By how much the clocks of this machine and of the database may differ; `None`: by any time, for tests that set one.
+    pub clock_slack: Option<Duration>,
+}
+
+impl ServerSettings {
+    /// Does everything with the object store once that it will be asked for.
+    pub async fn probe_objects(&self) -> Result<(), ServerError> {
+        Bucket::new(self.objects.clone(), &self.s3)?.probe(&self.gateway.id).await
+    }
 }
 
 /// This gateway's place among the others. The store is usable as long as this lives.
@@ -78,6 +91,8 @@ pub struct Membership {
     gateway: Arc<Gateway>,
     blobs: Blobs,
     turns: PostgresTurnLog,
+    files: PostgresFiles,
+    report: DatabaseReport,
     _heartbeat: HeartbeatTask,
 }
 
@@ -85,6 +100,61 @@ impl Membership {
     /// Every gateway on this database, by name.
     pub async fn gateways(&self) -> Result<Vec<GatewayRow>, StoreError> {
         self.gateway.all().await
+    }
+
+    /// The database as it was found at the start.
+    pub fn database(&self) -> &DatabaseReport {
+        &self.report
+    }
+
+    /// The name of this gateway.
+    pub fn id(&self) -> &str {
+        self.gateway.id()
+    }
+
+    /// Where the others reach this gateway, once that is known.
+    pub async fn advertise(&self, url: &str) -> Result<(), StoreError> {
+        self.gateway.advertise(url).await
+    }
+
+    /// The gateway that works on a session now; `None`: nobody who lives.
+    pub async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
+        self.gateway.holder(key).await
+    }
+
+    /// The value that counts for all gateways: this one, if nobody gave another before.
+    pub async fn agree(&self, name: &str, value: &str) -> Result<String, StoreError> {
+        self.gateway.agree(name, value).await
+    }
+
+    /// `onyx.json` as all gateways follow it.
+    pub async fn config(&self) -> Result<Option<SharedConfig>, StoreError> {
+        self.gateway.config().await
+    }
+
+    /// Writes the version after `before` (0: the first). `Conflict` when somebody else did meanwhile.
+    pub async fn put_config(&self, before: i64, text: &str) -> Result<i64, StoreError> {
+        self.gateway.put_config(before, text).await
+    }
+
+    /// Hints for the other gateways; nothing of this must be relied on.
+    pub async fn notify(&self, notices: &[String]) -> Result<(), StoreError> {
+        self.gateway.notify(notices).await
+    }
+
+    /// What the others did since `heard`.
+    pub async fn news(&self, heard: &mut Heard) -> Result<News, StoreError> {
+        self.gateway.news(heard).await
+    }
+
+    /// Returns how many hints it forgot that everybody has heard.
+    pub async fn forget_notices(&self) -> Result<u64, StoreError> {
+        self.gateway.forget_notices().await
+    }
+
+    /// Whole outputs of tools, where every gateway finds them.
+    pub fn artifacts(&self) -> Arc<dyn Objects> {
+        self.files.at("cache/artifacts")
     }
 
     /// Says once more that this gateway lives, beside the heartbeat. `LeaseLost` when another process has its name.
@@ -138,7 +208,8 @@ impl Store {
         clocks: ServerClocks,
         witnesses: AuditWitnesses,
     ) -> Result<(Self, Membership), ServerError> {
-        check_schema(&settings.database).await?;
+        let now = clocks.records.wall();
+        let report = inspect_database(&settings.database, now, settings.clock_slack).await?;
         let bucket = Bucket::new(settings.objects, &settings.s3)?;
         bucket.probe(&settings.gateway.id).await?;
         let database = Database::new(&settings.database)?;
@@ -155,15 +226,17 @@ impl Store {
             drafts: Arc::new(PostgresDrafts::new(database.clone(), audit.clone())),
             accounts: Arc::new(PostgresAccounts::new(database.clone())),
             secrets: Arc::new(PostgresSecrets::new(database.clone())),
-            jobs: Arc::new(PostgresJobs::new(database.clone(), audit.clone())),
+            jobs: Arc::new(PostgresJobs::new(database.clone(), audit.clone(), Arc::clone(&gateway))),
             acceptances: Arc::new(PostgresAcceptances::new(database.clone(), audit)),
             connectors: Arc::new(PostgresConnectors::new(database.clone())),
             leases: Arc::new(leases),
             chunks: Arc::new(PostgresChunks::new(database.clone())),
-            files: Arc::new(PostgresFiles::new(database, blobs.clone())),
+            files: Arc::new(PostgresFiles::new(database.clone(), blobs.clone())),
             steps: Steps::as_they_come(),
         };
         let heartbeat = gateway.keep_alive();
-        Ok((store, Membership { gateway, blobs, turns, _heartbeat: heartbeat }))
+        let files = PostgresFiles::new(database, blobs.clone());
+        let membership = Membership { gateway, blobs, turns, files, report, _heartbeat: heartbeat };
+        Ok((store, membership))
     }
 }

@@ -122,6 +122,7 @@ fn open_ledger(
         | StoreError::AlreadyRun
         | StoreError::Full
         | StoreError::ReadOnly(_)
-        | StoreError::Refused(_) => error,
+        | StoreError::Refused(_)
+        | StoreError::Unavailable(_) => error,
     })
 }

@@ -79,6 +79,7 @@ error_table! {
     Overloaded "overloaded" 503 "Onyx has as much at work as it is allowed." "Try again after the time in Retry-After, or raise `gateway.maxRuns`.";
     StorageFull "storage_full" 507 "The disk is full." "Free some space; nothing that was acknowledged is lost.";
     StorageFailed "storage_failed" 500 "The disk refused to write." "Check the disk; the session is read-only until the server restarts.";
+    StorageUnavailable "storage_unavailable" 503 "The database or the object store cannot be reached." "Try again after the time in Retry-After; `onyx doctor` tests both.";
     KeyUnavailable "key_unavailable" 503 "The key of the secrets cannot be had now." "Unlock the keyring of your desktop, then `onyx secrets list`; or remove the secret and set it again.";
     Internal "internal" 500 "Something went wrong inside Onyx." "Look at the log with the request's id.";
 }

@@ -16,8 +16,6 @@ pub struct NotYet {
 /// Where a person meets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotYetAt {
-    /// A key at the top of `onyx.json`.
-    ConfigSection(&'static str),
     /// The `kind` of a provider.
     ProviderKind(&'static str),
     /// A person's choice of how their agents run.
@@ -26,10 +24,6 @@ pub enum NotYetAt {
 
 /// Everything that does nothing yet.
 pub const NOT_YET: &[NotYet] = &[
-    NotYet {
-        at: NotYetAt::ConfigSection("storage"),
-        sentence: "This does nothing yet: everything is kept in the home folder.",
-    },
     NotYet {
         at: NotYetAt::ProviderKind("claude-cli"),
         sentence: "This does nothing yet: Onyx cannot use Claude Code on this machine.",
@@ -53,7 +47,7 @@ pub fn not_yet(at: NotYetAt) -> Option<&'static str> {
 /// A row as the app reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotYetView {
-    /// `config.storage`, `provider.claude-cli` and so on.
+    /// `provider.claude-cli`, `runtime.gateway_subscription` and so on.
     pub id: String,
     pub sentence: String,
 }
@@ -70,7 +64,6 @@ impl NotYetView {
 impl NotYetAt {
     pub fn id(self) -> String {
         match self {
-            Self::ConfigSection(name) => format!("config.{name}"),
             Self::ProviderKind(name) => format!("provider.{name}"),
             Self::RuntimeMode(name) => format!("runtime.{name}"),
         }

@@ -112,6 +112,9 @@ impl Identity {
 
     /// Ends a credential, what was made with it, and every answer under way to it.
     pub async fn revoke(&self, id: CredentialId) -> Result<(), Fault> {
+        if self.read().by_id(id, self.clock.wall()).is_none() {
+            self.catch_up().await?;
+        }
         let _order = self.changing.lock().await;
         if self.read().by_id(id, self.clock.wall()).is_none() {
             return Err(Fault::new(ErrorCode::NotFound, format!("there is no credential {id}")));

@@ -10,11 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::folder::KeyFolder;
+use super::master::MasterKey;
 use crate::keyring::{Keyring, KeyringError};
 use crate::random::{self, Secret};
 
 /// Begins the names of keys that lie in a keyring. Others are in files.
 const IN_KEYRING: &str = "keyring-";
+/// The name of the key that is made from the master key.
+const OF_MASTER: &str = "master";
 
 pub(super) struct Key {
     pub(super) name: String,
@@ -35,11 +38,19 @@ impl fmt::Debug for Key {
 pub enum KeyPlace {
     Keyring,
     File,
+    /// Made from the key that all gateways of a server are given.
+    MasterKey,
 }
 
 impl KeyPlace {
     pub(super) fn of(name: &str) -> Self {
-        if name.starts_with(IN_KEYRING) { Self::Keyring } else { Self::File }
+        if name == OF_MASTER {
+            Self::MasterKey
+        } else if name.starts_with(IN_KEYRING) {
+            Self::Keyring
+        } else {
+            Self::File
+        }
     }
 }
 
@@ -48,6 +59,7 @@ impl KeyPlace {
 pub struct Keys {
     folder: KeyFolder,
     keyring: Option<Keyring>,
+    master: Option<MasterKey>,
     /// Where new ones go if they can.
     fresh: KeyPlace,
 }
@@ -55,13 +67,21 @@ pub struct Keys {
 impl Keys {
     /// New keys go into files. `None`: nobody has said where, so nothing can be sealed.
     pub fn in_folder(folder: Option<PathBuf>) -> Self {
-        Self { folder: KeyFolder::at(folder), keyring: None, fresh: KeyPlace::File }
+        let folder = KeyFolder::at(folder);
+        Self { folder, keyring: None, master: None, fresh: KeyPlace::File }
     }
 
     /// Keys that lie in this keyring are found there; new ones go where they went before.
     #[must_use]
     pub fn and_of(self, keyring: Option<Keyring>) -> Self {
         Self { keyring, ..self }
+    }
+
+    /// What is sealed from now on is sealed with the key that all gateways have.
+    #[must_use]
+    pub fn rather_of_master(self, master: Option<MasterKey>) -> Self {
+        let fresh = if master.is_some() { KeyPlace::MasterKey } else { self.fresh };
+        Self { master, fresh, ..self }
     }
 
     /// New keys go into the keyring, if one is there and open.
@@ -72,6 +92,7 @@ impl Keys {
 
     pub(super) async fn load(&self, name: &str) -> Result<Key, Fault> {
         let text = match KeyPlace::of(name) {
+            KeyPlace::MasterKey => return self.of_master(),
             KeyPlace::File => self.folder.load(name).await?,
             KeyPlace::Keyring => self.keyring()?.fetch(name).await.map_err(|e| closed(&e))?,
         };
@@ -82,6 +103,9 @@ impl Keys {
 
     /// Durable when it returns: what is sealed with a lost key is lost.
     pub(super) async fn make(&self) -> Result<Key, Fault> {
+        if self.fresh == KeyPlace::MasterKey {
+            return self.of_master();
+        }
         let (id, bytes) = (to_hex(&random::bytes::<8>()?), random::bytes()?);
         let text = Secret::new(to_hex(&bytes));
         if let (Some(keyring), KeyPlace::Keyring) = (&self.keyring, self.fresh) {
@@ -97,9 +121,28 @@ impl Keys {
 
     pub(super) async fn remove(&self, name: &str) -> Result<(), Fault> {
         match KeyPlace::of(name) {
+            // Whoever gave it keeps it.
+            KeyPlace::MasterKey => Ok(()),
             KeyPlace::File => self.folder.remove(name).await,
             KeyPlace::Keyring => self.keyring()?.remove(name).await.map_err(|e| closed(&e)),
         }
+    }
+
+    fn of_master(&self) -> Result<Key, Fault> {
+        let master = self.master.as_ref().ok_or_else(|| {
+            Fault::new(ErrorCode::KeyUnavailable, "the secret is sealed with the master key")
+                .with_hint("Set ONYX_MASTER_KEY as the other gateways have it.")
+        })?;
+        Ok(Key { name: OF_MASTER.to_owned(), bytes: master.derived("onyx: secrets") })
+    }
+
+    /// A key that is given cannot be replaced here.
+    pub(super) fn check_rotation(&self) -> Result<(), Fault> {
+        if self.fresh != KeyPlace::MasterKey {
+            return Ok(());
+        }
+        Err(Fault::new(ErrorCode::InvalidRequest, "the key of the secrets is ONYX_MASTER_KEY")
+            .with_hint("It is given from outside: nothing here can make another."))
     }
 
     fn keyring(&self) -> Result<&Keyring, Fault> {
@@ -129,7 +172,7 @@ fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
+pub(super) fn from_hex(text: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     if text.len() != 64 || !text.is_ascii() {
         return None;

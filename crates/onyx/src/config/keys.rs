@@ -11,6 +11,7 @@ use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_mcp::McpSettings;
 use onyx_providers::{ModelsSettings, ProviderSettings, RoutingSettings};
+use onyx_storage::StorageSettings;
 use onyx_tools::ToolsSettings;
 use onyx_types::Limits;
 use serde::de::value::{Error, StrDeserializer};
@@ -230,16 +231,15 @@ fn all_keys() -> BTreeMap<&'static str, Vec<String>> {
         ("jobs", keys::<JobsSettings>("jobs")),
         ("mail", keys::<MailSettings>("mail")),
         ("mcp", keys::<McpSettings>("mcp")),
+        ("storage", keys::<StorageSettings>("storage")),
     ]);
     // Read by itself: it is no network.
     let transcriber = keys::<TranscriberSettings>("connectors.transcriber");
     all.entry("connectors").or_default().extend(transcriber);
     // What lies beside `enabled` is named by the plugins.
     all.insert("plugins", ["plugins.enabled", "plugins.<name>"].map(str::to_owned).to_vec());
-    // The same as another, or nothing yet.
-    for section in ["channels", "storage"] {
-        all.insert(section, vec![section.to_owned()]);
-    }
+    // The same as another.
+    all.insert("channels", vec!["channels".to_owned()]);
     all
 }
 

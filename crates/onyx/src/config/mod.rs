@@ -14,6 +14,7 @@ mod nearest;
 mod not_yet;
 mod path;
 mod redact;
+mod storage;
 mod substitute;
 mod watch;
 
@@ -31,6 +32,7 @@ use onyx_knowledge::MemorySettings;
 use onyx_mcp::McpSettings;
 use onyx_plugins::PluginsSettings;
 use onyx_providers::{ModelsSettings, ProviderSettings, RoutingSettings};
+use onyx_storage::StorageSettings;
 use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
@@ -45,7 +47,7 @@ pub(crate) use redact::{redacted, restored};
 pub(crate) use substitute::Missing;
 pub(crate) use watch::watch;
 
-/// Every key at the top of the file. What does nothing yet stands in `onyx_types::NOT_YET`.
+/// Every key at the top of the file.
 const SECTIONS: &[&str] = &[
     "gateway",
     "providers",
@@ -98,6 +100,8 @@ pub(crate) struct Config {
     pub(crate) mcp: McpSettings,
     /// Packages of other people that are on.
     pub(crate) plugins: PluginsSettings,
+    /// Where everything is kept: nothing here means the home folder.
+    pub(crate) storage: StorageSettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -247,7 +251,6 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
     let root = Path::root();
     let mut notes = Notes::default();
     check::note_unknown(&root, &sections, SECTIONS, &mut notes.warnings);
-    notes.warnings.extend(not_yet::sections(&sections));
     // Providers fill in their own variables: each knows what it cannot do without.
     let providers = sections.shift_remove("providers");
     let mut rest = Value::Object(sections);
@@ -286,6 +289,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         tools: section("tools", take("tools"), &mut notes)?,
         mcp: section("mcp", take("mcp"), &mut notes)?,
         plugins: section("plugins", take("plugins"), &mut notes)?,
+        storage: section("storage", take("storage"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,
@@ -505,7 +509,7 @@ two',
     #[test]
     fn what_does_nothing_yet_is_said_where_it_is_set() {
         let config = parse_plain(
-            "{ plugins: {}, storage: { kind: 's3' }, tools: null, \
+            "{ plugins: {}, tools: null, \
              providers: { claude: { kind: 'claude-cli' }, p: { kind: 'openai' } } }",
         );
         let places: Vec<String> = config
@@ -514,7 +518,7 @@ two',
             .iter()
             .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
             .collect();
-        let expected = ["storage", "providers.claude.kind"];
+        let expected = ["providers.claude.kind"];
         assert_eq!(places, expected);
     }
 

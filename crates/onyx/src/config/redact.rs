@@ -9,7 +9,9 @@ use onyx_types::Hash;
 use super::ConfigError;
 
 /// Names of keys whose values are secrets, without regard to case.
-const SECRET_NAMES: &[&str] = &["key", "token", "secret", "password", "authorization", "cookie"];
+/// The URL of a database holds its password.
+const SECRET_NAMES: &[&str] =
+    &["key", "token", "secret", "password", "authorization", "cookie", "database"];
 /// Objects whose values all are.
 const ALL_SECRET: &[&str] = &["headers", "env"];
 /// Values that only say where a secret is.

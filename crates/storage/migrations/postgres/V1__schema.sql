@@ -36,7 +36,33 @@ CREATE TABLE counters (
     name  TEXT COLLATE "C" PRIMARY KEY,
     value BIGINT NOT NULL
 );
-INSERT INTO counters VALUES ('sessions', 0), ('chunks', 0), ('vectors', 0), ('jobs', 0);
+INSERT INTO counters VALUES ('sessions', 0), ('chunks', 0), ('vectors', 0), ('jobs', 0),
+    -- These grow with every change, in its own transaction: each gateway looks at them several times a second.
+    ('accounts', 0), ('secrets', 0), ('config', 0);
+
+-- On what all gateways agree: the first who says something is believed.
+CREATE TABLE agreed (
+    name  TEXT COLLATE "C" PRIMARY KEY,
+    value TEXT NOT NULL
+);
+
+-- `onyx.json`. The newest version counts.
+CREATE TABLE config_versions (
+    version BIGINT PRIMARY KEY,
+    text    TEXT NOT NULL,
+    gateway TEXT COLLATE "C" NOT NULL,
+    written TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Hints from one gateway to the others to look at something again. Written without waiting for the disk, and removed after
+-- two minutes.
+CREATE TABLE gateway_notices (
+    id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    gateway TEXT COLLATE "C" NOT NULL,
+    body    TEXT NOT NULL,
+    noted   TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX gateway_notices_noted ON gateway_notices (noted);
 
 -- Logs of turns.
 
@@ -346,6 +372,9 @@ CREATE TABLE job_slots (
     cost         DOUBLE PRECISION,
     detail       TEXT NOT NULL,
     delivery     TEXT COLLATE "C",
+    -- Who fires it.
+    gateway      TEXT COLLATE "C",
+    incarnation  BIGINT,
     PRIMARY KEY (person, job, scheduled_at)
 );
 CREATE INDEX job_slots_open ON job_slots (state, scheduled_at) WHERE state IN ('queued', 'running');

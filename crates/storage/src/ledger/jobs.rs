@@ -262,6 +262,14 @@ pub trait JobLedger: Send + Sync {
     /// Everybody's slots that wait or run, by their times.
     async fn open_slots(&self) -> Result<Vec<JobSlot>, StoreError>;
 
+    /// Everybody's slots that run and whose process is gone, or was this one: those that the caller fires now are none of
+    /// them. In a home one process fires all, so these are all that run.
+    async fn left_slots(&self) -> Result<Vec<JobSlot>, StoreError> {
+        let mut slots = self.open_slots().await?;
+        slots.retain(|slot| slot.state == SlotState::Running);
+        Ok(slots)
+    }
+
     /// Everybody's slots of which somebody has yet to be told.
     async fn undelivered_slots(&self) -> Result<Vec<JobSlot>, StoreError>;
 

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use deadpool_postgres::Transaction;
 use onyx_types::{CredentialId, PersonId, Timestamp};
 use tokio_postgres::Row;
 
@@ -9,7 +10,7 @@ use super::convert::{
     get, hash, named, parsed, parsed_if_any, timestamp, timestamp_if_any, unreadable,
 };
 use super::query::{execute, read_all, rows};
-use super::transaction::transact;
+use super::transaction::{Trouble, transact};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresAccounts {
@@ -31,15 +32,19 @@ impl Accounts for PostgresAccounts {
     }
 
     async fn add_person(&self, row: PersonRow) -> Result<(), StoreError> {
-        let client = self.database.client().await?;
-        let added = execute(
-            &client,
-            "INSERT INTO people (person, name, role, added_at) VALUES ($1, $2, $3, $4)
-             ON CONFLICT DO NOTHING",
-            &[&row.person.as_str(), &row.name, &row.role.as_str(), &row.added_at.as_millis()],
-        )
-        .await?;
-        if added == 0 { Err(StoreError::Conflict) } else { Ok(()) }
+        transact!(self.database, transaction => {
+            let added = execute(
+                &transaction,
+                "INSERT INTO people (person, name, role, added_at) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT DO NOTHING",
+                &[&row.person.as_str(), &row.name, &row.role.as_str(), &row.added_at.as_millis()],
+            )
+            .await?;
+            if added == 0 {
+                return Err(StoreError::Conflict.into());
+            }
+            tell_others(&transaction).await
+        })
     }
 
     async fn remove_person(&self, person: &PersonId) -> Result<(), StoreError> {
@@ -53,7 +58,7 @@ impl Accounts for PostgresAccounts {
             // The first of the people is the one that the credential means by itself.
             let credentials = "DELETE FROM credentials WHERE split_part(people, ' ', 1) = $1";
             execute(&transaction, credentials, &[&person]).await?;
-            Ok(())
+            tell_others(&transaction).await
         })
     }
 
@@ -64,17 +69,20 @@ impl Accounts for PostgresAccounts {
     }
 
     async fn set_password(&self, person: &PersonId, hash: String) -> Result<(), StoreError> {
-        let client = self.database.client().await?;
-        let put = "INSERT INTO passwords (person, hash) VALUES ($1, $2)
-                   ON CONFLICT (person) DO UPDATE SET hash = excluded.hash";
-        execute(&client, put, &[&person.as_str(), &hash]).await?;
-        Ok(())
+        transact!(self.database, transaction => {
+            let put = "INSERT INTO passwords (person, hash) VALUES ($1, $2)
+                       ON CONFLICT (person) DO UPDATE SET hash = excluded.hash";
+            execute(&transaction, put, &[&person.as_str(), &hash]).await?;
+            tell_others(&transaction).await
+        })
     }
 
     async fn remove_password(&self, person: &PersonId) -> Result<(), StoreError> {
-        let client = self.database.client().await?;
-        execute(&client, "DELETE FROM passwords WHERE person = $1", &[&person.as_str()]).await?;
-        Ok(())
+        transact!(self.database, transaction => {
+            let remove = "DELETE FROM passwords WHERE person = $1";
+            execute(&transaction, remove, &[&person.as_str()]).await?;
+            tell_others(&transaction).await
+        })
     }
 
     async fn credentials(&self) -> Result<Vec<CredentialRow>, StoreError> {
@@ -91,38 +99,48 @@ impl Accounts for PostgresAccounts {
 
     async fn put_credential(&self, row: CredentialRow) -> Result<(), StoreError> {
         let people: Vec<_> = row.people.iter().map(PersonId::as_str).collect();
-        let client = self.database.client().await?;
-        execute(
-            &client,
-            "INSERT INTO credentials
-                 (credential, kind, people, name, hash, grants, parent, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-             ON CONFLICT (credential) DO UPDATE SET kind = excluded.kind,
-                 people = excluded.people, name = excluded.name, hash = excluded.hash,
-                 grants = excluded.grants, parent = excluded.parent,
-                 created_at = excluded.created_at, expires_at = excluded.expires_at",
-            &[
-                &row.credential.to_string(),
-                &row.kind.as_str(),
-                &people.join(" "),
-                &row.name,
-                &row.hash.to_string(),
-                &row.grants.to_string(),
-                &row.parent.map(|parent| parent.to_string()),
-                &row.created_at.as_millis(),
-                &row.expires_at.map(Timestamp::as_millis),
-            ],
-        )
-        .await?;
-        Ok(())
+        transact!(self.database, transaction => {
+            execute(
+                &transaction,
+                "INSERT INTO credentials
+                     (credential, kind, people, name, hash, grants, parent, created_at, expires_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                 ON CONFLICT (credential) DO UPDATE SET kind = excluded.kind,
+                     people = excluded.people, name = excluded.name, hash = excluded.hash,
+                     grants = excluded.grants, parent = excluded.parent,
+                     created_at = excluded.created_at, expires_at = excluded.expires_at",
+                &[
+                    &row.credential.to_string(),
+                    &row.kind.as_str(),
+                    &people.join(" "),
+                    &row.name,
+                    &row.hash.to_string(),
+                    &row.grants.to_string(),
+                    &row.parent.map(|parent| parent.to_string()),
+                    &row.created_at.as_millis(),
+                    &row.expires_at.map(Timestamp::as_millis),
+                ],
+            )
+            .await?;
+            tell_others(&transaction).await
+        })
     }
 
     async fn remove_credentials(&self, ids: &[CredentialId]) -> Result<(), StoreError> {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        let client = self.database.client().await?;
-        execute(&client, "DELETE FROM credentials WHERE credential = ANY ($1)", &[&ids]).await?;
-        Ok(())
+        transact!(self.database, transaction => {
+            let remove = "DELETE FROM credentials WHERE credential = ANY ($1)";
+            execute(&transaction, remove, &[&ids]).await?;
+            tell_others(&transaction).await
+        })
     }
+}
+
+/// In the same transaction, so that no gateway lets in who was shut out: each looks at the counter.
+async fn tell_others(transaction: &Transaction<'_>) -> Result<(), Trouble> {
+    let bump = "UPDATE counters SET value = value + 1 WHERE name = 'accounts'";
+    execute(transaction, bump, &[]).await?;
+    Ok(())
 }
 
 fn person(row: &Row) -> Result<PersonRow, StoreError> {

@@ -1,6 +1,8 @@
 //! Jobs and their slots. A slot is fired by whoever moves it from queued to running; the row `jobs` of the counters is
 //! held meanwhile, so that the limits over all jobs hold over all gateways.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use deadpool_postgres::Transaction;
 use onyx_types::{JobId, PersonId, Timestamp};
@@ -17,6 +19,7 @@ use super::convert::{
     count, get, hash, integer, named, named_if_any, parsed, parsed_if_any, shown, shown_if_any,
     small, timestamp, timestamp_if_any,
 };
+use super::gateway::Gateway;
 use super::query::{execute, read_all, row, row_if_any, rows};
 use super::transaction::{Trouble, transact};
 
@@ -24,11 +27,12 @@ use super::transaction::{Trouble, transact};
 pub(crate) struct PostgresJobs {
     database: Database,
     audit: AuditChains,
+    gateway: Arc<Gateway>,
 }
 
 impl PostgresJobs {
-    pub(crate) fn new(database: Database, audit: AuditChains) -> Self {
-        Self { database, audit }
+    pub(crate) fn new(database: Database, audit: AuditChains, gateway: Arc<Gateway>) -> Self {
+        Self { database, audit, gateway }
     }
 }
 
@@ -110,7 +114,10 @@ impl JobLedger for PostgresJobs {
     }
 
     async fn claim_slot(&self, claim: SlotClaim) -> Result<bool, StoreError> {
-        transact!(self.database, transaction => { take(&transaction, &claim).await })
+        let incarnation = self.gateway.alive_again().await?;
+        transact!(self.database, transaction => {
+            take(&transaction, &claim, self.gateway.id(), incarnation).await
+        })
     }
 
     async fn end_slot(&self, ending: SlotEnding) -> Result<bool, StoreError> {
@@ -126,6 +133,25 @@ impl JobLedger for PostgresJobs {
              FROM job_slots WHERE state IN ('queued', 'running')
              ORDER BY scheduled_at, person, job",
             &[],
+        )
+        .await?;
+        read_all(&found, slot_row)
+    }
+
+    async fn left_slots(&self) -> Result<Vec<JobSlot>, StoreError> {
+        let client = self.database.client().await?;
+        let found = rows(
+            &client,
+            "SELECT person, job, scheduled_at, last, count, state, trigger, run, session,
+                    started_at, ended_at, cost, detail, delivery
+             FROM job_slots WHERE state = 'running'
+               AND (gateway = $1
+                    OR NOT EXISTS (SELECT 1 FROM gateways
+                                   WHERE gateways.id = job_slots.gateway
+                                     AND gateways.incarnation = job_slots.incarnation
+                                     AND gateways.until > clock_timestamp()))
+             ORDER BY scheduled_at, person, job",
+            &[&self.gateway.id()],
         )
         .await?;
         read_all(&found, slot_row)
@@ -378,18 +404,26 @@ async fn add(transaction: &Transaction<'_>, slot: &JobSlot) -> Result<bool, Trou
     Ok(added > 0)
 }
 
-async fn take(transaction: &Transaction<'_>, claim: &SlotClaim) -> Result<bool, Trouble> {
+async fn take(
+    transaction: &Transaction<'_>,
+    claim: &SlotClaim,
+    gateway: &str,
+    incarnation: i64,
+) -> Result<bool, Trouble> {
     // Two claims of different slots would each see the other's not yet running.
     let hold = "SELECT value FROM counters WHERE name = 'jobs' FOR UPDATE";
     row(transaction, hold, &[]).await?;
     let claimed = execute(
         transaction,
-        "UPDATE job_slots SET state = 'running', run = $4, started_at = $5
+        "UPDATE job_slots SET state = 'running', run = $4, started_at = $5, gateway = $7,
+                              incarnation = $8
          WHERE person = $1 AND job = $2 AND scheduled_at = $3 AND state = 'queued'
            AND NOT EXISTS (SELECT 1 FROM job_slots AS other
                            WHERE other.state = 'running' AND other.person = $1
                              AND other.job = $2)
-           AND (SELECT count(*) FROM job_slots WHERE state = 'running') < $6",
+           AND (SELECT count(*) FROM job_slots WHERE state = 'running') < $6
+           AND EXISTS (SELECT 1 FROM gateways
+                       WHERE id = $7 AND incarnation = $8 AND until > clock_timestamp())",
         &[
             &claim.slot.person.as_str(),
             &claim.slot.job.as_str(),
@@ -397,6 +431,8 @@ async fn take(transaction: &Transaction<'_>, claim: &SlotClaim) -> Result<bool, 
             &claim.run.map(|run| run.to_string()),
             &claim.started_at.as_millis(),
             &integer(claim.most as u64),
+            &gateway,
+            &incarnation,
         ],
     )
     .await?;

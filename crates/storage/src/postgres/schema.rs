@@ -1,5 +1,8 @@
 //! The tables: made and changed by `onyx migrate` alone, and checked by every start.
 
+use std::time::Duration;
+
+use onyx_types::Timestamp;
 use refinery::error::Kind;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -50,11 +53,62 @@ fn refused(error: &refinery::Error) -> ServerError {
     }
 }
 
-/// Can this binary work with the server and its tables?
-pub(crate) async fn check(url: &DatabaseUrl) -> Result<(), ServerError> {
+/// The database as whoever runs it wants to see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseReport {
+    /// Of PostgreSQL.
+    pub server: String,
+    /// Of the tables.
+    pub schema: i32,
+    /// What works and may lose something all the same, each a sentence.
+    pub warnings: Vec<String>,
+}
+
+/// Can this binary work with the server and its tables? The clocks must not differ by more than `slack`, if it is given.
+pub async fn inspect_database(
+    url: &DatabaseUrl,
+    now: Timestamp,
+    slack: Option<Duration>,
+) -> Result<DatabaseReport, ServerError> {
     let client = connect_once(url).await?;
     check_server(&client).await?;
-    match found(&client).await? {
+    let schema = check_tables(&client).await?;
+    if let Some(slack) = slack {
+        check_clock(&client, now, slack).await?;
+    }
+    let select = "SELECT current_setting('server_version'), current_setting('synchronous_commit'),
+                         current_setting('fsync'), current_setting('synchronous_standby_names'),
+                         (SELECT count(*) FROM pg_stat_replication)";
+    let row = client.query_one(select, &[]).await.map_err(|error| of_database(&error))?;
+    let (commit, fsync): (String, String) = (row.get(1), row.get(2));
+    let (standbys, replicas): (String, i64) = (row.get(3), row.get(4));
+    let mut warnings = Vec::new();
+    if commit == "off" {
+        warnings.push("synchronous_commit is off: a crash of the database can lose what was acknowledged.");
+    }
+    if fsync == "off" {
+        warnings.push("fsync is off: a loss of power can destroy the database.");
+    }
+    if replicas > 0 && (standbys.is_empty() || commit == "local") {
+        warnings.push("No standby is synchronous: a failover can lose what was acknowledged.");
+    }
+    let warnings = warnings.into_iter().map(str::to_owned).collect();
+    Ok(DatabaseReport { server: row.get(0), schema, warnings })
+}
+
+async fn check_clock(client: &Client, now: Timestamp, slack: Duration) -> Result<(), ServerError> {
+    let select = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
+    let row = client.query_one(select, &[]).await.map_err(|error| of_database(&error))?;
+    let apart = row.get::<_, i64>(0).abs_diff(now.as_millis());
+    if u128::from(apart) > slack.as_millis() {
+        return Err(ServerError::ClockOff { seconds: apart / 1000 });
+    }
+    Ok(())
+}
+
+/// Their version, if it is one that this binary can use.
+async fn check_tables(client: &Client) -> Result<i32, ServerError> {
+    match found(client).await? {
         Found::Nothing => Err(ServerError::NotMigrated),
         Found::Version { version, .. } if version < SCHEMA_VERSION => {
             Err(ServerError::SchemaOlder { found: version, needed: SCHEMA_VERSION })
@@ -62,7 +116,7 @@ pub(crate) async fn check(url: &DatabaseUrl) -> Result<(), ServerError> {
         Found::Version { version, compatible_from } if compatible_from > SCHEMA_VERSION => {
             Err(ServerError::SchemaNewer { found: version, compatible_from, known: SCHEMA_VERSION })
         }
-        Found::Version { .. } => Ok(()),
+        Found::Version { version, .. } => Ok(version),
     }
 }
 

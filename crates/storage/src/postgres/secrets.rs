@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
 
 use crate::{SealedSecret, SealedSecrets, SecretId, StoreError};
@@ -6,7 +7,7 @@ use crate::{SealedSecret, SealedSecrets, SecretId, StoreError};
 use super::connect::Database;
 use super::convert::{get, parsed, timestamp};
 use super::query::{execute, read_all, rows};
-use super::transaction::transact;
+use super::transaction::{Trouble, transact};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresSecrets {
@@ -55,20 +56,31 @@ impl SealedSecrets for PostgresSecrets {
                 )
                 .await?;
             }
-            Ok(())
+            tell_others(&transaction).await
         })
     }
 
     async fn remove_secret(&self, id: &SecretId) -> Result<(), StoreError> {
-        let client = self.database.client().await?;
-        let removed = execute(
-            &client,
-            "DELETE FROM secrets WHERE person = $1 AND provider = $2 AND name = $3",
-            &[&id.person.as_str(), &id.provider, &id.name],
-        )
-        .await?;
-        if removed == 0 { Err(StoreError::NotFound) } else { Ok(()) }
+        transact!(self.database, transaction => {
+            let removed = execute(
+                &transaction,
+                "DELETE FROM secrets WHERE person = $1 AND provider = $2 AND name = $3",
+                &[&id.person.as_str(), &id.provider, &id.name],
+            )
+            .await?;
+            if removed == 0 {
+                return Err(StoreError::NotFound.into());
+            }
+            tell_others(&transaction).await
+        })
     }
+}
+
+/// In the same transaction: each gateway looks at the counter and opens the secrets anew.
+async fn tell_others(transaction: &Transaction<'_>) -> Result<(), Trouble> {
+    let bump = "UPDATE counters SET value = value + 1 WHERE name = 'secrets'";
+    execute(transaction, bump, &[]).await?;
+    Ok(())
 }
 
 fn secret(row: &Row) -> Result<SealedSecret, StoreError> {

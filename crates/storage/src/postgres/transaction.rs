@@ -42,11 +42,40 @@ impl From<tokio_postgres::Error> for StoreError {
         match error.code() {
             Some(code) if *code == SqlState::DISK_FULL => Self::Full,
             Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
-                Self::ReadOnly("the database is a standby now".to_owned())
+                Self::Unavailable("the database is a standby now".to_owned())
             }
-            Some(_) | None => Self::Failed(format!("the database: {}", told(&error))),
+            Some(code) if is_going_away(code) => {
+                Self::Unavailable(format!("the database: {}", told(&error)))
+            }
+            Some(_) => Self::Failed(format!("the database: {}", told(&error))),
+            // Without a code the server said nothing: the connection is gone. What cannot be sent or read is a mistake
+            // of ours, and no server is to blame for it.
+            None if error.is_closed() || is_of_the_network(&error) => {
+                Self::Unavailable(format!("the database: {}", told(&error)))
+            }
+            None => Self::Failed(format!("the database: {}", told(&error))),
         }
     }
+}
+
+/// The server stops, starts or has no room: codes that say nothing about the statement.
+fn is_going_away(code: &SqlState) -> bool {
+    *code == SqlState::ADMIN_SHUTDOWN
+        || *code == SqlState::CRASH_SHUTDOWN
+        || *code == SqlState::CANNOT_CONNECT_NOW
+        || *code == SqlState::TOO_MANY_CONNECTIONS
+        || code.code().starts_with("08")
+}
+
+fn is_of_the_network(error: &tokio_postgres::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if error.is::<std::io::Error>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 impl Trouble {

@@ -124,6 +124,9 @@ fn failed(error: Error) -> StoreError {
         Error::NotFound { path, .. } => {
             StoreError::Damaged(format!("the object store has lost {path}"))
         }
-        other => StoreError::Failed(format!("the object store: {other}")),
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
+            StoreError::Failed(format!("the object store: {error}"))
+        }
+        other => StoreError::Unavailable(format!("the object store: {other}")),
     }
 }

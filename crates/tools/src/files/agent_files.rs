@@ -371,6 +371,7 @@ fn refused(error: StoreError) -> ToolError {
         | StoreError::Full
         | StoreError::ReadOnly(_)
         | StoreError::Damaged(_)
-        | StoreError::Failed(_) => ToolError::Storage(error),
+        | StoreError::Failed(_)
+        | StoreError::Unavailable(_) => ToolError::Storage(error),
     }
 }

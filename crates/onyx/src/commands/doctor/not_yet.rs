@@ -17,9 +17,7 @@ pub(super) fn check(home: &HomeFolder) -> Vec<Check> {
                 (people_in_mode(home, mode), "choose Keys in Settings, You")
             }
             // The config's warnings tell of these.
-            NotYetAt::ConfigSection(_) | NotYetAt::ProviderKind(_) => {
-                continue;
-            }
+            NotYetAt::ProviderKind(_) => continue,
         };
         if !found.is_empty() {
             let detail = format!("{}: {sentence}", found.join(", "));

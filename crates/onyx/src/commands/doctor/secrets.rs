@@ -17,6 +17,7 @@ pub(super) fn check(secrets: Vec<SecretView>) -> Vec<Check> {
         let name = &secret.name;
         let mend = match secret.key {
             KeyPlace::File => format!("bring its key back, or `onyx secrets set {name}`"),
+            KeyPlace::MasterKey => "set ONYX_MASTER_KEY as the other gateways have it".to_owned(),
             KeyPlace::Keyring => {
                 format!("unlock the keyring, or `onyx secrets rm {name}` and set it again")
             }
@@ -41,6 +42,7 @@ pub(super) async fn of_server(client: &Client) -> Vec<Check> {
 fn held(secrets: &[SecretView]) -> Option<Check> {
     let has = |place: KeyPlace| secrets.iter().any(|secret| secret.key == place);
     let place = match (has(KeyPlace::Keyring), has(KeyPlace::File)) {
+        (false, false) if has(KeyPlace::MasterKey) => "their key is made from ONYX_MASTER_KEY",
         (false, false) => return None,
         (true, false) => "their key lies in the keyring of the desktop",
         (false, true) => "their key lies in a file outside the home, for its owner alone",

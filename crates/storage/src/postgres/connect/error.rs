@@ -35,6 +35,10 @@ pub enum ServerError {
     SchemaNewer { found: i32, compatible_from: i32, known: i32 },
     #[error("the database is a standby and cannot be written")]
     Standby,
+    #[error("the clocks of this machine and of the database differ by {seconds} seconds")]
+    ClockOff { seconds: u64 },
+    #[error("the other gateways on this database have another ONYX_MASTER_KEY")]
+    OtherMasterKey,
     #[error("there is no bucket {bucket:?} in the object store")]
     NoBucket { bucket: String },
     #[error("the object store does not let this key {action} in bucket {bucket:?}")]
@@ -79,6 +83,12 @@ impl ServerError {
             }
             Self::SchemaNewer { .. } => "Use the newer Onyx that made these tables.",
             Self::Standby => "Point storage.database to the primary server.",
+            Self::ClockOff { .. } => {
+                "Set both clocks (timedatectl set-ntp true): tokens, jobs and days go by them."
+            }
+            Self::OtherMasterKey => {
+                "Give every gateway the same ONYX_MASTER_KEY: it opens the secrets they share."
+            }
             Self::NoBucket { .. } => {
                 "Make the bucket, or name another in storage.objects; with some stores storage.s3.pathStyle must be true."
             }
@@ -103,9 +113,10 @@ impl From<ServerError> for Fault {
             ServerError::DatabaseUrl(_)
             | ServerError::ObjectsUrl(_)
             | ServerError::Incomplete(_) => ErrorCode::InvalidRequest,
+            ServerError::Unreachable { .. } => ErrorCode::StorageUnavailable,
             _ => ErrorCode::StorageFailed,
         };
-        Self::new(code, format!("{error}. {}", error.hint()))
+        Self::new(code, error.to_string()).with_hint(error.hint())
     }
 }
 

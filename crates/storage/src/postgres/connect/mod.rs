@@ -46,6 +46,13 @@ impl Database {
         })
     }
 
+    /// Closes those that nobody uses: a server that became a standby keeps its connections open, and none of them helps.
+    pub(crate) fn forget_connections(&self) {
+        for pool in [&self.pool, &self.relaxed] {
+            pool.retain(|_, _| false);
+        }
+    }
+
     pub(crate) async fn client(&self) -> Result<Object, StoreError> {
         self.pool.get().await.map_err(|error| unavailable(&error))
     }
@@ -81,7 +88,7 @@ fn unavailable(error: &PoolError) -> StoreError {
         PoolError::Backend(error) => told(error),
         other => other.to_string(),
     };
-    StoreError::Failed(format!("the database cannot be reached: {why}"))
+    StoreError::Unavailable(format!("the database: {why}"))
 }
 
 /// One connection outside of the pools, for the start and for migrations: it tells exactly why there is none.

@@ -33,6 +33,16 @@ impl PostgresFiles {
         Self { database, blobs, origins }
     }
 
+    /// What belongs to nobody in particular, under a folder that no area has.
+    pub(crate) fn at(&self, root: &str) -> Arc<dyn Objects> {
+        Arc::new(PostgresObjects {
+            database: self.database.clone(),
+            blobs: self.blobs.clone(),
+            person: String::new(),
+            root: root.to_owned(),
+        })
+    }
+
     /// Names in a folder of the home; those that are no ids belong to somebody else.
     async fn names_in<T: std::str::FromStr + Ord>(
         &self,

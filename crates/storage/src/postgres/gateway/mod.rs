@@ -1,15 +1,18 @@
 //! This gateway among others: its incarnation, its heartbeat, and the sessions it holds. The database's clock decides who
 //! is alive; a gateway that cannot ask it stops by itself before others may take over.
 
+mod agreed;
 mod boot_clock;
 mod leases;
+mod news;
 mod owners;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use onyx_types::Clock;
+use onyx_types::{Clock, SessionKey};
 use tokio::task::JoinHandle;
+use tokio_postgres::Row;
 
 use super::connect::Database;
 use super::convert::{get, integer};
@@ -17,8 +20,10 @@ use super::query::{execute, read_all, row, row_if_any, rows};
 use crate::StoreError;
 use crate::blocking::lock;
 
+pub use agreed::SharedConfig;
 pub use boot_clock::BootClock;
 pub(crate) use leases::PostgresLeases;
+pub use news::{Heard, News};
 pub use owners::Owned;
 
 /// How this gateway is known to the others.
@@ -93,7 +98,8 @@ impl Gateway {
                     Err(StoreError::LeaseLost) => return,
                     // The next beat may get through; until then nothing is written past the life.
                     Err(error) => {
-                        tracing::warn!(%error, "the heartbeat did not reach the database")
+                        tracing::warn!(%error, "the heartbeat did not reach the database");
+                        gateway.database.forget_connections();
                     }
                 }
             }
@@ -186,20 +192,46 @@ impl Gateway {
         Ok(())
     }
 
+    /// Where the others reach this gateway, once that is known.
+    pub(crate) async fn advertise(&self, url: &str) -> Result<(), StoreError> {
+        let incarnation = self.alive_again().await?;
+        let client = self.database.client().await?;
+        let set = "UPDATE gateways SET url = $3 WHERE id = $1 AND incarnation = $2";
+        execute(&client, set, &[&self.settings.id, &incarnation, &url]).await?;
+        Ok(())
+    }
+
+    /// The gateway that holds a session now; `None`: nobody who lives.
+    pub(crate) async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE
+                      FROM session_log JOIN gateways
+                        ON gateways.id = session_log.gateway
+                       AND gateways.incarnation = session_log.incarnation
+                      WHERE person = $1 AND agent = $2 AND session = $3
+                        AND session_log.until > clock_timestamp()
+                        AND gateways.until > clock_timestamp()";
+        let (person, agent) = (key.person.as_str(), key.agent.as_str());
+        let found = row_if_any(&client, select, &[&person, &agent, &key.session.to_string()]);
+        found.await?.as_ref().map(gateway_row).transpose()
+    }
+
     /// Every gateway that said something lately, by name.
     pub(crate) async fn all(&self) -> Result<Vec<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
         let select = "SELECT id, incarnation, url, until > clock_timestamp()
                       FROM gateways ORDER BY id";
-        read_all(&rows(&client, select, &[]).await?, |row| {
-            Ok(GatewayRow {
-                id: get(row, 0)?,
-                incarnation: super::convert::count(row, 1)?,
-                url: get(row, 2)?,
-                is_alive: get(row, 3)?,
-            })
-        })
+        read_all(&rows(&client, select, &[]).await?, gateway_row)
     }
+}
+
+fn gateway_row(row: &Row) -> Result<GatewayRow, StoreError> {
+    Ok(GatewayRow {
+        id: get(row, 0)?,
+        incarnation: super::convert::count(row, 1)?,
+        url: get(row, 2)?,
+        is_alive: get(row, 3)?,
+    })
 }
 
 /// Ends with the store.

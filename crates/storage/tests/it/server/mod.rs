@@ -7,3 +7,4 @@ mod lost_answers;
 mod races;
 pub(crate) mod servers;
 mod start;
+mod together;

@@ -1,9 +1,12 @@
 //! What can be wrong at the start: each is told with what to do, and nothing is left half made.
 
+use std::time::Duration;
+
 use onyx_storage::{
     DatabaseUrl, GatewaySettings, ObjectsUrl, S3Settings, SCHEMA_VERSION, ServerError,
-    ServerSettings, StorageSettings, migrate_database,
+    ServerSettings, StorageSettings, StoreError, inspect_database, migrate_database,
 };
+use onyx_types::{Clock as _, ErrorCode, Fault, SystemClock};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -190,6 +193,56 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
     let s3 = S3Settings { endpoint: Some(format!("http://{free}")), ..database.servers.s3() };
     let error = refused(&database, ServerSettings { s3, ..database.settings("one") }).await;
     assert!(matches!(error, ServerError::Objects(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_clock_far_off_is_told() {
+    let database = TestDatabase::migrated().await;
+    let settings = ServerSettings {
+        clock_slack: Some(Duration::from_secs(60)),
+        ..database.settings("one")
+    };
+    // The tests' clock stands at a time of its own.
+    let error = refused(&database, settings.clone()).await;
+    assert!(matches!(error, ServerError::ClockOff { seconds } if seconds > 60), "{error:?}");
+    let now = SystemClock::new().wall();
+    let report = inspect_database(&settings.database, now, settings.clock_slack).await.unwrap();
+    assert_eq!(report.schema, SCHEMA_VERSION);
+    assert!(report.server.starts_with(|first: char| first.is_ascii_digit()), "{report:?}");
+    // The servers of the tests need not survive a loss of power.
+    assert_eq!(report.warnings, ["fsync is off: a loss of power can destroy the database."]);
+}
+
+#[tokio::test]
+async fn a_database_that_may_lose_commits_is_told() {
+    let database = TestDatabase::migrated().await;
+    let sql = database.sql().await;
+    let off = ["ALTER DATABASE ", &database.name, " SET synchronous_commit = off"].concat();
+    sql.batch_execute(&off).await.unwrap();
+    let now = SystemClock::new().wall();
+    let report = inspect_database(&database.database_url(), now, None).await.unwrap();
+    assert!(report.warnings[0].starts_with("synchronous_commit is off"), "{report:?}");
+}
+
+#[tokio::test]
+async fn a_database_that_goes_away_is_unavailable_and_not_broken() {
+    let database = TestDatabase::migrated().await;
+    let gateway = database.open("one").await;
+    let closed = ["ALTER DATABASE ", &database.name, " ALLOW_CONNECTIONS false"].concat();
+    let elsewhere = TestDatabase::empty().await;
+    let sql = elsewhere.sql().await;
+    sql.batch_execute(&closed).await.unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+    sql.query(end, &[&database.name]).await.unwrap();
+    for _ in 0..3 {
+        let error = gateway.store.ledger.active_runs().await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
+        let fault = Fault::from(error);
+        assert_eq!(fault.code, ErrorCode::StorageUnavailable);
+        assert!(fault.retry_after.is_some());
+    }
+    sql.batch_execute(&closed.replace("false", "true")).await.unwrap();
+    gateway.store.ledger.active_runs().await.unwrap();
 }
 
 #[test]

@@ -1,0 +1,54 @@
+//! One of several gateways over the same ledger: what another one changed is taken up, and what is not known here is
+//! looked for there before anybody is turned away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_storage::Accounts;
+use onyx_types::{Clock, Fault};
+
+use super::{Identity, lock};
+use crate::jwt::Signer;
+use crate::settings::Declared;
+
+/// Whoever guesses must not make every guess a question to the database.
+const LEAST_BETWEEN: Duration = Duration::from_millis(200);
+
+impl Identity {
+    /// The same as `open`; access tokens are signed with a key that all gateways have.
+    pub async fn open_shared(
+        accounts: Arc<dyn Accounts>,
+        clock: Arc<dyn Clock>,
+        declared: Declared,
+        access_key: [u8; 32],
+    ) -> Result<Self, Fault> {
+        let mut identity = Self::open(accounts, clock, declared).await?;
+        identity.signer = Signer::with_key(access_key);
+        identity.looked = Some(std::sync::Mutex::new(identity.clock.now().mono));
+        Ok(identity)
+    }
+
+    /// Reads people, passwords and credentials anew. What ended elsewhere ends here, with every answer under way.
+    pub async fn follow(&self) -> Result<(), Fault> {
+        let _order = self.changing.lock().await;
+        let people = self.accounts.people().await?;
+        let passwords = self.accounts.passwords().await?;
+        let rows = self.accounts.credentials().await?;
+        self.change(|register| register.replace(people, passwords, rows)).await
+    }
+
+    /// Something is not known here: another gateway may have made it a moment ago. `false`: there is nothing to look for.
+    pub(super) async fn catch_up(&self) -> Result<bool, Fault> {
+        let Some(looked) = &self.looked else { return Ok(false) };
+        let now = self.clock.now().mono;
+        {
+            let mut looked = lock(looked);
+            if now.saturating_sub(*looked) < LEAST_BETWEEN {
+                return Ok(false);
+            }
+            *looked = now;
+        }
+        self.follow().await?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,62 @@
+//! What all gateways have in common beside people's data: values on which the first one decides, and `onyx.json`.
+
+use super::Gateway;
+use crate::StoreError;
+use crate::postgres::convert::get;
+use crate::postgres::query::{execute, row, row_if_any};
+use crate::postgres::transaction::transact;
+
+/// `onyx.json` as all gateways follow it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SharedConfig {
+    /// Grows by one with every change.
+    pub version: i64,
+    pub text: String,
+}
+
+/// The text may hold keys.
+impl std::fmt::Debug for SharedConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedConfig").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// The value that counts for all: this one, if nobody gave another before.
+    pub(crate) async fn agree(&self, name: &str, value: &str) -> Result<String, StoreError> {
+        let client = self.database.client().await?;
+        let offer = "INSERT INTO agreed (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        execute(&client, offer, &[&name, &value]).await?;
+        get(&row(&client, "SELECT value FROM agreed WHERE name = $1", &[&name]).await?, 0)
+    }
+
+    pub(crate) async fn config(&self) -> Result<Option<SharedConfig>, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT version, text FROM config_versions ORDER BY version DESC LIMIT 1";
+        let found = row_if_any(&client, select, &[]).await?;
+        found
+            .map(|row| Ok(SharedConfig { version: get(&row, 0)?, text: get(&row, 1)? }))
+            .transpose()
+    }
+
+    /// Writes the version after `before` (0: the first). `Conflict` when somebody else did meanwhile.
+    pub(crate) async fn put_config(&self, before: i64, text: &str) -> Result<i64, StoreError> {
+        let version = before + 1;
+        transact!(self.database, transaction => {
+            let put = "INSERT INTO config_versions (version, text, gateway)
+                       SELECT $1::BIGINT, $2, $3
+                       WHERE $1 - 1 = coalesce((SELECT max(version) FROM config_versions), 0)
+                       ON CONFLICT DO NOTHING";
+            let written = execute(&transaction, put, &[&version, &text, &self.id()]).await?;
+            if written == 0 {
+                return Err(StoreError::Conflict.into());
+            }
+            // Enough to look back on.
+            let forget = "DELETE FROM config_versions WHERE version < $1 - 100";
+            execute(&transaction, forget, &[&version]).await?;
+            let bump = "UPDATE counters SET value = value + 1 WHERE name = 'config'";
+            execute(&transaction, bump, &[]).await?;
+            Ok(version)
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! What the other gateways did, by one poll: counters that grow in the same transaction as what they count, which is how
+//! a revocation is never missed, and notices, which are hints to look again and may be lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Gateway;
+use crate::StoreError;
+use crate::postgres::convert::get;
+use crate::postgres::query::{execute, rows};
+
+/// Statements of a transaction may be seen late, and then out of the order of their numbers: so far back notices are
+/// looked at again.
+const LOOK_BACK_SECONDS: f64 = 10.0;
+/// After so long nobody needs them.
+const KEPT_SECONDS: f64 = 120.0;
+
+/// What a gateway has heard so far.
+#[derive(Debug, Default)]
+pub struct Heard {
+    counters: BTreeMap<String, i64>,
+    notices: BTreeSet<i64>,
+}
+
+/// What is new since the last poll.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// People, passwords or credentials changed.
+    pub accounts: bool,
+    pub secrets: bool,
+    pub config: bool,
+    /// As the other gateways wrote them, oldest first.
+    pub notices: Vec<String>,
+}
+
+impl Gateway {
+    /// Tells the others. Nothing of this must be relied on.
+    pub(crate) async fn notify(&self, notices: &[String]) -> Result<(), StoreError> {
+        let client = self.database.relaxed_client().await?;
+        let put = "INSERT INTO gateway_notices (gateway, body) SELECT $1, unnest($2::TEXT[])";
+        execute(&client, put, &[&self.id(), &notices]).await?;
+        Ok(())
+    }
+
+    /// The first poll learns where things stand and tells nothing.
+    pub(crate) async fn news(&self, heard: &mut Heard) -> Result<News, StoreError> {
+        let client = self.database.client().await?;
+        let found = rows(
+            &client,
+            "SELECT name, value, NULL AS body FROM counters
+             WHERE name IN ('accounts', 'secrets', 'config')
+             UNION ALL
+             (SELECT NULL, id, body FROM gateway_notices
+              WHERE noted > clock_timestamp() - $2::DOUBLE PRECISION * INTERVAL '1 second'
+                AND gateway <> $1
+              ORDER BY id)",
+            &[&self.id(), &LOOK_BACK_SECONDS],
+        )
+        .await?;
+        let is_first = heard.counters.is_empty();
+        let (mut news, mut seen) = (News::default(), BTreeSet::new());
+        for row in &found {
+            let (name, number): (Option<String>, i64) = (get(row, 0)?, get(row, 1)?);
+            let Some(name) = name else {
+                if !heard.notices.contains(&number) && !is_first {
+                    news.notices.push(get(row, 2)?);
+                }
+                seen.insert(number);
+                continue;
+            };
+            let is_new = heard.counters.get(&name).is_some_and(|before| *before != number);
+            match name.as_str() {
+                "accounts" => news.accounts = is_new,
+                "secrets" => news.secrets = is_new,
+                _ => news.config = is_new,
+            }
+            heard.counters.insert(name, number);
+        }
+        // Only those that can come again need to be remembered.
+        heard.notices = seen;
+        Ok(news)
+    }
+
+    /// Returns how many it forgot.
+    pub(crate) async fn forget_notices(&self) -> Result<u64, StoreError> {
+        let client = self.database.relaxed_client().await?;
+        let forget = "DELETE FROM gateway_notices
+                      WHERE noted < clock_timestamp() - $1::DOUBLE PRECISION * INTERVAL '1 second'";
+        Ok(execute(&client, forget, &[&KEPT_SECONDS]).await?)
+    }
+}

@@ -1,0 +1,166 @@
+//! What gateways have in common: what they agree on, the config, what one tells the others, who holds what.
+
+use std::time::Duration;
+
+use onyx_storage::{
+    Expect, GatewaySettings, Heard, JobSlot, News, PersonRow, Role, SecretId, SealedSecret, ServerSettings,
+    SlotClaim, SlotTrigger, StoreError,
+};
+use onyx_types::Timestamp;
+
+use super::servers::{OpenGateway, TestDatabase};
+use crate::support::Maker;
+
+const LIFE: Duration = Duration::from_secs(3600);
+const LONG: Duration = Duration::from_secs(7200);
+
+async fn open(database: &TestDatabase, id: &str) -> OpenGateway {
+    let gateway = GatewaySettings { life: LIFE, ..GatewaySettings::new(id, "") };
+    database.open_with(ServerSettings { gateway, ..database.settings(id) }).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_value_counts_for_all() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let (first, second) =
+        tokio::join!(one.membership.agree("key", "a"), two.membership.agree("key", "b"));
+    let agreed = first.unwrap();
+    assert_eq!(agreed, second.unwrap());
+    assert_eq!(one.membership.agree("key", "c").await.unwrap(), agreed);
+    assert_eq!(two.membership.agree("other", "c").await.unwrap(), "c");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_config_has_one_writer_a_version_and_all_hear_of_it() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    assert_eq!(one.membership.config().await.unwrap(), None);
+    let mut heard = Heard::default();
+    assert_eq!(two.membership.news(&mut heard).await.unwrap(), News::default());
+    assert_eq!(one.membership.put_config(0, "{ a: 1 }").await.unwrap(), 1);
+    let (left, right) =
+        tokio::join!(one.membership.put_config(1, "{ left }"), two.membership.put_config(1, "{ right }"));
+    let conflicts = [&left, &right].map(|put| matches!(put, Err(StoreError::Conflict)));
+    assert!(conflicts[0] != conflicts[1], "{left:?} {right:?}");
+    let now = two.membership.config().await.unwrap().unwrap();
+    assert_eq!((now.version, now.text.as_str()), (2, if conflicts[0] { "{ right }" } else { "{ left }" }));
+    assert!(!format!("{now:?}").contains("left") && !format!("{now:?}").contains("right"));
+    assert!(matches!(one.membership.put_config(5, "{}").await, Err(StoreError::Conflict)));
+    let news = two.membership.news(&mut heard).await.unwrap();
+    assert_eq!(news, News { config: true, ..News::default() });
+    assert_eq!(two.membership.news(&mut heard).await.unwrap(), News::default(), "once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_change_of_accounts_and_secrets_is_heard_of() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let (mut make, mut heard) = (Maker::new(), Heard::default());
+    two.membership.news(&mut heard).await.unwrap();
+    let accounts = &one.store.accounts;
+    let anna: onyx_types::PersonId = "anna".parse().unwrap();
+    let row = PersonRow { person: anna.clone(), name: None, role: Role::Member, added_at: make.tick() };
+    let mut hear = async || {
+        let news = two.membership.news(&mut heard).await.unwrap();
+        (news.accounts, news.secrets)
+    };
+    accounts.add_person(row.clone()).await.unwrap();
+    assert_eq!(hear().await, (true, false));
+    assert!(accounts.add_person(row).await.is_err());
+    assert_eq!(hear().await, (false, false), "nothing happened");
+    accounts.set_password(&anna, "hash".to_owned()).await.unwrap();
+    assert_eq!(hear().await, (true, false));
+    accounts.remove_password(&anna).await.unwrap();
+    assert_eq!(hear().await, (true, false));
+    accounts.remove_credentials(&[onyx_types::CredentialId::from_bytes([1; 16])]).await.unwrap();
+    assert_eq!(hear().await, (true, false));
+    accounts.remove_person(&anna).await.unwrap();
+    assert_eq!(hear().await, (true, false));
+    let id = SecretId { person: anna, provider: "home".to_owned(), name: "x".to_owned() };
+    let secret = SealedSecret {
+        id: id.clone(),
+        key: "k".to_owned(),
+        nonce: vec![1],
+        sealed: vec![2],
+        updated_at: make.tick(),
+    };
+    one.store.secrets.put_secrets(vec![secret]).await.unwrap();
+    assert_eq!(hear().await, (false, true));
+    one.store.secrets.remove_secret(&id).await.unwrap();
+    assert_eq!(hear().await, (false, true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn notices_reach_the_others_once_and_are_forgotten() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    one.membership.notify(&["before".to_owned()]).await.unwrap();
+    let (mut of_one, mut of_two) = (Heard::default(), Heard::default());
+    assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, [""; 0], "it looks around first");
+    one.membership.news(&mut of_one).await.unwrap();
+    one.membership.notify(&["a".to_owned(), "b".to_owned()]).await.unwrap();
+    one.membership.notify(&["c".to_owned()]).await.unwrap();
+    assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, ["a", "b", "c"]);
+    assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, [""; 0]);
+    assert_eq!(one.membership.news(&mut of_one).await.unwrap().notices, [""; 0], "its own");
+    let sql = database.sql().await;
+    // A transaction that began earlier is seen later than one with a greater number.
+    sql.batch_execute(
+        "INSERT INTO gateway_notices (id, gateway, body) OVERRIDING SYSTEM VALUE VALUES (0, 'one', 'late')",
+    )
+    .await
+    .unwrap();
+    assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, ["late"]);
+    assert_eq!(two.membership.forget_notices().await.unwrap(), 0);
+    sql.batch_execute("UPDATE gateway_notices SET noted = noted - INTERVAL '1 hour'").await.unwrap();
+    assert_eq!(two.membership.forget_notices().await.unwrap(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_holder_of_a_session_is_found_where_it_listens() {
+    let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    one.membership.advertise("http://127.0.0.1:7").await.unwrap();
+    let key = make.key();
+    assert_eq!(two.membership.holder(&key).await.unwrap(), None);
+    let lease = one.store.leases.acquire(&key, LONG).await.unwrap();
+    let holder = two.membership.holder(&key).await.unwrap().unwrap();
+    assert_eq!((holder.id.as_str(), holder.url.as_str()), ("one", "http://127.0.0.1:7"));
+    one.store.leases.release(&lease).await.unwrap();
+    assert_eq!(two.membership.holder(&key).await.unwrap(), None);
+    one.store.leases.acquire(&key, LONG).await.unwrap();
+    one.membership.drain().await.unwrap();
+    assert_eq!(two.membership.holder(&key).await.unwrap(), None, "it has left");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slot_of_a_dead_gateway_is_left_and_one_of_a_living_is_not() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let at = Timestamp::from_millis(5);
+    let person: onyx_types::PersonId = "anna".parse().unwrap();
+    let slot = JobSlot::queued(person, "daily".parse().unwrap(), at, SlotTrigger::Person);
+    one.store.jobs.add_slot(slot.clone()).await.unwrap();
+    assert!(two.store.jobs.left_slots().await.unwrap().is_empty(), "it waits and is nobody's");
+    let claim = SlotClaim { slot: slot.key(), run: None, started_at: at, most: 9 };
+    assert!(one.store.jobs.claim_slot(claim.clone()).await.unwrap());
+    assert!(!two.store.jobs.claim_slot(claim).await.unwrap());
+    assert!(two.store.jobs.left_slots().await.unwrap().is_empty());
+    assert_eq!(one.store.jobs.left_slots().await.unwrap().len(), 1, "its own, to be told from those at work");
+    database.pass(LIFE).await;
+    two.membership.beat().await.unwrap();
+    assert_eq!(two.store.jobs.left_slots().await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whole_outputs_are_found_through_any_gateway() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let key = "anna/x/y.txt".parse().unwrap();
+    let text = "long ".repeat(100_000);
+    one.membership.artifacts().put(&key, text.as_bytes(), Expect::Absent).await.unwrap();
+    let found = two.membership.artifacts().get(&key, 1 << 20).await.unwrap().unwrap();
+    assert_eq!(found.bytes, text.as_bytes());
+    assert!(two.store.files.people().await.unwrap().is_empty(), "they are nobody's files");
+}
