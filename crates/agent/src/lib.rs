@@ -37,7 +37,7 @@ pub use agents::{
     Roster, RuntimeMode, Titles,
 };
 pub use conversations::{AfterFailure, Conversations, KeptMessage, MessageAnswer, NewMessage};
-pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, RunChanges, Undo};
+pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, DraftLeases, RunChanges, Undo};
 pub use drive::ActionName;
 pub use feed::{EventReader, Feed};
 pub use jobs::{
@@ -51,8 +51,9 @@ pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;
 pub use personas::Personas;
 pub use runs::{
-    Canceller, Company, Delegated, DryRun, LightPrompt, OwnedRun, RUN_SECONDS, RunFigures,
-    RunHandle, RunInput, RunRequest, RunTerms, Runs, SendOutcome, SessionRef, StopTarget,
+    Canceller, Company, Delegated, DryRun, GatewayAddress, LightPrompt, OtherGateways, OwnedRun,
+    RUN_SECONDS, RunFigures, RunHandle, RunInput, RunOrder, RunRequest, RunTerms, Runs,
+    SendOutcome, SessionRef, StopTarget,
 };
 pub use services::{AgentOptions, AgentServices};
 pub use sessions::{ForkPoint, PatchFlaw, RunReplay, SessionPatch, Sessions, check_card};

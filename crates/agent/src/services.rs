@@ -12,14 +12,16 @@ use tokio::sync::broadcast;
 use crate::actions::Actions;
 use crate::agents::{AgentProfile, CurrentRoster, Models, PreferenceFiles, Roster, Titles};
 use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages};
-use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
+use crate::drafts::{self, Approvals, ChosenDraftLeases, DraftLeases, Undo};
 use crate::drive::DriveServices;
 use crate::jobs::{Jobs, JobsSetup};
 use crate::memory::{ModelFacts, keeping_request};
-use crate::notices::{LocalNotifier, Notice, Notifier};
+use crate::notices::{LocalNotifier, Notice, NoticeKind, Notifier};
 use crate::personas::Personas;
 use crate::prompt::{SecretMask, UntrustedPiece, untrusted_block};
-use crate::runs::{ContextOptions, LiveRuns, LocalRuns, Recovery, RunRequest, Runs, RunsSetup};
+use crate::runs::{
+    ContextOptions, LiveRuns, LocalRuns, OtherGateways, Recovery, RunRequest, Runs, RunsSetup,
+};
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 
 /// How often runs that lost their process, or could not write their end, are looked for.
@@ -64,6 +66,7 @@ pub(crate) struct Shared {
     namer: SessionNamer,
     pub(crate) recovery: Recovery,
     fence_secret: [u8; 32],
+    draft_leases: Arc<ChosenDraftLeases>,
 }
 
 impl AgentServices {
@@ -87,6 +90,7 @@ impl AgentServices {
         let shared = Arc::new(Shared {
             recovery: Recovery::new(sessions.clone(), &store, ids.clone()),
             fence_secret: options.fence_secret,
+            draft_leases: Arc::default(),
             store,
             models,
             live,
@@ -207,6 +211,29 @@ impl AgentServices {
         self.shared.notices.listen()
     }
 
+    /// Works beside these gateways from now on: their runs are reached, and drafts have one holder among all.
+    pub fn set_others(&self, others: Arc<dyn OtherGateways>, leases: Arc<dyn DraftLeases>) {
+        self.runs.set_others(others);
+        self.shared.draft_leases.choose(leases);
+    }
+
+    /// What happens here from now on, for the other gateways.
+    pub fn own_notices(&self) -> broadcast::Receiver<Notice> {
+        self.shared.notices.listen_to_own()
+    }
+
+    /// Something happened at another gateway.
+    pub async fn hear(&self, notice: Notice) {
+        if let NoticeKind::Draft(draft) = notice.kind
+            && self.runs.on_session(&notice.person, notice.session).is_some()
+            && let Err(fault) = self.approvals.heard(&notice.person, draft).await
+        {
+            // The decision is in the ledger: the session's next run takes it from there.
+            tracing::warn!(%draft, %fault, "a decision of another gateway could not be read");
+        }
+        self.shared.notices.hear(notice);
+    }
+
     /// The names of the tools that an agent has now.
     pub fn tools_of(&self, agent: &AgentProfile) -> Vec<String> {
         let tools = self.shared.toolbox.tools();
@@ -243,13 +270,18 @@ impl AgentServices {
     /// Has answered what an earlier process had yet to; then recovers now and then, until it is
     /// told to stop.
     pub async fn tend(&self, stop: &Cancel) {
+        self.tend_every(LOOK_AFTER, stop).await;
+    }
+
+    /// The same, looking for what others left so often.
+    pub async fn tend_every(&self, look_after: Duration, stop: &Cancel) {
         if let Err(fault) = self.conversations.resume_promises().await {
             tracing::error!(%fault, "waiting messages could not be looked for");
         }
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.shared.clock.sleep(LOOK_AFTER) => {}
+                () = self.shared.clock.sleep(look_after) => {}
             }
             if let Err(fault) = self.recover().await {
                 tracing::warn!(%fault, "open runs could not be looked for");
@@ -293,7 +325,7 @@ impl Shared {
             roster: Arc::clone(&self.roster),
             notices: Arc::clone(&self.notices),
             live: Arc::clone(&self.live),
-            leases: Arc::new(LocalDraftLeases::default()),
+            leases: Arc::clone(&self.draft_leases) as Arc<dyn DraftLeases>,
         })
     }
 

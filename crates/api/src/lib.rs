@@ -36,7 +36,7 @@ pub use routes::{AgreedAccess, UiChats, mcp_response, openapi, router, routes};
 pub use routing::{Route, Routes};
 pub use serve::{
     Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, SOCKET_KEY, SocketKey,
-    Traffic, serve,
+    Traffic, know_sender, serve,
 };
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::{ApiState, Extensions, Shared};

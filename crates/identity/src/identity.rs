@@ -110,7 +110,8 @@ impl Identity {
     /// person) or `RateLimited`.
     pub async fn caller(&self, attempt: Attempt<'_>) -> Result<Caller, Fault> {
         let opened = match self.opened(attempt).await? {
-            None if self.catch_up().await? => self.opened(attempt).await?,
+            // A password is compared once: each comparison counts as a guess.
+            None if !is_password(attempt) && self.catch_up().await? => self.opened(attempt).await?,
             opened => opened,
         };
         let Some(opened) = opened else { return Err(self.unknown(attempt)) };
@@ -318,6 +319,10 @@ impl Opened {
             revoked: held.revoked,
         }
     }
+}
+
+fn is_password(attempt: Attempt<'_>) -> bool {
+    matches!(attempt.proof, Proof::Password { .. })
 }
 
 /// What the ledger knows a browser's session by: both of its halves in one.

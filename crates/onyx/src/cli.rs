@@ -108,6 +108,8 @@ pub(crate) enum Command {
     Import(ImportArguments),
     /// Build everything derived (session lists, the index) anew from the files
     Reindex,
+    /// Make the tables of server mode, or bring them up to date
+    Migrate,
     /// Print a completion script for a shell
     Completions { shell: Shell },
     /// Write the pages for man(1), for those who make packages

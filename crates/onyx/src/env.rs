@@ -17,6 +17,8 @@ const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Where the keys of sealed secrets lie in files, unless it is `onyx/keys` in the user's data
 /// folder. Set, new keys go there and not into the keyring.
 const ONYX_KEYS: &str = "ONYX_KEYS";
+/// Server mode: the key that opens what gateways share, 64 hexadecimal digits or `file:/path`, the same for all of them.
+const ONYX_MASTER_KEY: &str = "ONYX_MASTER_KEY";
 /// A file to which every audit row is added as a line of JSON, for a place from which nothing can be
 /// taken away.
 const ONYX_AUDIT_EXPORT: &str = "ONYX_AUDIT_EXPORT";
@@ -93,6 +95,10 @@ pub(crate) fn usual_backup_folder() -> Option<PathBuf> {
 /// Where keys lie in files, if there is a place for them.
 pub(crate) fn key_folder() -> Option<PathBuf> {
     chosen_key_folder().or_else(usual_key_folder)
+}
+
+pub(crate) fn master_key() -> Option<String> {
+    text(ONYX_MASTER_KEY)
 }
 
 pub(crate) fn audit_export() -> Option<PathBuf> {

@@ -57,7 +57,8 @@ pub use objects::{
 };
 pub use postgres::{
     BootClock, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, News, Owned,
-    SCHEMA_VERSION, Sealing, ServerError, SharedConfig, inspect_database, migrate_database,
+    SCHEMA_VERSION, Sealing, ServerError, SharedConfig, inspect_database, list_gateways,
+    migrate_database,
 };
 pub use provenance::{
     Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,

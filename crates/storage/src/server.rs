@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::{Clock, SessionKey};
+use onyx_types::{Clock, RunId, SessionKey};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -122,6 +122,11 @@ impl Membership {
         self.gateway.holder(key).await
     }
 
+    /// The living gateway on which a run was begun: what it told can be asked for there.
+    pub async fn runner(&self, run: RunId) -> Result<Option<GatewayRow>, StoreError> {
+        self.gateway.runner(run).await
+    }
+
     /// The value that counts for all gateways: this one, if nobody gave another before.
     pub async fn agree(&self, name: &str, value: &str) -> Result<String, StoreError> {
         self.gateway.agree(name, value).await
@@ -222,11 +227,20 @@ impl Store {
             PostgresTurnLog::new(database.clone(), blobs.clone(), leases.clone(), settings.sealing);
         let store = Self {
             turns: Arc::new(turns.clone()),
-            ledger: Arc::new(PostgresLedger::new(database.clone(), audit.clone(), clocks.records)),
+            ledger: Arc::new(PostgresLedger::new(
+                database.clone(),
+                audit.clone(),
+                clocks.records,
+                Arc::clone(&gateway),
+            )),
             drafts: Arc::new(PostgresDrafts::new(database.clone(), audit.clone())),
             accounts: Arc::new(PostgresAccounts::new(database.clone())),
             secrets: Arc::new(PostgresSecrets::new(database.clone())),
-            jobs: Arc::new(PostgresJobs::new(database.clone(), audit.clone(), Arc::clone(&gateway))),
+            jobs: Arc::new(PostgresJobs::new(
+                database.clone(),
+                audit.clone(),
+                Arc::clone(&gateway),
+            )),
             acceptances: Arc::new(PostgresAcceptances::new(database.clone(), audit)),
             connectors: Arc::new(PostgresConnectors::new(database.clone())),
             leases: Arc::new(leases),

@@ -27,6 +27,7 @@ mod occasion;
 mod process;
 mod script;
 mod server;
+mod servers;
 mod site;
 mod tracer;
 mod wait;
@@ -49,6 +50,7 @@ pub use script::{
     ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
 };
 pub use server::{RecordedRequest, Recording, Rule, ScriptFile, ScriptedModel};
+pub use servers::{MASTER_KEY, ServerPlace, Servers};
 pub use site::{Page, Site};
 pub use tracer::{Fate, FileChange, Tracer};
 pub use wait::{wait_for, wait_until};

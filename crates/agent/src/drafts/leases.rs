@@ -1,23 +1,59 @@
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use async_trait::async_trait;
+use onyx_storage::StoreError;
 use onyx_types::DraftId;
+use tokio::runtime::Handle;
 
 /// Says who works on a draft: whoever applies or settles one holds its lease, so that nobody takes
 /// a draft that is being applied for one that a crash left behind.
 ///
-/// In one process a set is enough. With several processes over one store, another implementation
-/// would keep the leases there.
-pub(crate) trait DraftLeases: Send + Sync {
+/// In one process a set is enough. Several gateways over one store keep the leases there, and a gateway that dies loses
+/// its own.
+#[async_trait]
+pub trait DraftLeases: Send + Sync {
     /// Takes the draft's lease; `false`: somebody has it.
-    fn acquire(&self, draft: DraftId) -> bool;
+    async fn acquire(&self, draft: DraftId) -> Result<bool, StoreError>;
 
-    fn release(&self, draft: DraftId);
+    /// Never waits for long: whoever holds it goes away.
+    async fn release(&self, draft: DraftId);
+}
+
+/// Those of this process, until others are chosen.
+#[derive(Default)]
+pub(crate) struct ChosenDraftLeases {
+    chosen: OnceLock<Arc<dyn DraftLeases>>,
+    local: LocalDraftLeases,
+}
+
+impl ChosenDraftLeases {
+    /// Before the first draft is worked on.
+    pub(crate) fn choose(&self, leases: Arc<dyn DraftLeases>) {
+        let _ = self.chosen.set(leases);
+    }
+}
+
+#[async_trait]
+impl DraftLeases for ChosenDraftLeases {
+    async fn acquire(&self, draft: DraftId) -> Result<bool, StoreError> {
+        match self.chosen.get() {
+            Some(chosen) => chosen.acquire(draft).await,
+            None => self.local.acquire(draft).await,
+        }
+    }
+
+    async fn release(&self, draft: DraftId) {
+        match self.chosen.get() {
+            Some(chosen) => chosen.release(draft).await,
+            None => self.local.release(draft).await,
+        }
+    }
 }
 
 /// The drafts that this process works on.
 #[derive(Default)]
-pub(crate) struct LocalDraftLeases(Mutex<BTreeSet<DraftId>>);
+struct LocalDraftLeases(Mutex<BTreeSet<DraftId>>);
 
 impl LocalDraftLeases {
     fn lock(&self) -> MutexGuard<'_, BTreeSet<DraftId>> {
@@ -25,12 +61,13 @@ impl LocalDraftLeases {
     }
 }
 
+#[async_trait]
 impl DraftLeases for LocalDraftLeases {
-    fn acquire(&self, draft: DraftId) -> bool {
-        self.lock().insert(draft)
+    async fn acquire(&self, draft: DraftId) -> Result<bool, StoreError> {
+        Ok(self.lock().insert(draft))
     }
 
-    fn release(&self, draft: DraftId) {
+    async fn release(&self, draft: DraftId) {
         self.lock().remove(&draft);
     }
 }
@@ -39,18 +76,34 @@ impl DraftLeases for LocalDraftLeases {
 pub(super) struct DraftLease {
     leases: Arc<dyn DraftLeases>,
     draft: DraftId,
+    ours: bool,
 }
 
 impl DraftLease {
     /// `None`: somebody works on the draft.
-    pub(super) fn acquire(leases: &Arc<dyn DraftLeases>, draft: DraftId) -> Option<Self> {
-        leases.acquire(draft).then(|| Self { leases: Arc::clone(leases), draft })
+    pub(super) async fn acquire(
+        leases: &Arc<dyn DraftLeases>,
+        draft: DraftId,
+    ) -> Result<Option<Self>, StoreError> {
+        let is_ours = leases.acquire(draft).await?;
+        Ok(is_ours.then(|| Self { leases: Arc::clone(leases), draft, ours: true }))
+    }
+
+    pub(super) async fn release(mut self) {
+        self.ours = false;
+        self.leases.release(self.draft).await;
     }
 }
 
 impl Drop for DraftLease {
     fn drop(&mut self) {
-        self.leases.release(self.draft);
+        // Whoever did not get to release it was cut off; without a runtime the process is ending, and the lease with it.
+        if self.ours
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let (leases, draft) = (Arc::clone(&self.leases), self.draft);
+            runtime.spawn(async move { leases.release(draft).await });
+        }
     }
 }
 
@@ -60,14 +113,23 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_draft_has_one_holder_at_a_time() {
+    #[tokio::test]
+    async fn a_draft_has_one_holder_at_a_time() {
         let leases: Arc<dyn DraftLeases> = Arc::new(LocalDraftLeases::default());
         let draft = Mint::new(1).draft(Timestamp::from_millis(1));
-        let held = DraftLease::acquire(&leases, draft);
-        assert!(held.is_some());
-        assert!(DraftLease::acquire(&leases, draft).is_none(), "somebody works on it");
-        drop(held);
-        assert!(DraftLease::acquire(&leases, draft).is_some(), "it was given back");
+        let held = DraftLease::acquire(&leases, draft).await.unwrap().expect("it is free");
+        assert!(
+            DraftLease::acquire(&leases, draft).await.unwrap().is_none(),
+            "somebody works on it"
+        );
+        held.release().await;
+        let again = DraftLease::acquire(&leases, draft).await.unwrap();
+        assert!(again.is_some(), "it was given back");
+        drop(again);
+        tokio::task::yield_now().await;
+        assert!(
+            DraftLease::acquire(&leases, draft).await.unwrap().is_some(),
+            "whoever was cut off"
+        );
     }
 }

@@ -22,7 +22,8 @@ use crate::notices::{NoticeKind, Notifier};
 use crate::runs::{LiveRuns, RunContact};
 use leases::DraftLease;
 
-pub(crate) use leases::{DraftLeases, LocalDraftLeases};
+pub(crate) use leases::ChosenDraftLeases;
+pub use leases::DraftLeases;
 pub use undo::{RunChanges, Undo};
 
 /// How far an approval goes.
@@ -181,8 +182,12 @@ impl Approvals {
         }
         let approval = Approval { person: person.clone(), reason, seen };
         // Where somebody else has the lease, the draft's state in the ledger refuses this approval.
-        let _lease = DraftLease::acquire(&self.shared.leases, id);
+        let lease = DraftLease::acquire(&self.shared.leases, id).await;
+        let lease = lease.map_err(|error| plain(error.into()))?;
         let done = self.shared.toolbox.approve(draft, &approval, &profile.policy, &cx).await;
+        if let Some(lease) = lease {
+            lease.release().await;
+        }
         if let Ok(draft) = &done {
             if scope == ApprovalScope::Run && draft.state == DraftState::Applied {
                 self.grant(draft);
@@ -237,9 +242,15 @@ impl Approvals {
 
     /// `None`: somebody works on the draft, or did since it was listed.
     async fn settle_one(&self, listed: Draft) -> Result<Option<Draft>, StoreError> {
-        let Some(_lease) = DraftLease::acquire(&self.shared.leases, listed.id) else {
+        let Some(lease) = DraftLease::acquire(&self.shared.leases, listed.id).await? else {
             return Ok(None);
         };
+        let settled = self.settle_held(listed).await;
+        lease.release().await;
+        settled
+    }
+
+    async fn settle_held(&self, listed: Draft) -> Result<Option<Draft>, StoreError> {
         // Read again under the lease: whoever held it before may have finished.
         let draft = self.shared.drafts.draft(&listed.key.person, listed.id).await?;
         let Some(draft) = draft.filter(|draft| draft.state == listed.state) else {
@@ -255,6 +266,17 @@ impl Approvals {
             _ => self.shared.toolbox.expire_draft(draft, &cx).await,
         };
         settled.map(Some)
+    }
+
+    /// A draft was decided at another gateway: a run at work here is told.
+    pub(crate) async fn heard(&self, person: &PersonId, id: DraftId) -> Result<(), Fault> {
+        if let Some(draft) = self.shared.drafts.draft(person, id).await?
+            && !draft.state.is_open()
+            && draft.state != DraftState::Applying
+        {
+            self.tell_run(&draft);
+        }
+        Ok(())
     }
 
     fn tool_context(&self, draft: &Draft) -> ToolCx {

@@ -29,10 +29,31 @@ impl Feed {
         Arc::new(Self { run, log: Mutex::default() })
     }
 
+    /// For somebody who has heard everything up to a number.
+    pub(crate) fn beginning_after(run: RunId, seq: u64) -> Arc<Self> {
+        let feed = Self::new(run);
+        feed.lock().skip(seq);
+        feed
+    }
+
+    /// Something was told already.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.lock().newest() > 0
+    }
+
     /// Adds an event. Sequence numbers start at 1 and have no gaps.
     pub fn tell(&self, lane: LaneId, event: Event) {
         let mut log = self.lock();
         log.add(lane, event);
+        log.wake_readers();
+    }
+
+    /// Adds an event as another gateway told it, under its own number.
+    pub(crate) fn relay(&self, envelope: Envelope) {
+        let mut log = self.lock();
+        let unknown = envelope.seq.saturating_sub(log.newest() + 1);
+        log.skip(unknown);
+        log.add(envelope.lane, envelope.event);
         log.wake_readers();
     }
 

@@ -49,6 +49,8 @@ impl Worker {
 
     /// Settles and starts what is due now.
     pub(super) async fn tick(&self) -> Result<(), Fault> {
+        // Another gateway may have died while it fired one.
+        self.recover().await?;
         let jobs = self.all_jobs().await?;
         self.accept_system_jobs(&jobs).await?;
         let open = self.shared.setup.jobs.open_slots().await?;
@@ -191,12 +193,15 @@ impl Worker {
         self.shared.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, cancel);
     }
 
-    /// Ends slots that an earlier process was firing when it ended: one process owns a home, so
-    /// whatever still runs at the start runs nowhere.
+    /// Ends slots whose firing ended with its process: nobody fires them any more.
     pub(super) async fn recover(&self) -> Result<usize, Fault> {
-        let open = self.shared.setup.jobs.open_slots().await?;
+        let mut left = self.shared.setup.jobs.left_slots().await?;
+        {
+            let at_work = self.shared.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+            left.retain(|slot| !at_work.contains_key(&slot.key()));
+        }
         let mut ended = 0;
-        for slot in open.into_iter().filter(|slot| slot.state == SlotState::Running) {
+        for slot in left {
             let run = match slot.run {
                 Some(run) => self.shared.setup.ledger.run(&slot.person, run).await?,
                 None => None,

@@ -6,21 +6,39 @@ use super::{Notice, Notifier};
 const MOST_UNHEARD: usize = 256;
 
 /// Notices within one process.
-pub(crate) struct LocalNotifier(broadcast::Sender<Notice>);
+pub(crate) struct LocalNotifier {
+    all: broadcast::Sender<Notice>,
+    /// Only what happened here, for whoever passes it on to other gateways.
+    own: broadcast::Sender<Notice>,
+}
 
 impl Default for LocalNotifier {
     fn default() -> Self {
-        Self(broadcast::Sender::new(MOST_UNHEARD))
+        Self {
+            all: broadcast::Sender::new(MOST_UNHEARD),
+            own: broadcast::Sender::new(MOST_UNHEARD),
+        }
     }
 }
 
+// Sending fails only when nobody listens.
 impl Notifier for LocalNotifier {
     fn notify(&self, notice: Notice) {
-        // Sending fails only when nobody listens.
-        let _ = self.0.send(notice);
+        if self.own.receiver_count() > 0 {
+            let _ = self.own.send(notice.clone());
+        }
+        let _ = self.all.send(notice);
+    }
+
+    fn hear(&self, notice: Notice) {
+        let _ = self.all.send(notice);
     }
 
     fn listen(&self) -> broadcast::Receiver<Notice> {
-        self.0.subscribe()
+        self.all.subscribe()
+    }
+
+    fn listen_to_own(&self) -> broadcast::Receiver<Notice> {
+        self.own.subscribe()
     }
 }

@@ -6,18 +6,20 @@
 mod local;
 
 use onyx_types::{DraftId, PersonId, RunId, SessionId, TurnId};
+use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 pub(crate) use local::LocalNotifier;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     pub person: PersonId,
     pub session: SessionId,
     pub kind: NoticeKind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoticeKind {
     RunStarted(RunId),
     RunEnded(RunId),
@@ -32,10 +34,16 @@ pub enum NoticeKind {
 
 /// Carries notices from where something happens to everybody who listens.
 ///
-/// One process needs no more than a channel. Several processes over one store need a notifier that
-/// also passes notices between them; what it hears from others it feeds into the same channel.
+/// One process needs no more than a channel. Where several gateways work over one store, whoever passes notices between
+/// them listens to what happened here and says what was heard from the others.
 pub trait Notifier: Send + Sync {
     fn notify(&self, notice: Notice);
+
+    /// Something that happened at another gateway.
+    fn hear(&self, notice: Notice);
+
+    /// What happens here from now on, without what is heard from other gateways.
+    fn listen_to_own(&self) -> broadcast::Receiver<Notice>;
 
     /// Every notice from now on, of every person: the listener picks its own. A listener that
     /// falls too far behind is told so by the channel and reads the state anew.

@@ -7,6 +7,7 @@ use onyx_storage::{Delivery, InboxRow, Ledger, TurnLog};
 use onyx_types::{ErrorCode, Fault, PersonId, RunId, SessionId, SessionKey, TurnId, UserTurn};
 
 use super::Runs;
+use super::elsewhere::RunOrder;
 use super::owned::RunHandle;
 use super::plan::check_content;
 use super::request::{RunInput, RunRequest, SessionRef};
@@ -40,7 +41,7 @@ impl Runs {
         };
         let live = &self.shared.live;
         let Some(contact) = live.on_session(&request.person, session) else {
-            return self.start(request).await.map(SendOutcome::Started);
+            return self.start_or_hand_over(request, session, delivery).await;
         };
         check_content(content, self.shared.roster.get().limits().max_prompt_bytes)?;
         let turn = request.terms.words.unwrap_or_else(|| self.shared.ids.turn());
@@ -58,6 +59,68 @@ impl Runs {
             return Ok(SendOutcome::Started(handle));
         }
         Ok(SendOutcome::Queued { turn, run: contact.run })
+    }
+
+    /// Starts a run or, where another gateway works on the session, hands the words to that one.
+    async fn start_or_hand_over(
+        &self,
+        request: RunRequest,
+        session: SessionId,
+        delivery: Delivery,
+    ) -> Result<SendOutcome, Fault> {
+        if !self.shared.elsewhere.are_possible() {
+            return self.start(request).await.map(SendOutcome::Started);
+        }
+        match self.start(request.clone()).await {
+            Err(fault) if fault.code == ErrorCode::SessionBusy => {}
+            started => return started.map(SendOutcome::Started),
+        }
+        match self.hand_over(&request, session, delivery).await? {
+            Some(queued) => Ok(queued),
+            // It ended meanwhile.
+            None => self.start(request).await.map(SendOutcome::Started),
+        }
+    }
+
+    async fn hand_over(
+        &self,
+        request: &RunRequest,
+        session: SessionId,
+        delivery: Delivery,
+    ) -> Result<Option<SendOutcome>, Fault> {
+        let RunInput::New(content) = &request.input else { return Ok(None) };
+        check_content(content, self.shared.roster.get().limits().max_prompt_bytes)?;
+        let key = self.shared.sessions.key(&request.person, session).await?;
+        let open = self.shared.drive.ledger.open_runs(&key).await?;
+        let Some(run) = open.last().map(|row| row.run) else { return Ok(None) };
+        let turn = request.terms.words.unwrap_or_else(|| self.shared.ids.turn());
+        let content = self.shared.context.mask.content(content.clone());
+        let words = UserTurn { view: request.view.clone(), ..content.into() };
+        let received_at = self.shared.ids.now();
+        let row = InboxRow { turn, delivery, words: words.clone(), received_at };
+        self.shared.drive.ledger.put_inbox(&key, row).await?;
+        let order = RunOrder::Words { session, turn, delivery, words: Box::new(words) };
+        if self.shared.elsewhere.ask_holder(&request.person, session, order).await? {
+            return Ok(Some(SendOutcome::Queued { turn, run }));
+        }
+        self.shared.drive.ledger.clear_inbox(&key, &[turn]).await?;
+        Ok(None)
+    }
+
+    /// Words that another gateway has put into the inbox of a session at work here.
+    pub(super) fn take_words(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        turn: TurnId,
+        delivery: Delivery,
+        words: UserTurn,
+    ) -> bool {
+        let live = &self.shared.live;
+        let Some(contact) = live.on_session(person, session) else { return false };
+        live.expect_words(contact.run);
+        contact.messages.words(delivery, user_input(turn, words));
+        true
     }
 
     /// Words that no run has read yet, oldest first.

@@ -7,6 +7,7 @@
 //! performed in `drive`, never here.
 
 mod context;
+mod elsewhere;
 mod figures;
 mod given;
 mod hooks;
@@ -36,10 +37,12 @@ use crate::feed::{EventReader, FinishedFeeds};
 use crate::notices::Notifier;
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 use context::ContextSources;
+use elsewhere::RunsElsewhere;
 use figures::RunCounters;
 use given::GivenAnswers;
 
 pub(crate) use context::ContextOptions;
+pub use elsewhere::{GatewayAddress, OtherGateways, RunOrder};
 pub use figures::{RUN_SECONDS, RunFigures};
 pub use inbox::SendOutcome;
 pub(crate) use live::{LiveRuns, LocalRuns, RunContact};
@@ -79,6 +82,7 @@ struct Shared {
     drive: Arc<DriveServices>,
     context: ContextSources,
     given: GivenAnswers,
+    elsewhere: Arc<RunsElsewhere>,
 }
 
 /// The rooms that runs are made from.
@@ -99,6 +103,7 @@ pub(crate) struct RunsSetup {
 impl Runs {
     pub(crate) fn new(setup: RunsSetup) -> Self {
         let drive = Arc::new(setup.drive);
+        let elsewhere = RunsElsewhere::new(setup.sessions.clone(), setup.replay.clone(), &drive);
         let shared = Shared {
             sessions: setup.sessions,
             spaces: SessionSpaces::new(Arc::clone(&drive.files)),
@@ -116,6 +121,7 @@ impl Runs {
             counters: RunCounters::default(),
             context: ContextSources::new(&drive, setup.context),
             given: GivenAnswers::default(),
+            elsewhere: Arc::new(elsewhere),
             drive,
         };
         Self { shared: Arc::new(shared) }
@@ -133,6 +139,25 @@ impl Runs {
     pub(crate) fn set_index(&self, index: Index) {
         // A second one would be of the same home.
         let _ = self.shared.drive.index.set(index);
+    }
+
+    /// From now on runs of these gateways are reached too.
+    pub(crate) fn set_others(&self, others: Arc<dyn OtherGateways>) {
+        self.shared.elsewhere.set(others);
+    }
+
+    /// Does what another gateway asks for. `false`: there is nothing to do it with.
+    pub async fn obey(&self, person: &PersonId, order: RunOrder) -> Result<bool, Fault> {
+        match order {
+            RunOrder::StopSession { session } => {
+                self.stop_here(person, &StopTarget::Session(session)).await
+            }
+            RunOrder::StopRun { run } => self.stop_here(person, &StopTarget::Run(run)).await,
+            RunOrder::StopAgent { run, agent } => self.stop_agent_here(person, run, &agent).await,
+            RunOrder::Words { session, turn, delivery, words } => {
+                Ok(self.take_words(person, session, turn, delivery, *words))
+            }
+        }
     }
 
     /// The sessions of a person that are being worked on, and by which runs. A run whose end was
@@ -162,10 +187,25 @@ impl Runs {
 
     /// Stops a run and waits until its end is written. `false`: nothing was running.
     pub async fn stop(&self, person: &PersonId, target: StopTarget) -> Result<bool, Fault> {
-        let found = match target {
-            StopTarget::Session(session) => self.shared.live.on_session(person, session),
+        if self.stop_here(person, &target).await? {
+            return Ok(true);
+        }
+        match target {
+            StopTarget::Session(session) => {
+                let order = RunOrder::StopSession { session };
+                self.shared.elsewhere.ask_holder(person, session, order).await
+            }
             StopTarget::Run(run) => {
-                let contact = self.shared.live.get(run);
+                self.shared.elsewhere.ask_runner(person, run, RunOrder::StopRun { run }).await
+            }
+        }
+    }
+
+    async fn stop_here(&self, person: &PersonId, target: &StopTarget) -> Result<bool, Fault> {
+        let found = match target {
+            StopTarget::Session(session) => self.shared.live.on_session(person, *session),
+            StopTarget::Run(run) => {
+                let contact = self.shared.live.get(*run);
                 contact.filter(|run| run.key.person == *person && !run.feed.is_done())
             }
         };
@@ -180,6 +220,19 @@ impl Runs {
     /// Stops one of the agents that answer in a run and waits until that is told; the others go on.
     /// `false`: it was not at work.
     pub async fn stop_agent(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        agent: &AgentId,
+    ) -> Result<bool, Fault> {
+        if self.stop_agent_here(person, run, agent).await? {
+            return Ok(true);
+        }
+        let order = RunOrder::StopAgent { run, agent: agent.clone() };
+        self.shared.elsewhere.ask_runner(person, run, order).await
+    }
+
+    async fn stop_agent_here(
         &self,
         person: &PersonId,
         run: RunId,

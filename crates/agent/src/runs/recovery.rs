@@ -40,7 +40,7 @@ impl Recovery {
     /// write left open. Called before the first request and now and then: runs at work, here or
     /// elsewhere, hold their session and are left alone. Returns how many it closed.
     pub(crate) async fn close_all(&self) -> Result<usize, Fault> {
-        let open = self.ledger.active_runs().await?;
+        let open = self.ledger.left_runs().await?;
         let sessions: BTreeSet<SessionKey> = open.into_iter().map(|row| row.key).collect();
         let mut closed = 0;
         for key in sessions {

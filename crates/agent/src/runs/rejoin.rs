@@ -8,13 +8,29 @@ use super::Runs;
 use crate::feed::{EventReader, Feed, FinishedFeeds, KeptFeed, Outline};
 
 impl Runs {
-    /// What a run tells, from after a sequence number on: no gap, no repeat.
+    /// What a run tells, from after a sequence number on: no gap, no repeat. It may be another gateway's.
     pub async fn events(
         &self,
         person: &PersonId,
         run: RunId,
         after: u64,
     ) -> Result<EventReader, Fault> {
+        if let Some(reader) = self.events_here(person, run, after).await? {
+            return Ok(reader);
+        }
+        match self.shared.elsewhere.follow(person, run, after).await? {
+            Some(reader) => Ok(reader),
+            None => Err(self.no_feed(person, run).await?),
+        }
+    }
+
+    /// The same of this gateway's own runs. `None`: nothing of it is kept here.
+    pub async fn events_here(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        after: u64,
+    ) -> Result<Option<EventReader>, Fault> {
         let at_work = self.shared.live.get(run).filter(|contact| contact.key.person == *person);
         let found = match at_work {
             Some(contact) => Some(KeptFeed::Whole(contact.feed)),
@@ -28,10 +44,7 @@ impl Runs {
             Some(KeptFeed::Outline(outline)) => self.filled(person, run, &outline).await?,
             None => None,
         };
-        match feed {
-            Some(feed) => Ok(feed.read_after(after)),
-            None => Err(self.no_feed(person, run).await?),
-        }
+        Ok(feed.map(|feed| feed.read_after(after)))
     }
 
     /// An outline filled from the log. `None`: it is no run of this person's, or the log has lost

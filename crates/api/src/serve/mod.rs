@@ -46,6 +46,15 @@ pub(crate) use traffic::followed;
 use slot::OpenSlot;
 use stream::GuardedStream;
 
+/// Whoever sent the request has shown who they are without a credential of a person: another gateway. Its connection is
+/// no stranger's from now on.
+pub fn know_sender(extensions: &axum::http::Extensions) -> Result<(), crate::Problem> {
+    match extensions.get::<Arc<ConnectionSlot>>() {
+        Some(slot) => slot.sign_in(),
+        None => Ok(()),
+    }
+}
+
 /// From the first byte of a connection (or the end of its last answer) to the end of a head, for
 /// people who have signed in. Others have `gateway.connections.headSeconds`.
 const HEAD_LIMIT: Duration = Duration::from_secs(60);

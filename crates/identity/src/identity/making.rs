@@ -168,7 +168,8 @@ impl Identity {
     /// A refresh token is good once: what comes back holds the next.
     pub async fn refresh(&self, text: &str, from: Option<IpAddr>) -> Result<Tokens, Fault> {
         let hash = Hash::of(text.as_bytes());
-        let is_known = || self.read().find(hash, CredentialKind::Refresh, self.clock.wall()).is_some();
+        let is_known =
+            || self.read().find(hash, CredentialKind::Refresh, self.clock.wall()).is_some();
         // One that another gateway gave out must not be taken for one that was used before.
         if self.looked.is_some() && !is_known() {
             self.follow().await?;

@@ -17,6 +17,7 @@ pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod memory;
+pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;

@@ -46,7 +46,7 @@ pub(crate) async fn run(
     let address = listener.local_addr().context("the listener has no address")?;
     gateway.serve_home()?;
     let cores = Cores::start().context("cannot start a runtime for each core")?;
-    gateway.serve_network(listener, address, cores.lanes());
+    gateway.serve_network(listener, address, cores.lanes()).await?;
     gateway.tidy_up();
     gateway.tend_index();
     gateway.fire_jobs();

@@ -6,6 +6,7 @@ use onyx_agent::AgentSettings;
 use onyx_api::PluginSwitch;
 use serde_json::{Map, Value, json};
 
+use super::shared::{OWN_GATEWAY_KEYS, OWN_SECTION};
 use super::{ConfigError, JSON5, unreadable};
 
 /// A JSON file of another program, changed without losing a character of the rest.
@@ -53,6 +54,16 @@ impl ConfigText {
 
     pub(crate) fn text(&self) -> String {
         self.root.to_string()
+    }
+
+    /// Takes out what belongs to one gateway of several.
+    pub(crate) fn remove_own(&self) {
+        remove(&self.config, OWN_SECTION);
+        if let Some(gateway) = self.config.object_value("gateway") {
+            for key in OWN_GATEWAY_KEYS {
+                remove(&gateway, key);
+            }
+        }
     }
 
     /// An agent as it is written.

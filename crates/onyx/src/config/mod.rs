@@ -14,6 +14,7 @@ mod nearest;
 mod not_yet;
 mod path;
 mod redact;
+mod shared;
 mod storage;
 mod substitute;
 mod watch;
@@ -44,6 +45,7 @@ use path::Path;
 
 pub(crate) use edit::{ConfigText, JsonText};
 pub(crate) use redact::{redacted, restored};
+pub(crate) use shared::{for_sharing, shared};
 pub(crate) use substitute::Missing;
 pub(crate) use watch::watch;
 
@@ -247,7 +249,13 @@ fn read_dotenv(home: &HomeFolder) -> Result<(Environment, Vec<String>), ConfigEr
 }
 
 fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
-    let mut sections = top_level(text)?;
+    parse_sections(top_level(text)?, environment)
+}
+
+fn parse_sections(
+    mut sections: Map<String, Value>,
+    environment: Environment,
+) -> Result<Config, ConfigError> {
     let root = Path::root();
     let mut notes = Notes::default();
     check::note_unknown(&root, &sections, SECTIONS, &mut notes.warnings);

@@ -17,7 +17,8 @@ impl Config {
     /// What server mode is opened with, every reference followed; `None`: one machine with its own files.
     pub(crate) fn server(&self) -> Result<Option<ServerSettings>, ConfigError> {
         // A variable that is not set must not turn a gateway of several into a lonely one.
-        if let Some(missing) = self.missing.iter().find(|missing| missing.at.starts_with("storage")) {
+        if let Some(missing) = self.missing.iter().find(|missing| missing.at.starts_with("storage"))
+        {
             let why = format!("{} is not set", missing.variable);
             return Err(ConfigError::at(missing.at.clone(), why));
         }
@@ -40,7 +41,10 @@ impl Config {
     pub(crate) fn storage_secrets(&self) -> Vec<String> {
         let Ok(storage) = self.followed() else { return Vec::new() };
         let password = storage.database.as_deref().and_then(password_of);
-        [storage.database.clone(), password, storage.s3.secret_access_key].into_iter().flatten().collect()
+        [storage.database.clone(), password, storage.s3.secret_access_key]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn followed(&self) -> Result<StorageSettings, ConfigError> {
@@ -72,7 +76,8 @@ fn follow(at: &str, value: &str, environment: &Environment) -> Result<String, Co
         return of_file(Path::new(path)).map_err(|why| ConfigError::at(at, why));
     }
     if value.starts_with(FROM_SECRETS) {
-        let why = "the secrets lie in the database itself; refer to this with env:NAME or file:/path";
+        let why =
+            "the secrets lie in the database itself; refer to this with env:NAME or file:/path";
         return Err(ConfigError::at(at, why));
     }
     Ok(value.to_owned())
@@ -135,7 +140,10 @@ mod tests {
         let config = read(WHOLE);
         assert_eq!((config.warnings.clone(), config.missing.clone()), (vec![], vec![]));
         let server = config.server().unwrap().unwrap();
-        assert_eq!((server.gateway.id.as_str(), server.gateway.url.as_str()), ("one", "http://10.0.0.1:18790"));
+        assert_eq!(
+            (server.gateway.id.as_str(), server.gateway.url.as_str()),
+            ("one", "http://10.0.0.1:18790")
+        );
         assert!(!format!("{config:?}").contains("hidden"), "{config:?}");
         assert_eq!(
             config.storage_secrets(),
@@ -153,10 +161,16 @@ mod tests {
             (WHOLE.replace("postgres://", "mysql://"), "storage.database is not a PostgreSQL URL"),
             (WHOLE.replace("s3://", "gs://"), "storage.objects is not an S3 URL"),
             (WHOLE.replace("'hidden-too'", "'secret:key'"), "storage.s3.secretAccessKey"),
-            (WHOLE.replace("'hidden-too'", "'env:ONYX_TEST_NOWHERE'"), "ONYX_TEST_NOWHERE is not set"),
+            (
+                WHOLE.replace("'hidden-too'", "'env:ONYX_TEST_NOWHERE'"),
+                "ONYX_TEST_NOWHERE is not set",
+            ),
             (WHOLE.replace("'hidden-too'", "'file:/nonexistent/key'"), "/nonexistent/key"),
             // A variable that is missing does not make a home of its own.
-            ("{ storage: { database: '${ONYX_TEST_NOWHERE}' } }".to_owned(), "ONYX_TEST_NOWHERE is not set"),
+            (
+                "{ storage: { database: '${ONYX_TEST_NOWHERE}' } }".to_owned(),
+                "ONYX_TEST_NOWHERE is not set",
+            ),
         ] {
             let error = read(&text).server().unwrap_err().to_string();
             assert!(error.contains(wrong), "{text}: {error}");

@@ -16,15 +16,16 @@ use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
 use onyx_tools::{GitRemotes, Masker, Menos, Toolbox, Web};
-use onyx_types::{PersonId, Zone};
+use onyx_types::{Fault, PersonId, Zone};
 
 use super::health::Machine;
 use super::models::LiveModels;
 use super::parts::{check_jobs, connections, declared, remember, zones};
 use super::probe::WriteProbe;
 use super::secrets::masked;
+use super::storage::{SharedStorage, load_config};
 use super::token;
-use crate::config::{self, Config, ConfigError};
+use crate::config::{Config, ConfigError};
 use crate::home::HomeFolder;
 
 /// Everything that follows the config, and what became of the last edit.
@@ -58,6 +59,8 @@ pub(super) struct Live {
     pub(super) changes: Changes,
     pub(super) admission: Arc<Admission>,
     pub(super) machine: Machine,
+    /// The other gateways; `None` where there are none.
+    pub(super) shared: Option<Arc<SharedStorage>>,
 }
 
 /// A config that was found good.
@@ -78,7 +81,8 @@ impl Live {
     /// Takes up an edit of the config, or says why not and goes on with what it has.
     pub(super) async fn reload(&self) {
         let _one_by_one = self.changing.lock().await;
-        let outcome = match config::load(&self.home).and_then(|config| self.check(config)) {
+        let config = load_config(&self.home, self.shared.as_deref());
+        let outcome = match config.and_then(|config| self.check(config)) {
             Ok(checked) => self.take_up(checked).await,
             Err(error) => Err(error),
         };
@@ -90,6 +94,15 @@ impl Live {
         if self.broken().is_some() {
             self.changes.tell(Change::Config);
         }
+    }
+
+    /// Takes up what another gateway wrote, if it did.
+    pub(super) async fn follow_config(&self) -> Result<(), Fault> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        if shared.follow_config().await? {
+            self.reload().await;
+        }
+        Ok(())
     }
 
     pub(super) fn set_broken(&self, broken: Option<ConfigError>) {
@@ -110,6 +123,7 @@ impl Live {
         config.tools.menos.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.plugins.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.server()?;
         check_jobs(&config)?;
         let search = config.memory.search().map_err(ConfigError::new)?;
         let connections = connections(&config)?;
@@ -128,6 +142,7 @@ impl Live {
         let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));
+        self.masker.add(config.storage_secrets());
         self.models.set(models);
         self.index.set_search(search);
         self.set_memory(config.memory.clone());
@@ -171,7 +186,27 @@ impl Live {
         if self.is_connected.load(Ordering::Acquire) {
             let mut plan = self.planned.read().unwrap_or_else(PoisonError::into_inner).clone();
             plan.accounts.extend(self.extensions.plugins.accounts());
+            if let Some(shared) = &self.shared {
+                plan.accounts = shared.own_accounts(plan.accounts).await;
+            }
             self.connectors.follow(plan).await;
+        }
+    }
+
+    /// Takes up accounts of a gateway that is gone, and lets go of those that another one took.
+    pub(super) async fn look_after_accounts(&self) {
+        let Some(shared) = &self.shared else { return };
+        if !self.is_connected.load(Ordering::Acquire) {
+            return;
+        }
+        let _one_by_one = self.changing.lock().await;
+        let before = shared.own_account_names();
+        let planned = self.planned.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut accounts = planned.accounts;
+        accounts.extend(self.extensions.plugins.accounts());
+        shared.own_accounts(accounts).await;
+        if shared.own_account_names() != before {
+            self.follow_plan().await;
         }
     }
 
@@ -189,9 +224,13 @@ impl Live {
 
     async fn storage(&self) -> Dependency {
         let read = self.store.ledger.active_runs().await.map_err(|error| error.to_string());
-        let usable = match read {
-            Ok(_) => self.writable.probe(self.home.write_probe()).await,
-            Err(error) => Err(error),
+        let usable = match (read, &self.shared) {
+            // Saying that this gateway lives is a write.
+            (Ok(_), Some(shared)) => {
+                shared.membership.beat().await.map_err(|error| error.to_string())
+            }
+            (Ok(_), None) => self.writable.probe(self.home.write_probe()).await,
+            (Err(error), _) => Err(error),
         };
         match usable {
             Ok(()) => Dependency::ok("storage"),

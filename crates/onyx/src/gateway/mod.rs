@@ -5,6 +5,7 @@ mod bedrock;
 mod booked;
 mod catalogue;
 mod claim;
+mod cluster;
 mod connection;
 mod connectors;
 mod desk;
@@ -21,6 +22,7 @@ mod secrets;
 mod settings;
 mod socket;
 mod sources;
+mod storage;
 mod token;
 mod upstream;
 mod witnesses;
@@ -37,7 +39,7 @@ use onyx_api::{
     Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
     Traffic, UiChats,
 };
-use onyx_identity::{Identity, Secrets};
+use onyx_identity::{Declared, Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
@@ -53,7 +55,7 @@ use live::Live;
 use parts::{Ground, Parts};
 use probe::WriteProbe;
 use socket::HomeSocket;
-use witnesses::audit_witnesses;
+use storage::{Opened, SharedStorage};
 
 pub(crate) use backups::summary as backup_summary;
 pub(crate) use claim::{Claim, Unreachable, claim};
@@ -64,6 +66,7 @@ pub(crate) use models::{RegistryGround, registry};
 pub(crate) use parts::sandbox;
 pub(crate) use secrets::{StoredSecrets, secret_keys};
 pub(crate) use socket::SocketPath;
+pub(crate) use storage::{master_key, server_settings};
 pub(crate) use token::{TokenPlace, place as token_place};
 
 /// How long running answers may go on after the process was asked to end.
@@ -92,6 +95,8 @@ pub(crate) struct Gateway {
     pass_through: PassThrough,
     ui_chats: UiChats,
     logs: Arc<LogRing>,
+    /// By which other gateways reach this one.
+    internal: Option<Router>,
 }
 
 impl Gateway {
@@ -100,15 +105,13 @@ impl Gateway {
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::in_zone(Zone::of_this_machine()));
         let pauses = pauses::pauses();
-        let witnesses = audit_witnesses(folder.path())?;
-        let mut store = Store::open_witnessed(home, Arc::clone(&clock), witnesses)
-            .await
-            .context("cannot open the store")?;
+        let Opened { mut store, shared } = storage::open(folder, home, &clock).await?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
         index.set_pauses(pauses.clone());
         // Whatever is written from here on is found by the next search.
         store.files = index.observe(Arc::clone(&store.files));
-        let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), secret_keys());
+        let keys = secret_keys(shared.as_ref().map(|shared| shared.master.clone()));
+        let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), keys);
         let secrets = Arc::new(secrets.await?);
         let exposure = exposure(&store).await?;
         let ground = Ground {
@@ -118,11 +121,11 @@ impl Gateway {
             secrets: &secrets,
             clock: &clock,
             exposure,
+            shared: shared.as_deref(),
         };
         let (parts, broken) = Parts::of_usable_config(&ground)?;
-        let identity =
-            Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
-        let auth = Authenticator::new(Arc::new(identity.await?));
+        let identity = identity(&store, &clock, parts.declared, shared.as_deref()).await?;
+        let auth = Authenticator::new(Arc::new(identity));
         auth.set_front(parts.front);
         let agent = AgentServices::new(
             store.clone(),
@@ -170,12 +173,15 @@ impl Gateway {
         );
         agent.jobs.set_mail(connectors::job_mail(&parts.connectors));
         agent.jobs.set_peers(Arc::new(connectors::JobPeers(connectors.downgrade())));
-        let backups = backups::ServerBackups {
-            home: folder.clone(),
-            clock: Arc::clone(&clock),
-            secrets: Arc::clone(&secrets),
-        };
-        agent.jobs.set_backups(Arc::new(backups));
+        // PostgreSQL and the object store are backed up by their own means.
+        if shared.is_none() {
+            let backups = backups::ServerBackups {
+                home: folder.clone(),
+                clock: Arc::clone(&clock),
+                secrets: Arc::clone(&secrets),
+            };
+            agent.jobs.set_backups(Arc::new(backups));
+        }
         let live = Live {
             connectors,
             link,
@@ -202,11 +208,14 @@ impl Gateway {
             changes,
             admission: Admission::new(parts.connections),
             machine: Machine { sandbox: parts::sandbox(), docker: parts.docker },
+            shared,
         };
         let live = Arc::new(live);
         parts.desk.open(&live);
+        let internal = cluster::join(&live)?;
         Ok(Self {
             live,
+            internal,
             address: parts.address,
             token_place: parts.token_place,
             sources,
@@ -248,8 +257,7 @@ impl Gateway {
         let stop = self.stop.clone();
         self.servers.spawn(onyx_api::serve(listener, router, lane, admission, stop));
         self.socket = Some(socket);
-        let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
-        self.servers.spawn(async move { agent.tend(&stop).await });
+        self.tend_runs();
         let (mcp, stop) = (self.live.extensions.mcp.clone(), self.stop.clone());
         self.servers.spawn(async move { mcp.tend(&stop).await });
         self.tend_plugins();
@@ -266,6 +274,18 @@ impl Gateway {
             }
         });
         Ok(())
+    }
+
+    /// Closes what a process that is gone left open: another gateway's is waited for by people.
+    fn tend_runs(&mut self) {
+        let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
+        if self.live.shared.is_none() {
+            self.servers.spawn(async move { agent.tend(&stop).await });
+            return;
+        }
+        self.servers.spawn(async move { agent.tend_every(cluster::LOOK_AFTER, &stop).await });
+        let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
+        self.servers.spawn(cluster::tend(live, stop));
     }
 
     /// Looks for plugins that change.
@@ -314,16 +334,25 @@ impl Gateway {
         });
     }
 
-    pub(crate) fn serve_network(
+    pub(crate) async fn serve_network(
         &mut self,
         listener: TcpListener,
         address: SocketAddr,
         lanes: Lanes,
-    ) {
+    ) -> Result<()> {
         self.live.auth.listens_at(address);
+        if let Some(shared) = &self.live.shared {
+            shared.listens_at(address).await?;
+        }
         let admission = Arc::clone(&self.live.admission);
         let stop = self.stop.clone();
-        self.servers.spawn(onyx_api::serve(listener, self.router(), lanes, admission, stop));
+        // Beside the others, whose checks of names and pages are for browsers.
+        let router = match self.internal.clone() {
+            Some(internal) => self.router().merge(internal),
+            None => self.router(),
+        };
+        self.servers.spawn(onyx_api::serve(listener, router, lanes, admission, stop));
+        Ok(())
     }
 
     /// A link that signs the owner in on this machine; `None` where none can lead here.
@@ -345,6 +374,11 @@ impl Gateway {
             tracing::warn!("some clients did not take their last bytes in time");
         }
         self.servers.shutdown().await;
+        if let Some(shared) = &self.live.shared
+            && let Err(error) = shared.membership.drain().await
+        {
+            tracing::warn!(%error, "the other gateways wait until this one's life is over");
+        }
     }
 
     fn router(&self) -> Router {
@@ -369,6 +403,23 @@ impl Gateway {
             connectors: self.live.connectors.clone(),
         }))
     }
+}
+
+/// Who callers are; several gateways follow each other in that.
+async fn identity(
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+    declared: Declared,
+    shared: Option<&SharedStorage>,
+) -> Result<Identity> {
+    let (accounts, clock) = (Arc::clone(&store.accounts), Arc::clone(clock));
+    Ok(match shared {
+        Some(shared) => {
+            let key = shared.master.derived("onyx: access tokens");
+            Identity::open_shared(accounts, clock, declared, key).await?
+        }
+        None => Identity::open(accounts, clock, declared).await?,
+    })
 }
 
 /// Has somebody made a password or a token?

@@ -30,8 +30,9 @@ use super::desk::Desk;
 use super::live::{log, roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
+use super::storage::{SharedStorage, load_config};
 use super::token::{self, TokenPlace};
-use crate::config::{self, Config, ConfigError, last_good};
+use crate::config::{Config, ConfigError, last_good};
 use crate::home::HomeFolder;
 use crate::{env, files, open_files};
 
@@ -71,8 +72,11 @@ impl Parts {
     /// the reason: a bad edit must not keep a server from starting again.
     pub(super) fn of_usable_config(ground: &Ground<'_>) -> Result<(Self, Option<ConfigError>)> {
         let folder = ground.folder;
-        let broken = match config::load(folder).and_then(|config| Self::of(ground, &config)) {
+        let config = load_config(folder, ground.shared);
+        let broken = match config.and_then(|config| Self::of(ground, &config)) {
             Ok(parts) => return Ok((parts, None)),
+            // What is in the database was checked before it was written there.
+            Err(broken) if ground.shared.is_some() => return Err(broken.into()),
             Err(broken) => broken,
         };
         let good = last_good::load(folder).ok_or_else(|| broken.clone())?;
@@ -98,6 +102,7 @@ impl Parts {
             masker.clone(),
         ));
         masker.add(masked(&models.get().registry, &token, ground.secrets));
+        masker.add(config.storage_secrets());
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;
@@ -113,11 +118,11 @@ impl Parts {
             .map_err(|error| ConfigError::new(error.to_string()))?;
         let skills = skills(ground);
         let artifacts = artifacts(ground).map_err(|error| ConfigError::of(&error))?;
-        let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
+        let runtime = runtime(ground, &web);
         let tools = [
             builtin_tools(),
             index_tools(ground.index),
-            space_tools(&Spaces::new(folder.path().to_owned()), &ground.store.ledger),
+            space_tools(&spaces(ground), &ground.store.ledger),
             web_tools(&web),
             menos_tools(&menos),
             runtime_tools(&runtime),
@@ -203,6 +208,21 @@ pub(super) struct Ground<'a> {
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
+    /// Where files lie elsewhere, for all gateways.
+    pub(super) shared: Option<&'a SharedStorage>,
+}
+
+/// Where commands run. They need a vault on this machine's disk, and several gateways have none.
+fn runtime(ground: &Ground<'_>, web: &Web) -> Runtime {
+    let runtime = Runtime::new(sandbox(), ground.folder.path().to_owned()).with_web(web.clone());
+    if ground.shared.is_some() { runtime.without_vaults() } else { runtime }
+}
+
+fn spaces(ground: &Ground<'_>) -> Spaces {
+    if ground.shared.is_some() {
+        return Spaces::elsewhere();
+    }
+    Spaces::new(ground.folder.path().to_owned())
 }
 
 /// The skills of the home, whatever the config says.
@@ -290,6 +310,9 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
 
 /// Whole outputs that were too long for a model.
 fn artifacts(ground: &Ground<'_>) -> Result<Artifacts> {
+    if let Some(shared) = ground.shared {
+        return Ok(Artifacts::new(shared.membership.artifacts()));
+    }
     let folder = ground.folder.artifacts();
     files::make_folder(&folder)?;
     Ok(Artifacts::new(Arc::new(LocalObjects::open(&folder)?)))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onyx_identity::{Keyring, Keys, Secrets, Token};
+use onyx_identity::{Keyring, Keys, MasterKey, Secrets, Token};
 use onyx_providers::{Registry, Secret, SecretSource};
 use onyx_tools::OpenSecret;
 use onyx_types::Fault;
@@ -26,13 +26,15 @@ pub(super) fn opener(secrets: &Arc<Secrets>) -> OpenSecret {
     Arc::new(move |name| Ok(secrets.get(name)?.map(|secret| secret.reveal().to_owned())))
 }
 
-/// With the desktop's keyring where there is one; who names a folder wants them there.
-pub(crate) fn secret_keys() -> Keys {
+/// With the desktop's keyring where there is one; who names a folder wants them there, and who shares secrets among
+/// gateways has a key for all.
+pub(crate) fn secret_keys(master: Option<MasterKey>) -> Keys {
     let keyring = env::session_bus().map(Keyring::on_bus);
-    match env::chosen_key_folder() {
+    let keys = match env::chosen_key_folder() {
         Some(folder) => Keys::in_folder(Some(folder)).and_of(keyring),
         None => Keys::in_folder(env::usual_key_folder()).and_of(keyring).rather_in_keyring(),
-    }
+    };
+    keys.rather_of_master(master)
 }
 
 /// Neither a model nor a person is shown the owner's token, what providers are paid with, or

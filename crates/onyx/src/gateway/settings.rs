@@ -12,18 +12,20 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::live::Live;
-use crate::config::{self, ConfigError, ConfigText, last_good, redacted, restored};
+use super::storage::read_config;
+use crate::config::{ConfigError, ConfigText, last_good, redacted, restored};
 use crate::files;
 
 impl Configuration for Live {
     fn view(&self) -> Result<ConfigView, Problem> {
         let text = self.file()?;
-        let checked = config::read(&self.home, text.clone()).and_then(|config| self.check(config));
+        let read = read_config(&self.home, self.shared.as_deref(), text.clone());
+        let checked = read.and_then(|config| self.check(config));
         let (warnings, error) = match checked {
             Ok(checked) => (checked.warnings, None),
             Err(error) => (Vec::new(), Some(flaw(&error))),
         };
-        let last_good = error.as_ref().and_then(|_| last_good::text(&self.home));
+        let last_good = error.as_ref().and_then(|_| self.last_good());
         Ok(ConfigView {
             hash: Hash::of(text.as_bytes()),
             text: redacted(&text),
@@ -73,12 +75,17 @@ impl Configuration for Live {
     ) -> BoxFuture<'_, Result<Option<Hash>, Problem>> {
         async move {
             let _one_by_one = self.changing.lock().await;
+            // Another gateway may have written since this one looked.
+            if let Some(shared) = &self.shared {
+                shared.follow_config().await.map_err(Fault::from)?;
+            }
+            let version = self.shared.as_ref().map(|shared| shared.config().version);
             let before = self.file()?;
             let (text, now) = self.changed(&before, change, expected)?;
-            let config = config::read(&self.home, text.clone());
+            let config = read_config(&self.home, self.shared.as_deref(), text.clone());
             let checked = config.and_then(|config| self.check(config))?;
             // Written first: what was acknowledged is there after a crash.
-            files::replace(&self.home.config(), &text).map_err(|error| not_written(&error))?;
+            self.write(version, &text).await?;
             self.take_up(checked).await?;
             self.set_broken(None);
             tracing::info!("the config was changed by the owner");
@@ -99,7 +106,7 @@ impl Live {
         if let ConfigChange::Text(text) = change {
             let present = (!before.is_empty()).then(|| Hash::of(before.as_bytes()));
             hold(expected, present)?;
-            let good = last_good::text(&self.home).unwrap_or_default();
+            let good = self.last_good().unwrap_or_default();
             let text = restored(&text, &[before, &good])?;
             let hash = Hash::of(text.as_bytes());
             return Ok((text, Some(hash)));
@@ -195,8 +202,26 @@ impl Live {
         file.put_agent(implied.as_str(), &settings)
     }
 
+    /// For all gateways, as the version after the one that was changed; or into the home's own file.
+    async fn write(&self, version: Option<i64>, text: &str) -> Result<(), Problem> {
+        match (&self.shared, version) {
+            (Some(shared), Some(version)) => {
+                Ok(shared.put_config(version, text).await.map_err(Fault::from)?)
+            }
+            _ => files::replace(&self.home.config(), text).map_err(|error| not_written(&error)),
+        }
+    }
+
+    /// What is in the database was good when it was written.
+    fn last_good(&self) -> Option<String> {
+        if self.shared.is_some() { None } else { last_good::text(&self.home) }
+    }
+
     /// Empty where there is none.
     fn file(&self) -> Result<String, Problem> {
+        if let Some(shared) = &self.shared {
+            return Ok(shared.config().text);
+        }
         let failed = |why: String| Problem::new(ErrorCode::StorageFailed, why);
         match fs::read(self.home.config()) {
             Ok(bytes) => {

@@ -5,16 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use onyx_identity::MasterKey;
 use onyx_storage::{AuditExport, AuditSeal, AuditWitnesses, StoreError};
 use onyx_types::Hash;
 
 use crate::env;
 
-/// The key is named after where the home lies, which nobody changes by writing the database.
-pub(crate) fn audit_witnesses(home: &Path) -> Result<AuditWitnesses> {
+/// The key is named after where the home lies, which nobody changes by writing the database. That of several gateways is
+/// made from their master key, so that each can continue and check what another wrote.
+pub(crate) fn audit_witnesses(home: &Path, master: Option<&MasterKey>) -> Result<AuditWitnesses> {
     let export = env::audit_export().map(|path| AuditExport::open(&path)).transpose()?;
     let seal = match env::key_folder() {
-        Some(folder) => seal(home, &folder)?,
+        Some(folder) => seal(home, &folder, master)?,
         None => {
             tracing::warn!("the audit log has no key: set ONYX_KEYS to a folder outside the home");
             None
@@ -23,12 +25,18 @@ pub(crate) fn audit_witnesses(home: &Path) -> Result<AuditWitnesses> {
     Ok(AuditWitnesses { seal: seal.map(Arc::new), export: export.map(Arc::new) })
 }
 
-fn seal(home: &Path, folder: &Path) -> Result<Option<AuditSeal>> {
+fn seal(home: &Path, folder: &Path, master: Option<&MasterKey>) -> Result<Option<AuditSeal>> {
     let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
-    let name = Hash::of(home.as_os_str().as_encoded_bytes()).to_string();
+    let home = home.as_os_str().as_encoded_bytes();
+    let (name, key) = match master.map(|master| master.derived("onyx: audit")) {
+        // Each gateway notes for itself how far the chains had come.
+        Some(key) => (Hash::of_parts([home, &key]), key),
+        None => (Hash::of(home), onyx_identity::fresh_key()?),
+    };
+    let name = name.to_string();
     let path = folder.join(format!("audit-{}.seal", &name[..16]));
     let is_there = path.exists();
-    match AuditSeal::open(&path, onyx_identity::fresh_key()?) {
+    match AuditSeal::open(&path, key) {
         Ok(seal) => Ok(Some(seal)),
         // Where rows were hashed with a key, going on without it would break their chain.
         Err(error) if is_there => Err(error).context("the audit log cannot be continued"),

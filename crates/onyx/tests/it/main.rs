@@ -53,6 +53,7 @@ mod replay;
 mod runs;
 mod schema;
 mod secrets;
+mod server;
 mod sessions;
 mod skills;
 mod soak;

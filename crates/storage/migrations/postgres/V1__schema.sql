@@ -237,7 +237,10 @@ CREATE TABLE runs (
     output      BIGINT NOT NULL DEFAULT 0,
     cache_read  BIGINT NOT NULL DEFAULT 0,
     cache_write BIGINT NOT NULL DEFAULT 0,
-    cost        DOUBLE PRECISION
+    cost        DOUBLE PRECISION,
+    -- Who works on it, or did: what it told can be asked for there.
+    gateway     TEXT COLLATE "C" NOT NULL,
+    incarnation BIGINT NOT NULL
 );
 CREATE INDEX runs_active ON runs (started_at, run) WHERE status IS NULL;
 CREATE INDEX runs_of_session ON runs (person, session) WHERE status IS NULL;

@@ -336,6 +336,11 @@ pub trait Ledger: Send + Sync {
     /// Runs that never ended: to be closed at start.
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError>;
 
+    /// Those on whose session nobody works, to be closed now. In a home whoever asks finds out by taking the session.
+    async fn left_runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.active_runs().await
+    }
+
     /// Those of one session; more than one when a process lost it while it began a run.
     async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError>;
 

@@ -30,7 +30,9 @@ pub use connect::{DatabaseUrl, ServerError};
 pub(crate) use connectors::PostgresConnectors;
 pub(crate) use drafts::PostgresDrafts;
 pub(crate) use files::{Blobs, PostgresFiles};
-pub use gateway::{BootClock, GatewayRow, GatewaySettings, Heard, News, Owned, SharedConfig};
+pub use gateway::{
+    BootClock, GatewayRow, GatewaySettings, Heard, News, Owned, SharedConfig, list_gateways,
+};
 pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases};
 pub(crate) use jobs::PostgresJobs;
 pub(crate) use ledger::PostgresLedger;

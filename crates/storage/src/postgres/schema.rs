@@ -84,7 +84,9 @@ pub async fn inspect_database(
     let (standbys, replicas): (String, i64) = (row.get(3), row.get(4));
     let mut warnings = Vec::new();
     if commit == "off" {
-        warnings.push("synchronous_commit is off: a crash of the database can lose what was acknowledged.");
+        warnings.push(
+            "synchronous_commit is off: a crash of the database can lose what was acknowledged.",
+        );
     }
     if fsync == "off" {
         warnings.push("fsync is off: a loss of power can destroy the database.");

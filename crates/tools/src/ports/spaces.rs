@@ -3,21 +3,27 @@ use std::path::PathBuf;
 use onyx_storage::Area;
 use onyx_types::PersonId;
 
-/// Where people's spaces lie on this machine's disk.
+/// Where people's spaces lie: on this machine's disk, or where only the store knows.
 #[derive(Clone, Debug)]
 pub struct Spaces {
-    home: PathBuf,
+    home: Option<PathBuf>,
 }
 
 impl Spaces {
     pub fn new(home: PathBuf) -> Self {
-        Self { home }
+        Self { home: Some(home) }
+    }
+
+    /// In a store that cannot be asked in passing: the tools are always offered.
+    pub fn elsewhere() -> Self {
+        Self { home: None }
     }
 
     /// Without any, their tools would only lengthen every prompt.
     #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
     pub(crate) fn check(&self, person: &PersonId) -> Result<(), String> {
-        let folder = self.home.join(Area::Person(person.clone()).path()).join("spaces");
+        let Some(home) = &self.home else { return Ok(()) };
+        let folder = home.join(Area::Person(person.clone()).path()).join("spaces");
         if folder.exists() { Ok(()) } else { Err(String::new()) }
     }
 }

@@ -33,6 +33,8 @@ use aftermath::Aftermath;
 
 use crate::{ToolCx, ToolError, Web};
 
+const NO_VAULT_HERE: &str =
+    "commands need the files on this machine's disk; several gateways keep them in a database";
 /// Looked through for repositories.
 const MOST_FOLDERS: usize = 500;
 
@@ -44,6 +46,15 @@ pub struct Runtime {
     home: PathBuf,
     /// The way out for commands that may reach something.
     web: Option<Web>,
+    vaults: Vaults,
+}
+
+/// Where people's files lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Vaults {
+    Here,
+    /// In a store that several gateways share: no command can work there.
+    Elsewhere,
 }
 
 /// A command as a tool asks for it.
@@ -124,7 +135,13 @@ struct Watch {
 
 impl Runtime {
     pub fn new(sandbox: Sandbox, home: PathBuf) -> Self {
-        Self { sandbox, home, web: None }
+        Self { sandbox, home, web: None, vaults: Vaults::Here }
+    }
+
+    /// Where no vault lies on this machine's disk, no command runs.
+    #[must_use]
+    pub fn without_vaults(self) -> Self {
+        Self { vaults: Vaults::Elsewhere, ..self }
     }
 
     /// With a way out for commands that may reach something. Without one they reach nothing.
@@ -140,7 +157,7 @@ impl Runtime {
 
     /// May a command run here? Starts nothing.
     pub(crate) fn is_likely(&self) -> bool {
-        self.sandbox.is_likely()
+        self.vaults == Vaults::Here && self.sandbox.is_likely()
     }
 
     /// Where a person's vault lies on this disk.
@@ -172,6 +189,9 @@ impl Runtime {
         stdin: Stdio,
         cx: &ToolCx,
     ) -> Result<AtWork, ToolError> {
+        if self.vaults == Vaults::Elsewhere {
+            return Err(ToolError::Failed(NO_VAULT_HERE.to_owned()));
+        }
         // Makes the vault if this is the first that happens in it.
         cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
         let folder = order.folder.map(|folder| cx.paths.check(folder)).transpose()?;

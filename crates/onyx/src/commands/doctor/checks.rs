@@ -122,6 +122,9 @@ pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -
         );
         Check::warning("config", missing.to_string(), mend)
     }));
+    if let Err(error) = config.server() {
+        checks.push(Check::broken("storage", error.message(), format!("edit {shown}")));
+    }
     if let Err(fault) = config.gateway.address(Exposure::Guarded) {
         checks.push(Check::broken("gateway", fault.message.clone(), fault.hint()));
     }
@@ -131,10 +134,14 @@ pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -
     checks
 }
 
+pub(super) fn free_lock() -> Check {
+    Check::ok("lock", "free; no server is running")
+}
+
 /// Nobody holds the home: open the store as a server would.
 pub(super) async fn free_home(taken: Home) -> (Vec<Check>, Option<Arc<Secrets>>) {
     let clock = Arc::new(SystemClock::new());
-    let mut checks = vec![Check::ok("lock", "free; no server is running")];
+    let mut checks = vec![free_lock()];
     let store = match Store::open_embedded(taken, clock.clone()).await {
         Ok(store) => store,
         Err(error) => {
@@ -144,7 +151,7 @@ pub(super) async fn free_home(taken: Home) -> (Vec<Check>, Option<Arc<Secrets>>)
         }
     };
     checks.push(Check::ok("storage", "opens and can be written"));
-    match Secrets::open(Arc::clone(&store.secrets), clock, secret_keys()).await {
+    match Secrets::open(Arc::clone(&store.secrets), clock, secret_keys(None)).await {
         Ok(secrets) => {
             checks.extend(secrets::check(secrets.list()));
             (checks, Some(Arc::new(secrets)))

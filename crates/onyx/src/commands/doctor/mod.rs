@@ -7,14 +7,16 @@ mod not_yet;
 mod outside;
 mod providers;
 mod secrets;
+mod server;
 
 use std::path::Path;
 
 use anyhow::Result;
+use onyx_storage::ServerSettings;
 use serde::Serialize;
 
 use crate::cli::DoctorArguments;
-use crate::config;
+use crate::config::{self, Config, ConfigError};
 use crate::exit::Exit;
 use crate::gateway::{Claim, claim, token_place};
 use crate::home::HomeFolder;
@@ -80,14 +82,20 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     let config = config::load(home);
     checks.extend(checks::config(home, config.as_ref()));
     checks.extend(not_yet::check(home));
-    let secrets = match claim(home)? {
-        Claim::Ours(taken) => {
+    let secrets = match (claim(home)?, server_of(&config)) {
+        (Claim::Ours(_), Some(settings)) => {
+            checks.push(checks::free_lock());
+            checks.extend(server::check(&settings).await);
+            checks.extend(config.iter().flat_map(|config| outside::without_server(home, config)));
+            SecretsHere::WithTheServer
+        }
+        (Claim::Ours(taken), None) => {
             let (found, secrets) = checks::free_home(taken).await;
             checks.extend(found);
             checks.extend(config.iter().flat_map(|config| outside::without_server(home, config)));
             secrets.map_or(SecretsHere::WithTheServer, SecretsHere::Open)
         }
-        Claim::Theirs(held) => {
+        (Claim::Theirs(held), _) => {
             checks.extend(checks::held_home(home, &held).await?);
             SecretsHere::WithTheServer
         }
@@ -99,6 +107,11 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
         checks.push(checks::token(&token_place(home, config)));
     }
     Ok(checks)
+}
+
+/// What server mode is opened with, where the config is good and asks for it.
+fn server_of(config: &Result<Config, ConfigError>) -> Option<ServerSettings> {
+    config.as_ref().ok()?.server().ok()?
 }
 
 /// The names in a folder, in order; none where there is no such folder.

@@ -10,11 +10,11 @@ mod owners;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use onyx_types::{Clock, SessionKey};
+use onyx_types::{Clock, RunId, SessionKey};
 use tokio::task::JoinHandle;
 use tokio_postgres::Row;
 
-use super::connect::Database;
+use super::connect::{Database, DatabaseUrl, ServerError, connect_once};
 use super::convert::{get, integer};
 use super::query::{execute, read_all, row, row_if_any, rows};
 use crate::StoreError;
@@ -212,17 +212,37 @@ impl Gateway {
                         AND session_log.until > clock_timestamp()
                         AND gateways.until > clock_timestamp()";
         let (person, agent) = (key.person.as_str(), key.agent.as_str());
-        let found = row_if_any(&client, select, &[&person, &agent, &key.session.to_string()]);
-        found.await?.as_ref().map(gateway_row).transpose()
+        let session = key.session.to_string();
+        let found = row_if_any(&client, select, &[&person, &agent, &session]).await?;
+        found.as_ref().map(gateway_row).transpose()
+    }
+
+    /// The living gateway on which a run was begun.
+    pub(crate) async fn runner(&self, run: RunId) -> Result<Option<GatewayRow>, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE
+                      FROM runs JOIN gateways ON gateways.id = runs.gateway
+                                             AND gateways.incarnation = runs.incarnation
+                      WHERE run = $1 AND until > clock_timestamp()";
+        let found = row_if_any(&client, select, &[&run.to_string()]).await?;
+        found.as_ref().map(gateway_row).transpose()
     }
 
     /// Every gateway that said something lately, by name.
     pub(crate) async fn all(&self) -> Result<Vec<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
-        let select = "SELECT id, incarnation, url, until > clock_timestamp()
-                      FROM gateways ORDER BY id";
-        read_all(&rows(&client, select, &[]).await?, gateway_row)
+        read_all(&rows(&client, ALL, &[]).await?, gateway_row)
     }
+}
+
+const ALL: &str =
+    "SELECT id, incarnation, url, until > clock_timestamp() FROM gateways ORDER BY id";
+
+/// The same, for whoever is no gateway.
+pub async fn list_gateways(url: &DatabaseUrl) -> Result<Vec<GatewayRow>, ServerError> {
+    let client = connect_once(url).await?;
+    let found = client.query(ALL, &[]).await.map_err(StoreError::from)?;
+    Ok(read_all(&found, gateway_row)?)
 }
 
 fn gateway_row(row: &Row) -> Result<GatewayRow, StoreError> {

@@ -21,6 +21,7 @@ use crate::{
 
 use super::audit::AuditChains;
 use super::connect::Database;
+use super::gateway::Gateway;
 use super::query::execute;
 use super::transaction::transact;
 
@@ -30,18 +31,27 @@ pub(crate) struct PostgresLedger {
     audit: AuditChains,
     /// Says which day it is where a person lives.
     clock: Arc<dyn Clock>,
+    gateway: Arc<Gateway>,
 }
 
 impl PostgresLedger {
-    pub(crate) fn new(database: Database, audit: AuditChains, clock: Arc<dyn Clock>) -> Self {
-        Self { database, audit, clock }
+    pub(crate) fn new(
+        database: Database,
+        audit: AuditChains,
+        clock: Arc<dyn Clock>,
+        gateway: Arc<Gateway>,
+    ) -> Self {
+        Self { database, audit, clock, gateway }
     }
 }
 
 #[async_trait]
 impl Ledger for PostgresLedger {
     async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError> {
-        transact!(self.database, transaction => { runs::begin(&transaction, &begin).await })
+        let incarnation = self.gateway.alive_again().await?;
+        transact!(self.database, transaction => {
+            runs::begin(&transaction, &begin, self.gateway.id(), incarnation).await
+        })
     }
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
@@ -52,6 +62,10 @@ impl Ledger for PostgresLedger {
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         runs::active(&self.database.client().await?).await
+    }
+
+    async fn left_runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        runs::left(&self.database.client().await?).await
     }
 
     async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError> {

@@ -9,7 +9,12 @@ use crate::{BeginIn, BeginRun, ModelUse, RunOutcome, RunRow, StoreError};
 
 use super::{changes, spending};
 
-pub(super) async fn begin(transaction: &Transaction<'_>, begin: &BeginRun) -> Result<(), Trouble> {
+pub(super) async fn begin(
+    transaction: &Transaction<'_>,
+    begin: &BeginRun,
+    gateway: &str,
+    incarnation: i64,
+) -> Result<(), Trouble> {
     let key = &begin.key;
     let session = key.session.to_string();
     let taken = execute(
@@ -24,8 +29,9 @@ pub(super) async fn begin(transaction: &Transaction<'_>, begin: &BeginRun) -> Re
     }
     let inserted = execute(
         transaction,
-        "INSERT INTO runs (run, person, agent, session, input_turn, started_at)
-         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+        "INSERT INTO runs (run, person, agent, session, input_turn, started_at, gateway,
+                           incarnation)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
         &[
             &begin.run.to_string(),
             &key.person.as_str(),
@@ -33,6 +39,8 @@ pub(super) async fn begin(transaction: &Transaction<'_>, begin: &BeginRun) -> Re
             &session,
             &begin.input_turn.to_string(),
             &begin.started_at.as_millis(),
+            &gateway,
+            &incarnation,
         ],
     )
     .await?;
@@ -218,6 +226,25 @@ pub(super) async fn active(client: &impl GenericClient) -> Result<Vec<RunRow>, S
         client,
         "SELECT run, person, agent, session, input_turn, started_at, status FROM runs
          WHERE status IS NULL ORDER BY started_at, run",
+        &[],
+    )
+    .await?;
+    read_all(&found, run_row)
+}
+
+/// Those of sessions that nobody who lives holds.
+pub(super) async fn left(client: &impl GenericClient) -> Result<Vec<RunRow>, StoreError> {
+    let found = rows(
+        client,
+        "SELECT run, person, agent, session, input_turn, started_at, status FROM runs
+         WHERE status IS NULL
+           AND NOT EXISTS (
+               SELECT 1 FROM session_log AS log JOIN gateways
+                 ON gateways.id = log.gateway AND gateways.incarnation = log.incarnation
+               WHERE log.person = runs.person AND log.agent = runs.agent
+                 AND log.session = runs.session AND log.until > clock_timestamp()
+                 AND gateways.until > clock_timestamp())
+         ORDER BY started_at, run",
         &[],
     )
     .await?;

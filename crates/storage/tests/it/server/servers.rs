@@ -1,10 +1,5 @@
 //! A real PostgreSQL and a real S3 server, shared by all tests; a database and a bucket for each.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,67 +7,17 @@ use onyx_storage::{
     AuditWitnesses, DatabaseUrl, GatewaySettings, Membership, ObjectsUrl, S3Settings, Sealing,
     ServerClocks, ServerError, ServerSettings, Store, migrate_database,
 };
-use onyx_test_support::ManualClock;
+use onyx_test_support::{ManualClock, Servers};
 use onyx_types::Clock;
 use tokio_postgres::{Client, NoTls};
 
-/// Where the servers are. They stay while this lives.
-pub(crate) struct Servers {
-    pub(crate) database: String,
-    pub(crate) objects: String,
-    pub(crate) certificate: PathBuf,
-    _in_use: File,
-}
-
-impl Servers {
-    pub(crate) fn start() -> Self {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/test-servers");
-        let output = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
-        assert!(output.status.success(), "scripts/test-servers failed; it says why above");
-        let told = String::from_utf8(output.stdout).unwrap();
-        let mut lines = told.lines().map(str::to_owned);
-        let mut next = || lines.next().expect("scripts/test-servers prints four lines");
-        let (database, objects, in_use) = (next(), next(), next());
-        let in_use = File::options().read(true).write(true).open(in_use).unwrap();
-        rustix::fs::flock(&in_use, rustix::fs::FlockOperation::LockShared).unwrap();
-        Self { database, objects, certificate: next().into(), _in_use: in_use }
-    }
-
-    /// The URL with another path, and options behind it.
-    pub(crate) fn url(&self, database: &str) -> String {
-        let (server, _) = self.database.rsplit_once('/').unwrap();
-        format!("{server}/{database}")
-    }
-
-    pub(crate) fn s3(&self) -> S3Settings {
-        S3Settings {
-            endpoint: Some(format!("http://{}", self.objects)),
-            region: Some("us-east-1".into()),
-            access_key_id: Some("test".into()),
-            secret_access_key: Some("test".into()),
-            path_style: true,
-        }
-    }
-
-    pub(crate) fn make_bucket(&self, name: &str) {
-        assert_eq!(self.http("PUT", &format!("/{name}"), ""), 200);
-    }
-
-    /// A request to the S3 server, which looks at no signature. Answers the status.
-    pub(crate) fn http(&self, method: &str, path: &str, body: &str) -> u16 {
-        let mut stream = TcpStream::connect(&self.objects).unwrap();
-        let length = body.len();
-        let host = &self.objects;
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\
-             authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, \
-             SignedHeaders=host, Signature=none\r\ncontent-length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
+pub(crate) fn s3(servers: &Servers) -> S3Settings {
+    S3Settings {
+        endpoint: Some(format!("http://{}", servers.objects)),
+        region: Some("us-east-1".into()),
+        access_key_id: Some("test".into()),
+        secret_access_key: Some("test".into()),
+        path_style: true,
     }
 }
 
@@ -113,7 +58,7 @@ impl TestDatabase {
         ServerSettings {
             database: self.database_url(),
             objects: ObjectsUrl::parse(&format!("s3://{}/onyx", self.name)).unwrap(),
-            s3: self.servers.s3(),
+            s3: s3(&self.servers),
             // Longer than any test, so that only the leases' own times count.
             gateway: GatewaySettings {
                 life: Duration::from_secs(3600),

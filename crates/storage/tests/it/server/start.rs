@@ -10,7 +10,7 @@ use onyx_types::{Clock as _, ErrorCode, Fault, SystemClock};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::servers::TestDatabase;
+use super::servers::{TestDatabase, s3};
 
 async fn refused(database: &TestDatabase, settings: ServerSettings) -> ServerError {
     let Err(error) = database.open_with(settings).await else { panic!("it opened") };
@@ -190,7 +190,7 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
     let (bucket, action) = (database.name.clone(), "put");
     assert_eq!(error, ServerError::NoBucketRights { bucket, action });
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let s3 = S3Settings { endpoint: Some(format!("http://{free}")), ..database.servers.s3() };
+    let s3 = S3Settings { endpoint: Some(format!("http://{free}")), ..s3(&database.servers) };
     let error = refused(&database, ServerSettings { s3, ..database.settings("one") }).await;
     assert!(matches!(error, ServerError::Objects(_)), "{error:?}");
 }
@@ -198,10 +198,8 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
 #[tokio::test]
 async fn a_clock_far_off_is_told() {
     let database = TestDatabase::migrated().await;
-    let settings = ServerSettings {
-        clock_slack: Some(Duration::from_secs(60)),
-        ..database.settings("one")
-    };
+    let settings =
+        ServerSettings { clock_slack: Some(Duration::from_secs(60)), ..database.settings("one") };
     // The tests' clock stands at a time of its own.
     let error = refused(&database, settings.clone()).await;
     assert!(matches!(error, ServerError::ClockOff { seconds } if seconds > 60), "{error:?}");

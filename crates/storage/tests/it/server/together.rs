@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use onyx_storage::{
-    Expect, GatewaySettings, Heard, JobSlot, News, PersonRow, Role, SecretId, SealedSecret, ServerSettings,
-    SlotClaim, SlotTrigger, StoreError,
+    Expect, GatewaySettings, Heard, JobSlot, News, PersonRow, Role, SealedSecret, SecretId,
+    ServerSettings, SlotClaim, SlotTrigger, StoreError,
 };
 use onyx_types::Timestamp;
 
@@ -39,12 +39,17 @@ async fn the_config_has_one_writer_a_version_and_all_hear_of_it() {
     let mut heard = Heard::default();
     assert_eq!(two.membership.news(&mut heard).await.unwrap(), News::default());
     assert_eq!(one.membership.put_config(0, "{ a: 1 }").await.unwrap(), 1);
-    let (left, right) =
-        tokio::join!(one.membership.put_config(1, "{ left }"), two.membership.put_config(1, "{ right }"));
+    let (left, right) = tokio::join!(
+        one.membership.put_config(1, "{ left }"),
+        two.membership.put_config(1, "{ right }")
+    );
     let conflicts = [&left, &right].map(|put| matches!(put, Err(StoreError::Conflict)));
     assert!(conflicts[0] != conflicts[1], "{left:?} {right:?}");
     let now = two.membership.config().await.unwrap().unwrap();
-    assert_eq!((now.version, now.text.as_str()), (2, if conflicts[0] { "{ right }" } else { "{ left }" }));
+    assert_eq!(
+        (now.version, now.text.as_str()),
+        (2, if conflicts[0] { "{ right }" } else { "{ left }" })
+    );
     assert!(!format!("{now:?}").contains("left") && !format!("{now:?}").contains("right"));
     assert!(matches!(one.membership.put_config(5, "{}").await, Err(StoreError::Conflict)));
     let news = two.membership.news(&mut heard).await.unwrap();
@@ -60,7 +65,8 @@ async fn every_change_of_accounts_and_secrets_is_heard_of() {
     two.membership.news(&mut heard).await.unwrap();
     let accounts = &one.store.accounts;
     let anna: onyx_types::PersonId = "anna".parse().unwrap();
-    let row = PersonRow { person: anna.clone(), name: None, role: Role::Member, added_at: make.tick() };
+    let row =
+        PersonRow { person: anna.clone(), name: None, role: Role::Member, added_at: make.tick() };
     let mut hear = async || {
         let news = two.membership.news(&mut heard).await.unwrap();
         (news.accounts, news.secrets)
@@ -97,7 +103,11 @@ async fn notices_reach_the_others_once_and_are_forgotten() {
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
     one.membership.notify(&["before".to_owned()]).await.unwrap();
     let (mut of_one, mut of_two) = (Heard::default(), Heard::default());
-    assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, [""; 0], "it looks around first");
+    assert_eq!(
+        two.membership.news(&mut of_two).await.unwrap().notices,
+        [""; 0],
+        "it looks around first"
+    );
     one.membership.news(&mut of_one).await.unwrap();
     one.membership.notify(&["a".to_owned(), "b".to_owned()]).await.unwrap();
     one.membership.notify(&["c".to_owned()]).await.unwrap();
@@ -113,7 +123,9 @@ async fn notices_reach_the_others_once_and_are_forgotten() {
     .unwrap();
     assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, ["late"]);
     assert_eq!(two.membership.forget_notices().await.unwrap(), 0);
-    sql.batch_execute("UPDATE gateway_notices SET noted = noted - INTERVAL '1 hour'").await.unwrap();
+    sql.batch_execute("UPDATE gateway_notices SET noted = noted - INTERVAL '1 hour'")
+        .await
+        .unwrap();
     assert_eq!(two.membership.forget_notices().await.unwrap(), 5);
 }
 
@@ -147,7 +159,11 @@ async fn a_slot_of_a_dead_gateway_is_left_and_one_of_a_living_is_not() {
     assert!(one.store.jobs.claim_slot(claim.clone()).await.unwrap());
     assert!(!two.store.jobs.claim_slot(claim).await.unwrap());
     assert!(two.store.jobs.left_slots().await.unwrap().is_empty());
-    assert_eq!(one.store.jobs.left_slots().await.unwrap().len(), 1, "its own, to be told from those at work");
+    assert_eq!(
+        one.store.jobs.left_slots().await.unwrap().len(),
+        1,
+        "its own, to be told from those at work"
+    );
     database.pass(LIFE).await;
     two.membership.beat().await.unwrap();
     assert_eq!(two.store.jobs.left_slots().await.unwrap().len(), 1);

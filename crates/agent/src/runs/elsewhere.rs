@@ -1,0 +1,215 @@
+//! Runs that another gateway works on: read, stopped and given words through this one.
+//!
+//! Which gateway that is, and how it is reached, is behind a port; in one process there is none. What a run tells there is
+//! relayed into a feed of this gateway under the same numbers. Where the other one is gone, the run's log tells the rest
+//! as soon as somebody has closed the run.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use onyx_storage::{Delivery, Ledger, RunRow};
+use onyx_types::{
+    AgentId, Clock, Envelope, ErrorCode, Event, Fault, PersonId, RunId, SessionId, SessionKey,
+    TurnId, UserTurn,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::drive::DriveServices;
+use crate::feed::{EventReader, Feed};
+use crate::sessions::{RunReplay, Sessions};
+
+/// How often a run whose gateway is gone is looked at, until somebody has closed it.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// Longer than a gateway takes to be known as dead and its runs to be closed.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// A gateway as the port knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewayAddress {
+    pub id: String,
+    pub url: String,
+}
+
+/// What one gateway asks another to do with a run of a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub enum RunOrder {
+    StopSession {
+        session: SessionId,
+    },
+    StopRun {
+        run: RunId,
+    },
+    StopAgent {
+        run: RunId,
+        agent: AgentId,
+    },
+    /// Words for the run of a session. They lie in the session's inbox already.
+    Words {
+        session: SessionId,
+        turn: TurnId,
+        delivery: Delivery,
+        words: Box<UserTurn>,
+    },
+}
+
+/// The gateways beside this one.
+#[async_trait]
+pub trait OtherGateways: Send + Sync {
+    /// Who works on a session; `None`: this gateway, or nobody who lives.
+    async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayAddress>, Fault>;
+
+    /// Where a run was begun; `None`: at this gateway, or at one that is gone.
+    async fn runner(&self, run: RunId) -> Result<Option<GatewayAddress>, Fault>;
+
+    /// What a run tells there after a number. `NotFound` where nothing of it is kept; the stream ends early when the
+    /// other one goes away.
+    async fn events(
+        &self,
+        at: &GatewayAddress,
+        person: &PersonId,
+        run: RunId,
+        after: u64,
+    ) -> Result<BoxStream<'static, Envelope>, Fault>;
+
+    /// `false`: there was nothing to do it with.
+    async fn ask(
+        &self,
+        at: &GatewayAddress,
+        person: &PersonId,
+        order: &RunOrder,
+    ) -> Result<bool, Fault>;
+}
+
+/// The runs of the gateways beside this one, if there are any.
+pub(super) struct RunsElsewhere {
+    others: OnceLock<Arc<dyn OtherGateways>>,
+    sessions: Sessions,
+    replay: RunReplay,
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+}
+
+impl RunsElsewhere {
+    pub(super) fn new(sessions: Sessions, replay: RunReplay, drive: &DriveServices) -> Self {
+        let (ledger, clock) = (Arc::clone(&drive.ledger), Arc::clone(&drive.clock));
+        Self { others: OnceLock::new(), sessions, replay, ledger, clock }
+    }
+
+    pub(super) fn set(&self, others: Arc<dyn OtherGateways>) {
+        // There is one database, and one way to those who share it.
+        let _ = self.others.set(others);
+    }
+
+    pub(super) fn are_possible(&self) -> bool {
+        self.others.get().is_some()
+    }
+
+    /// Asks whoever works on the session. `false`: nobody does, or it is this gateway.
+    pub(super) async fn ask_holder(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        order: RunOrder,
+    ) -> Result<bool, Fault> {
+        let Some(others) = self.others.get() else { return Ok(false) };
+        let key = match self.sessions.key(person, session).await {
+            Ok(key) => key,
+            Err(fault) if fault.code == ErrorCode::NotFound => return Ok(false),
+            Err(fault) => return Err(fault),
+        };
+        match others.holder(&key).await? {
+            Some(holder) => others.ask(&holder, person, &order).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Asks where the run was begun. `false`: that is here, or nowhere.
+    pub(super) async fn ask_runner(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        order: RunOrder,
+    ) -> Result<bool, Fault> {
+        let Some(others) = self.others.get() else { return Ok(false) };
+        if self.ledger.run(person, run).await?.is_none() {
+            return Ok(false);
+        }
+        match others.runner(run).await? {
+            Some(runner) => others.ask(&runner, person, &order).await,
+            None => Ok(false),
+        }
+    }
+
+    /// What a run tells that is not one of this gateway's. `None`: there is no such run, or nothing of it is kept.
+    pub(super) async fn follow(
+        self: &Arc<Self>,
+        person: &PersonId,
+        run: RunId,
+        after: u64,
+    ) -> Result<Option<EventReader>, Fault> {
+        let Some(others) = self.others.get() else { return Ok(None) };
+        let Some(row) = self.ledger.run(person, run).await? else { return Ok(None) };
+        let stream = match others.runner(run).await? {
+            None => futures::stream::empty().boxed(),
+            Some(runner) => match others.events(&runner, person, run, after).await {
+                Ok(stream) => stream,
+                Err(fault) if fault.code == ErrorCode::NotFound => return Ok(None),
+                // It is going away: the log tells what it said.
+                Err(fault) if fault.code == ErrorCode::StorageUnavailable => {
+                    futures::stream::empty().boxed()
+                }
+                Err(fault) => return Err(fault),
+            },
+        };
+        let feed = Feed::beginning_after(run, after);
+        let reader = feed.read_after(after);
+        tokio::spawn(Arc::clone(self).relay(row, feed, stream));
+        Ok(Some(reader))
+    }
+
+    async fn relay(
+        self: Arc<Self>,
+        row: RunRow,
+        feed: Arc<Feed>,
+        mut stream: BoxStream<'static, Envelope>,
+    ) {
+        while let Some(envelope) = stream.next().await {
+            feed.relay(envelope);
+            // Nobody reads it any more.
+            if Arc::strong_count(&feed) == 1 {
+                return;
+            }
+        }
+        if !feed.is_done()
+            && let Err(fault) = self.tell_from_log(&row, &feed).await
+        {
+            tracing::warn!(run = %row.run, %fault, "what another gateway's run told cannot be read");
+        }
+        feed.close();
+    }
+
+    /// The gateway is gone. Whoever closes the run takes what it was saying into the log; texts are told whole, so that
+    /// a reader who had a part of one has all of it.
+    async fn tell_from_log(&self, row: &RunRow, feed: &Feed) -> Result<(), Fault> {
+        let (person, session) = (&row.key.person, row.key.session);
+        let until = self.clock.now().mono + LONGEST_WAIT;
+        loop {
+            let found = self.ledger.run(person, row.run).await?;
+            if found.is_none_or(|row| row.status.is_some()) || self.clock.now().mono >= until {
+                break;
+            }
+            self.clock.sleep(LOOK_AGAIN).await;
+        }
+        for envelope in self.replay.of_run(person, session, row.run).await? {
+            let is_start = matches!(envelope.event, Event::Start { .. });
+            if !(is_start && feed.has_begun()) {
+                feed.tell(envelope.lane, envelope.event);
+            }
+        }
+        Ok(())
+    }
+}

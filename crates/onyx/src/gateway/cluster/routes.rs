@@ -1,0 +1,121 @@
+//! What other gateways may ask of this one. Nobody else learns that these routes are there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use futures::stream;
+use onyx_agent::{AgentServices, EventReader, RunOrder};
+use onyx_types::{ErrorCode, Fault, PersonId, RunId};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::proof::{GatewayKey, PROOF};
+
+pub(super) const ORDERS: &str = "/internal/gateways/orders";
+pub(super) const EVENTS: &str = "/internal/gateways/events";
+
+/// Words of a person, and nothing that is larger.
+const LARGEST: usize = 16 * 1024 * 1024;
+/// An empty line so often tells the asker that this gateway still works.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
+
+/// What is asked of whom.
+pub(super) struct Answering {
+    pub(super) id: String,
+    pub(super) key: Arc<GatewayKey>,
+    pub(super) agent: AgentServices,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct OrderBody {
+    pub(super) person: PersonId,
+    pub(super) order: RunOrder,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EventsBody {
+    pub(super) person: PersonId,
+    pub(super) run: RunId,
+    pub(super) after: u64,
+}
+
+pub(super) fn router(answering: Answering) -> Router {
+    Router::new()
+        .route(ORDERS, post(order))
+        .route(EVENTS, post(events))
+        .with_state(Arc::new(answering))
+}
+
+async fn order(State(answering): State<Arc<Answering>>, request: Request) -> Response {
+    let Some((nonce, OrderBody { person, order })) = asked(&answering, request).await else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let done = answering.agent.runs.obey(&person, order).await;
+    let response = match done {
+        Ok(done) => Json(done).into_response(),
+        Err(fault) => refused(&fault),
+    };
+    proven(response, &answering, &nonce)
+}
+
+async fn events(State(answering): State<Arc<Answering>>, request: Request) -> Response {
+    let Some((nonce, EventsBody { person, run, after })) = asked(&answering, request).await else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let response = match answering.agent.runs.events_here(&person, run, after).await {
+        Ok(Some(reader)) => Body::from_stream(lines(reader)).into_response(),
+        Ok(None) => refused(&Fault::plain(ErrorCode::NotFound)),
+        Err(fault) => refused(&fault),
+    };
+    proven(response, &answering, &nonce)
+}
+
+/// The body of a question that a gateway asked, and its nonce.
+async fn asked<T: DeserializeOwned>(
+    answering: &Answering,
+    request: Request,
+) -> Option<(String, T)> {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, LARGEST).await.ok()?;
+    let (now, path) = (answering.agent.now(), parts.uri.path());
+    let nonce = answering.key.checked(&parts.headers, &answering.id, path, &body, now)?;
+    // A stream may last: its connection is no stranger's.
+    onyx_api::know_sender(&parts.extensions).ok()?;
+    Some((nonce, serde_json::from_slice(&body).ok()?))
+}
+
+fn proven(mut response: Response, answering: &Answering, nonce: &str) -> Response {
+    if let Ok(value) = answering.key.answer(&answering.id, nonce).parse() {
+        response.headers_mut().insert(PROOF, value);
+    }
+    response
+}
+
+fn refused(fault: &Fault) -> Response {
+    let status = StatusCode::from_u16(fault.code.http_status());
+    (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(fault)).into_response()
+}
+
+/// One event a line.
+fn lines(reader: EventReader) -> impl futures::Stream<Item = Result<Bytes, serde_json::Error>> {
+    stream::unfold(Some(reader), |reader| async move {
+        let mut reader = reader?;
+        match tokio::time::timeout(SIGN_OF_LIFE, reader.next()).await {
+            Err(_) => Some((Ok(Bytes::from_static(b"\n")), Some(reader))),
+            Ok(None) => None,
+            Ok(Some(envelope)) => match serde_json::to_vec(&*envelope) {
+                Ok(mut line) => {
+                    line.push(b'\n');
+                    Some((Ok(Bytes::from(line)), Some(reader)))
+                }
+                Err(error) => Some((Err(error), None)),
+            },
+        }
+    })
+}

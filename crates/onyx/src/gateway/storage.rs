@@ -1,0 +1,256 @@
+//! Which stores a gateway works on: the home's own files, or PostgreSQL and an object store that several gateways share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use onyx_connectors::Account;
+use onyx_identity::MasterKey;
+use onyx_storage::{
+    BootClock, Home, Membership, Owned, ServerClocks, ServerError, ServerSettings, SharedConfig,
+    Store, StoreError,
+};
+use onyx_types::{Clock, Fault, Hash};
+
+use super::witnesses::audit_witnesses;
+use crate::config::{self, Config, ConfigError, last_good};
+use crate::home::HomeFolder;
+use crate::{env, files};
+
+/// Networks that ask for nothing: whoever has something to say comes to any gateway.
+const ANSWERED_ANYWHERE: [&str; 2] = ["webhook", "widget"];
+
+pub(super) struct Opened {
+    pub(super) store: Store,
+    /// `None`: one machine with its own files.
+    pub(super) shared: Option<Arc<SharedStorage>>,
+}
+
+/// This gateway among those on the same database.
+pub(crate) struct SharedStorage {
+    pub(super) membership: Membership,
+    pub(super) master: MasterKey,
+    /// Where to listen for the others, if the config says so.
+    pub(super) advertise: Option<String>,
+    /// Drafts that this gateway works on now: in the database a gateway may take again what it has.
+    drafts: Mutex<BTreeMap<String, Owned>>,
+    /// `onyx.json` as all gateways follow it.
+    config: Mutex<SharedConfig>,
+    /// Accounts on other networks that this gateway looks after.
+    accounts: Mutex<BTreeSet<String>>,
+    /// Socket, lock and caches of this process lie in a home of its own.
+    _home: Home,
+}
+
+impl SharedStorage {
+    /// The text that counts, as this gateway knows it.
+    pub(super) fn config(&self) -> SharedConfig {
+        self.config.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the text that counts anew. `false`: it is the one that is known.
+    pub(super) async fn follow_config(&self) -> Result<bool, StoreError> {
+        let Some(now) = self.membership.config().await? else { return Ok(false) };
+        let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = now.version > known.version;
+        if is_new {
+            *known = now;
+        }
+        Ok(is_new)
+    }
+
+    /// Writes a text that counts for all from now on. `Conflict` when another gateway was quicker.
+    pub(super) async fn put_config(&self, before: i64, text: &str) -> Result<(), StoreError> {
+        let version = self.membership.put_config(before, text).await?;
+        let now = SharedConfig { version, text: text.to_owned() };
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        Ok(())
+    }
+
+    /// Of these accounts those that this gateway looks after: each has one, or a network would be asked twice for what is
+    /// new. Where people's programs come in by themselves, any gateway answers.
+    pub(super) async fn own_accounts(&self, accounts: Vec<Account>) -> Vec<Account> {
+        let (mut ours, mut names) = (Vec::new(), BTreeSet::new());
+        for account in accounts {
+            let key = &account.key;
+            if ANSWERED_ANYWHERE.contains(&key.network.as_str()) {
+                ours.push(account);
+                continue;
+            }
+            match self.membership.own(&format!("connector {key}")).await {
+                Ok(Some(_)) => {
+                    names.insert(key.to_string());
+                    ours.push(account);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%error, %key, "who looks after an account is not known")
+                }
+            }
+        }
+        *self.accounts.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        ours
+    }
+
+    pub(super) fn own_account_names(&self) -> BTreeSet<String> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// `false`: somebody works on the draft, here or elsewhere.
+    pub(super) async fn acquire_draft(&self, name: &str) -> Result<bool, StoreError> {
+        if self.drafts().contains_key(name) {
+            return Ok(false);
+        }
+        let Some(owned) = self.membership.own(name).await? else { return Ok(false) };
+        Ok(self.drafts().insert(name.to_owned(), owned).is_none())
+    }
+
+    pub(super) async fn release_draft(&self, name: &str) {
+        let Some(owned) = self.drafts().remove(name) else { return };
+        if let Err(error) = self.membership.disown(&owned).await {
+            tracing::warn!(%error, "a draft stays this gateway's until its life is over");
+        }
+    }
+
+    fn drafts(&self) -> MutexGuard<'_, BTreeMap<String, Owned>> {
+        self.drafts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the others where this gateway answers.
+    pub(super) async fn listens_at(&self, address: std::net::SocketAddr) -> Result<(), StoreError> {
+        let url = self.advertise.clone().unwrap_or_else(|| format!("http://{address}"));
+        self.membership.advertise(&url).await
+    }
+}
+
+/// Opens what the config names.
+pub(super) async fn open(
+    folder: &HomeFolder,
+    home: Home,
+    clock: &Arc<dyn Clock>,
+) -> Result<Opened> {
+    let Some(settings) = server_settings(folder)? else {
+        let witnesses = audit_witnesses(folder.path(), None)?;
+        let store = Store::open_witnessed(home, Arc::clone(clock), witnesses)
+            .await
+            .context("cannot open the store")?;
+        return Ok(Opened { store, shared: None });
+    };
+    let master = master_key()?;
+    let witnesses = audit_witnesses(folder.path(), Some(&master))?;
+    let clocks =
+        ServerClocks { records: Arc::clone(clock), leases: Arc::new(BootClock::default()) };
+    let advertise = Some(settings.gateway.url.clone()).filter(|url| !url.is_empty());
+    let opened = Store::open_server(settings, clocks, witnesses).await;
+    let (store, membership) = opened.map_err(Fault::from)?;
+    for warning in &membership.database().warnings {
+        tracing::warn!("{warning}");
+    }
+    agree_on_key(&membership, &master).await?;
+    write_token(folder, &master)?;
+    let config = Mutex::new(first_config(folder, &membership).await?);
+    tracing::info!(gateway = membership.id(), "one of several gateways on one database");
+    let shared = SharedStorage {
+        membership,
+        master,
+        advertise,
+        drafts: Mutex::default(),
+        config,
+        accounts: Mutex::default(),
+        _home: home,
+    };
+    Ok(Opened { store, shared: Some(Arc::new(shared)) })
+}
+
+/// As the file says or, where that is broken, as the last good one said: a bad edit must not turn one gateway of several
+/// into a lonely one.
+pub(crate) fn server_settings(folder: &HomeFolder) -> Result<Option<ServerSettings>> {
+    let broken = match config::load(folder).and_then(|config| config.server()) {
+        Ok(settings) => return Ok(settings),
+        Err(broken) => broken,
+    };
+    let good = last_good::load(folder).and_then(Result::ok);
+    match good.map(|config| config.server()) {
+        Some(Ok(settings)) => Ok(settings),
+        Some(Err(_)) | None => Err(broken.into()),
+    }
+}
+
+/// What opens the secrets that gateways share, and what is made from it.
+pub(crate) fn master_key() -> Result<MasterKey> {
+    let Some(given) = env::master_key() else {
+        let message = "server mode needs ONYX_MASTER_KEY, the key that opens what gateways share";
+        let hint = "Make one with `openssl rand -hex 32` and give it to every gateway; file:/path leads to a file.";
+        return Err(Fault::new(onyx_types::ErrorCode::InvalidRequest, message)
+            .with_hint(hint)
+            .into());
+    };
+    let text = match given.strip_prefix("file:") {
+        Some(path) => std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the master key in {path}"))?,
+        None => given,
+    };
+    if text.trim().is_empty() {
+        bail!("ONYX_MASTER_KEY is empty");
+    }
+    Ok(MasterKey::parse(&text)?)
+}
+
+/// The config that counts for a gateway.
+pub(super) fn load_config(
+    folder: &HomeFolder,
+    shared: Option<&SharedStorage>,
+) -> Result<Config, ConfigError> {
+    match shared {
+        Some(shared) => config::shared(folder, &shared.config().text),
+        None => config::load(folder),
+    }
+}
+
+/// A text as it would be read if it counted.
+pub(super) fn read_config(
+    folder: &HomeFolder,
+    shared: Option<&SharedStorage>,
+    text: String,
+) -> Result<Config, ConfigError> {
+    match shared {
+        Some(_) => config::shared(folder, &text),
+        None => config::read(folder, text),
+    }
+}
+
+/// Of several that start at once on a new database, the file of one becomes that of all.
+async fn first_config(folder: &HomeFolder, membership: &Membership) -> Result<SharedConfig> {
+    loop {
+        if let Some(config) = membership.config().await? {
+            return Ok(config);
+        }
+        let text = config::for_sharing(folder)?;
+        match membership.put_config(0, &text).await {
+            Ok(version) => return Ok(SharedConfig { version, text }),
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+async fn agree_on_key(membership: &Membership, master: &MasterKey) -> Result<()> {
+    let ours = master.check_value();
+    if membership.agree("master key", &ours).await? == ours {
+        return Ok(());
+    }
+    membership.drain().await?;
+    Err(Fault::from(ServerError::OtherMasterKey).into())
+}
+
+/// The owner's token where the config gives none: the same at every gateway, and in no database.
+fn write_token(folder: &HomeFolder, master: &MasterKey) -> Result<()> {
+    let digits = Hash::from_bytes(master.derived("onyx: token of the owner")).to_string();
+    let path = folder.token();
+    let text = format!("onyx_sk_{}\n", &digits[..48]);
+    if std::fs::read_to_string(&path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    files::replace(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    files::only_owner(&path)
+}

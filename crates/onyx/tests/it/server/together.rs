@@ -1,0 +1,223 @@
+//! Two gateways on one database: what one does is seen, followed, stopped and decided through the other.
+
+use std::time::{Duration, Instant};
+
+use onyx_test_support::{
+    Answer, OnyxProcess, Reply, Script, ScriptedModel, ServerPlace, Step, wait_for,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{gateway, place, start};
+use crate::drafts::{message, obedient};
+use crate::{SOON, said, stranger, types};
+
+/// The specification gives a dead gateway's sessions back after this.
+const FAILOVER: Duration = Duration::from_secs(20);
+
+async fn two(model: &ScriptedModel) -> (ServerPlace, OnyxProcess, OnyxProcess) {
+    let place = place().await;
+    let (one, two) = tokio::join!(start(&place, "one", model), start(&place, "two", model));
+    (place, one, two)
+}
+
+/// The events of a run through a gateway, from after a number to the end.
+async fn events_through(onyx: &OnyxProcess, run: &str, after: u64) -> Vec<Value> {
+    let request = onyx.request(Method::GET, &format!("/api/runs/{run}/events"));
+    let request = if after == 0 {
+        request
+    } else {
+        request.header("last-event-id", format!("{run}:{after}"))
+    };
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status(), 200, "{}", answer.text().await.unwrap());
+    let text = answer.text().await.unwrap();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.map(|data| serde_json::from_str(data.trim()).unwrap()).collect()
+}
+
+fn text_of(events: &[Value]) -> String {
+    let deltas = events.iter().filter(|event| event["type"] == "text_delta");
+    deltas.map(|event| event["text"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_through_either_gateway() {
+    let model =
+        ScriptedModel::with_answers([Answer::text("First."), Answer::text("Second.")]).await;
+    let (_place, one, two) = two(&model).await;
+    let events = one.chat_stream(&json!({"message": "Begin."})).await;
+    let session = events[0]["session_id"].as_str().unwrap().to_owned();
+    let more = json!({"message": "Go on.", "session_id": session});
+    assert_eq!(said(&two.chat_stream(&more).await), "Second.");
+    let history = one.history(&session).await;
+    assert_eq!(history.len(), 4, "{history:#?}");
+    assert_eq!(two.history(&session).await, history);
+}
+
+#[tokio::test]
+async fn a_run_of_one_is_followed_through_the_other_without_gap_or_repeat() {
+    let pieces: Vec<String> = (0..60).map(|n| format!("piece {n}, ")).collect();
+    let model = ScriptedModel::with_answers([
+        Answer::script(Script::text_pieces(pieces.clone())).delay_ms(20)
+    ])
+    .await;
+    let (_place, one, two) = two(&model).await;
+    let mut lines = one.chat_lines(&json!({"message": "count"})).await;
+    let run = lines.until("start").await["run_id"].as_str().unwrap().to_owned();
+    let through_other = events_through(&two, &run, 0).await;
+    let numbers: Vec<u64> =
+        through_other.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    assert_eq!(text_of(&through_other), pieces.concat());
+    assert_eq!(through_other.last().unwrap()["type"], "done");
+    assert_eq!(lines.rest().await.last().unwrap()["type"], "done");
+    // After its end, and from the middle: as the owner tells it.
+    assert_eq!(events_through(&one, &run, 0).await, through_other);
+    assert_eq!(events_through(&two, &run, 10).await, through_other[10..]);
+    let nobody = two.get(&format!("/api/runs/{}/events", "0".repeat(32))).await;
+    assert!(nobody.status == 404 || nobody.status == 400, "{}", nobody.text());
+}
+
+#[tokio::test]
+async fn a_run_of_one_is_stopped_through_the_other() {
+    let hanging = Script::new([Step::Text("half an answer".into()), Step::Hang]);
+    let model = ScriptedModel::with_answers([hanging]).await;
+    let (_place, one, two) = two(&model).await;
+    let mut lines = one.chat_lines(&json!({"message": "go"})).await;
+    let session = lines.until("start").await["session_id"].as_str().unwrap().to_owned();
+    lines.until("text").await;
+    let stopped = two.stop(&session).await.expect(200).json();
+    assert_eq!(stopped["stopped"], true, "{stopped}");
+    let rest = lines.rest().await;
+    assert_eq!(rest.last().unwrap()["type"], "done", "{rest:#?}");
+    assert!(one.history(&session).await.iter().any(|m| m.to_string().contains("half an answer")));
+}
+
+#[tokio::test]
+async fn what_one_proposes_is_approved_through_the_other_while_the_run_waits() {
+    let (place, model) = (place().await, obedient().await);
+    let suggesting = |id: &str| {
+        gateway(&place, id, &model).merge(json!({"agents": {"list": [
+            {"id": "main", "default": true, "model": "mine/some-model", "tier": "suggest"},
+        ]}}))
+    };
+    let (one, two) = tokio::join!(suggesting("one").start(), suggesting("two").start());
+    let write = message(&[("write_file", json!({"path": "a.md", "content": "from one"}))]);
+    let events = one.chat_stream(&json!({"message": write})).await;
+    let draft = events.iter().find(|event| event["type"] == "draft").expect("a draft");
+    let id = draft["draft_id"].as_str().unwrap().to_owned();
+    let list = two.get("/api/pending-changes").await.expect(200).text();
+    assert!(list.contains(&id), "{list}");
+    let approve = format!("/api/pending-changes/{id}/approve");
+    let yes = json!({});
+    let (left, right) = tokio::join!(two.post(&approve, &yes), one.post(&approve, &yes));
+    let mut both = [left.status, right.status];
+    both.sort_unstable();
+    assert_eq!(both, [200, 409], "one applies it: {} {}", left.text(), right.text());
+    let session = events[0]["session_id"].as_str().unwrap();
+    let read = message(&[("read_file", json!({"path": "a.md"}))]);
+    let events = two.chat_stream(&json!({"message": read, "session_id": session})).await;
+    assert!(events.iter().any(|event| event.to_string().contains("from one")), "{events:#?}");
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_at_one_opens_nothing_at_the_other_within_a_second() {
+    let model = ScriptedModel::start().await;
+    let (_place, one, two) = two(&model).await;
+    let new = json!({"name": "program", "scopes": ["read"]});
+    let made = one.post("/api/admin/tokens", &new).await;
+    assert!(made.status < 300, "{}", made.text());
+    let made = made.json();
+    let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+    let at_two = async || {
+        let request = stranger().get(two.url("/v1/sessions")).bearer_auth(token);
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(at_two().await, 200, "it is good at once");
+    let gone = one.delete(&format!("/api/admin/tokens/{id}")).await;
+    assert!(gone.status < 300, "{}", gone.text());
+    let revoked = Instant::now();
+    wait_for("the token to be refused", SOON, async || (at_two().await == 401).then_some(())).await;
+    assert!(revoked.elapsed() < Duration::from_secs(2), "{:?}", revoked.elapsed());
+}
+
+#[tokio::test]
+async fn the_config_is_one_for_all_and_followed_within_a_second() {
+    let model = ScriptedModel::start().await;
+    let (_place, one, two) = two(&model).await;
+    let agents = async |onyx: &OnyxProcess| onyx.get("/v1/agents").await.expect(200).text();
+    let shown = one.get("/api/admin/config").await.expect(200).json();
+    let text = shown["text"].as_str().unwrap();
+    assert!(!text.contains("postgres") && !text.contains("\"id\": \"one\""), "{text}");
+    let changed = text.replace("\"main\"", "\"helper\"");
+    let put = |onyx: &OnyxProcess, hash: &Value| {
+        let request = onyx.request(Method::PUT, "/api/admin/config");
+        let request = request.header("if-match", format!("\"{}\"", hash.as_str().unwrap()));
+        Reply::of(request.json(&json!({"text": changed})))
+    };
+    let written = put(&one, &shown["hash"]).await;
+    assert!(written.status < 300, "{}", written.text());
+    let changed_at = Instant::now();
+    assert!(agents(&one).await.contains("helper"));
+    wait_for("the other to follow", SOON, async || {
+        agents(&two).await.contains("helper").then_some(())
+    })
+    .await;
+    assert!(changed_at.elapsed() < Duration::from_secs(2), "{:?}", changed_at.elapsed());
+    // Whoever looked at the old one changes nothing.
+    let stale = put(&two, &shown["hash"]).await;
+    assert_eq!(stale.status, 412, "{}", stale.text());
+    let file = std::fs::read_to_string(two.config_path()).unwrap();
+    assert!(file.contains("\"main\""), "its own file stays as it was");
+}
+
+#[tokio::test]
+async fn a_session_of_a_gateway_that_was_killed_goes_on_at_another_within_twenty_seconds() {
+    let hanging = Script::new([Step::Text("half an answer".into()), Step::Hang]);
+    let model = ScriptedModel::with_answers([hanging]).await;
+    let (_place, mut one, two) = two(&model).await;
+    let mut lines = one.chat_lines(&json!({"message": "go"})).await;
+    let start = lines.until("start").await;
+    let (session, run) = (start["session_id"].as_str().unwrap(), start["run_id"].as_str().unwrap());
+    lines.until("text").await;
+    let follower = events_through(&two, run, 0);
+    let kill = async {
+        // Until the follower hangs on the run, and its text is noted.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        one.kill().await;
+        Instant::now()
+    };
+    let (events, killed) = tokio::join!(follower, kill);
+    assert!(killed.elapsed() < FAILOVER, "{:?}", killed.elapsed());
+    assert_eq!(events.last().unwrap()["type"], "done", "{events:#?}");
+    assert_eq!(events.last().unwrap()["status"], "interrupted", "{events:#?}");
+    model.push(Answer::text("Here I am."));
+    let more = json!({"message": "Still there?", "session_id": session});
+    let answered = two.chat_stream(&more).await;
+    assert_eq!(said(&answered), "Here I am.", "{:?}", types(&answered));
+    let history = two.history(session).await;
+    assert!(history.iter().any(|m| m.to_string().contains("half an answer")), "{history:#?}");
+}
+
+#[tokio::test]
+async fn nobody_but_a_gateway_finds_the_ways_between_gateways() {
+    let model = ScriptedModel::start().await;
+    let place = place().await;
+    let one = start(&place, "one", &model).await;
+    let missing = one.post("/internal/gateways/nowhere", &json!({})).await;
+    for path in ["/internal/gateways/orders", "/internal/gateways/events"] {
+        for reply in [one.post(path, &json!({"person": "owner"})).await, one.get(path).await] {
+            assert!(reply.status == 404 || reply.status == 405, "{path}: {}", reply.status);
+        }
+        let forged = one
+            .request(Method::POST, path)
+            .header("x-onyx-gateway", "two")
+            .header("x-onyx-expires", "99999999999999")
+            .header("x-onyx-nonce", "n")
+            .header("x-onyx-proof", "0".repeat(64))
+            .json(&json!({"person": "owner", "order": {"order": "stop_run"}}));
+        assert_eq!(forged.send().await.unwrap().status(), 404);
+    }
+    assert!(missing.status >= 400);
+}

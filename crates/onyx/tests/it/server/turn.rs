@@ -1,0 +1,98 @@
+//! A conversation on PostgreSQL and S3, through real HTTP.
+
+use onyx_test_support::{Answer, ScriptedModel, wait_for};
+use serde_json::json;
+
+use super::{gateway, place, start};
+use crate::drafts::{message, obedient};
+use crate::{SOON, said, types};
+
+#[tokio::test]
+async fn a_whole_turn_is_kept_in_the_database_and_nothing_of_it_in_the_home() {
+    let place = place().await;
+    let model = ScriptedModel::with_answers([Answer::text("Forty-two.")]).await;
+    let mut onyx = start(&place, "one", &model).await;
+    let events = onyx.chat_stream(&json!({"message": "What is the answer?"})).await;
+    assert_eq!(said(&events), "Forty-two.");
+    assert_eq!(types(&events).last(), Some(&"done"));
+    let session = events[0]["session_id"].as_str().unwrap().to_owned();
+    let history = onyx.history(&session).await;
+    assert_eq!(history.len(), 2, "{history:#?}");
+    // A new process has nothing but the database.
+    onyx.terminate().await;
+    onyx.restart().await;
+    assert_eq!(onyx.history(&session).await, history);
+    model.push(Answer::text("Still forty-two."));
+    let more = json!({"message": "Sure?", "session_id": session});
+    assert_eq!(said(&onyx.chat_stream(&more).await), "Still forty-two.");
+    assert_eq!(onyx.history(&session).await.len(), 4);
+    let list = onyx.get("/v1/sessions").await.expect(200).json();
+    assert_eq!(list["sessions"][0]["id"], session.as_str());
+    let rows = "SELECT (SELECT count(*) FROM turns) + (SELECT count(*) FROM segments)";
+    assert!(place.sql().await.query_one(rows, &[]).await.unwrap().get::<_, i64>(0) > 0);
+    let here = onyx.home();
+    assert!(!here.join("onyx.db").exists(), "there is no database of its own");
+    let people: Vec<_> = std::fs::read_dir(here.join("people")).unwrap().collect();
+    assert!(people.is_empty(), "{people:?}");
+    assert_eq!(onyx.get("/ready").await.status, 200);
+}
+
+#[tokio::test]
+async fn tools_write_files_that_are_proposed_approved_read_and_found() {
+    let (place, model) = (place().await, obedient().await);
+    let onyx = gateway(&place, "one", &model)
+        .merge(json!({"agents": {"list": [
+            {"id": "main", "default": true, "model": "mine/some-model", "tier": "suggest"},
+        ]}}))
+        .start()
+        .await;
+    let words = "A heron stood in the marsh near Ribe. ".repeat(2_000);
+    let write = message(&[("write_file", json!({"path": "birds.md", "content": words}))]);
+    let events = onyx.chat_stream(&json!({"message": write})).await;
+    let draft = events.iter().find(|event| event["type"] == "draft").expect("a draft");
+    let id = draft["draft_id"].as_str().unwrap();
+    let approve = format!("/api/pending-changes/{id}/approve");
+    let _ = onyx.post(&approve, &json!({})).await.expect(200);
+    let read = message(&[("read_file", json!({"path": "birds.md"}))]);
+    let events = onyx.chat_stream(&json!({"message": read})).await;
+    let result = events.iter().find(|event| event["type"] == "tool_result").expect("a result");
+    assert!(result.to_string().contains("A heron stood in the marsh"), "{result}");
+    // Larger than a row holds: it lies in the object store.
+    let stored = "SELECT sha256 IS NOT NULL FROM files WHERE path LIKE '%birds.md'";
+    assert!(place.sql().await.query_one(stored, &[]).await.unwrap().get::<_, bool>(0));
+    let found = wait_for("the file to be found", SOON, async || {
+        let found = onyx.get("/v1/memory/search?q=heron").await.text();
+        found.contains("birds.md").then_some(found)
+    })
+    .await;
+    assert!(found.contains("heron"), "{found}");
+    let tools = onyx.get("/v1/agents").await.text();
+    assert!(!tools.contains("\"exec\""), "commands need the files on this machine: {tools}");
+}
+
+#[tokio::test]
+async fn a_database_that_goes_away_is_told_and_heals_by_itself() {
+    let place = place().await;
+    let model = ScriptedModel::start().await;
+    let onyx = start(&place, "one", &model).await;
+    let elsewhere = place.servers.url("postgres");
+    let close = async |allow: &str| {
+        let (client, connection) =
+            tokio_postgres::connect(&elsewhere, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let set = ["ALTER DATABASE ", &place.name, " ALLOW_CONNECTIONS ", allow].concat();
+        client.batch_execute(&set).await.unwrap();
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+        client.query(end, &[&place.name]).await.unwrap();
+    };
+    close("false").await;
+    let refused = onyx.get("/v1/sessions").await;
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    assert!(refused.text().contains("storage_unavailable"), "{}", refused.text());
+    assert!(refused.headers.contains_key("retry-after"));
+    assert_eq!(onyx.get("/ready").await.status, 503);
+    close("true").await;
+    assert_eq!(onyx.get("/ready").await.status, 200);
+    model.push(Answer::text("Here again."));
+    assert_eq!(said(&onyx.chat_stream(&json!({"message": "Hello?"})).await), "Here again.");
+}
