@@ -177,7 +177,7 @@ pub(crate) fn server_settings(folder: &HomeFolder) -> Result<Option<ServerSettin
 }
 
 /// What opens the secrets that gateways share, and what is made from it.
-pub(crate) fn master_key() -> Result<MasterKey> {
+fn master_key() -> Result<MasterKey> {
     let Some(given) = env::master_key() else {
         let message = "server mode needs ONYX_MASTER_KEY, the key that opens what gateways share";
         let hint = "Make one with `openssl rand -hex 32` and give it to every gateway; file:/path leads to a file.";

@@ -45,14 +45,14 @@ impl Gateway {
         transact!(self.database, transaction => {
             let put = "INSERT INTO config_versions (version, text, gateway)
                        SELECT $1::BIGINT, $2, $3
-                       WHERE $1 - 1 = coalesce((SELECT max(version) FROM config_versions), 0)
+                       WHERE $1::BIGINT - 1 = coalesce((SELECT max(version) FROM config_versions), 0)
                        ON CONFLICT DO NOTHING";
             let written = execute(&transaction, put, &[&version, &text, &self.id()]).await?;
             if written == 0 {
                 return Err(StoreError::Conflict.into());
             }
             // Enough to look back on.
-            let forget = "DELETE FROM config_versions WHERE version < $1 - 100";
+            let forget = "DELETE FROM config_versions WHERE version < $1::BIGINT - 100";
             execute(&transaction, forget, &[&version]).await?;
             let bump = "UPDATE counters SET value = value + 1 WHERE name = 'config'";
             execute(&transaction, bump, &[]).await?;
