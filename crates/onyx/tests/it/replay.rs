@@ -17,7 +17,7 @@ async fn client_of(onyx: &OnyxProcess, person: &str) -> AgentClient {
 }
 
 /// Every file under a folder, with its bytes.
-fn files_under(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files_under(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
