@@ -45,7 +45,7 @@ impl StoreError {
             Self::Refused(_) => ErrorCode::InvalidRequest,
             Self::ReadOnly(_) | Self::Damaged(_) | Self::Newer(_) | Self::Failed(_) => {
                 ErrorCode::StorageFailed
-            },
+            }
         }
     }
 }

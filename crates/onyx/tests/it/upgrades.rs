@@ -149,7 +149,7 @@ async fn a_home_of_a_later_version_is_refused_and_stays_as_it_was() {
     let people = onyx.home().join("people");
     let kept = || (files_under(&people), std::fs::read(onyx.home().join("onyx.db")).unwrap());
     let before = kept();
-    let ran = crate::run(onyx.home(), &["serve"]).await;
+    let ran = crate::run(&onyx.home(), &["serve"]).await;
     assert_ne!(ran.code, Some(0), "{ran:?}");
     let sentence = "onyx.db was written by a newer version of Onyx: start that one";
     assert!(ran.err.contains(sentence), "{ran:?}");

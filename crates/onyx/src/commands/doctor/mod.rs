@@ -45,7 +45,13 @@ enum State {
 
 impl Check {
     fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { name: name.into(), state: State::Ok, detail: detail.into(), mend: None, repair: None }
+        Self {
+            name: name.into(),
+            state: State::Ok,
+            detail: detail.into(),
+            mend: None,
+            repair: None,
+        }
     }
 
     fn warning(
