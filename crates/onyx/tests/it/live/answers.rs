@@ -113,8 +113,8 @@ async fn what_an_agent_is_told_is_read_once_for_all_its_sessions() {
         (of("input"), of("cache_read"))
     });
     assert!(first.1 < 30, "{usages:?}");
-    let (read, known) = second;
-    assert!(known * 10 >= (read + known) * 7, "{usages:?}");
+    // All but the question with its time of day.
+    assert!(second.1 * 2 >= second.0, "{usages:?}");
 }
 
 #[tokio::test]
