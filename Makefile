@@ -41,6 +41,14 @@ test-delays: setup ## the Rust tests with background work held up where it begin
 test-live: setup ## the real small model through the whole stack
 	@$(step) "live" ./scripts/test-live
 
+.PHONY: pi
+pi: ## build the Pi sidecar beside the binaries, where Node 20 is there
+	@$(step) "pi" ./scripts/pi
+
+.PHONY: test-runtimes
+test-runtimes: setup-check ## the real Claude CLI and Pi sidecar, fetched by package, with a scripted model as their upstream
+	@$(step) "runtimes" ./scripts/test-runtimes
+
 .PHONY: test-clients
 test-clients: setup ## other makers' programs and libraries, all of them; writes the table of docs/clients.md
 	@$(step) "clients" ./scripts/test-clients

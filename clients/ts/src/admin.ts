@@ -32,6 +32,8 @@ export type ConfigFile = Schema<'ConfigView'>;
 export interface ProviderSettings {
   kind?: string;
   baseUrl?: string;
+  /** Of a kind that is a program: where it is. */
+  command?: string;
   [name: string]: unknown;
 }
 

@@ -34,7 +34,7 @@ pub use actions::{
 pub use agents::{
     AgentDefaults, AgentMemorySettings, AgentProfile, AgentSettings, AgentsSettings, FIRST_AGENT,
     ModelChoice, ModelSetting, Models, Payer, PreferenceFiles, Preferences, PreferencesPatch,
-    Roster, RuntimeMode, Titles,
+    Roster, RuntimeMode, Titles, is_anthropic,
 };
 pub use conversations::{AfterFailure, Conversations, KeptMessage, MessageAnswer, NewMessage};
 pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, RunChanges, Undo};
@@ -43,9 +43,9 @@ pub use feed::{EventReader, Feed};
 pub use jobs::{
     BackupDone, BackupPlan, BackupSettings, Busy, Check, CheckedJobsSettings, CleanupSettings,
     Deliver, HeartbeatSettings, HomeBackups, Job, JobChangeWaiting, JobEdit, JobFlaw, JobNotice,
-    JobSpec, JobState, Jobs, JobsSettings, KeepingSettings, MailWriter, Misfire, Overlap, PeerWriter, Period,
-    Rule, Schedule, SessionUse, SyncSettings, SystemWork, Timing, Unsent, Work, describe, due, fires_at,
-    front_of, moment,
+    JobSpec, JobState, Jobs, JobsSettings, KeepingSettings, MailWriter, Misfire, Overlap,
+    PeerWriter, Period, Rule, Schedule, SessionUse, SyncSettings, SystemWork, Timing, Unsent, Work,
+    describe, due, fires_at, front_of, moment,
 };
 pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;

@@ -13,6 +13,7 @@ mod metadata;
 mod oauth;
 mod registry;
 mod routing;
+mod runtimes;
 mod secret;
 mod tokens;
 pub mod wire;
@@ -36,6 +37,10 @@ pub use registry::{
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,
+};
+pub use runtimes::{
+    ChildWrapper, ClaudeCli, ClaudeLimits, ClaudeSettings, PiLimits, PiSettings, PiSidecar,
+    environment_for_programs, exec_child,
 };
 pub use secret::Secret;
 pub use tokens::CalibratedTokens;

@@ -20,10 +20,6 @@ pub enum NotYetAt {
     ConfigSection(&'static str),
     /// A key of an agent in `onyx.json`.
     AgentField(&'static str),
-    /// The `kind` of a provider.
-    ProviderKind(&'static str),
-    /// A person's choice of how their agents run.
-    RuntimeMode(&'static str),
 }
 
 /// Everything that does nothing yet.
@@ -40,19 +36,6 @@ pub const NOT_YET: &[NotYet] = &[
         at: NotYetAt::AgentField("workspace"),
         sentence: "This does nothing yet: an agent's files are those of its folder in the home.",
     },
-    NotYet {
-        at: NotYetAt::ProviderKind("claude-cli"),
-        sentence: "This does nothing yet: Onyx cannot use Claude Code on this machine.",
-    },
-    NotYet {
-        at: NotYetAt::ProviderKind("pi"),
-        sentence: "This does nothing yet: Onyx cannot use Pi on this machine.",
-    },
-    NotYet {
-        at: NotYetAt::RuntimeMode("gateway_subscription"),
-        sentence: "Nothing answers this way yet: Onyx has no subscription gateway. With fallback, \
-                   models answer with their own keys; without it, Anthropic's do not answer.",
-    },
 ];
 
 /// The sentence for this, if it does nothing yet.
@@ -63,7 +46,7 @@ pub fn not_yet(at: NotYetAt) -> Option<&'static str> {
 /// A row as the app reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotYetView {
-    /// `config.plugins`, `agent.workspace`, `provider.claude-cli` and so on.
+    /// `config.plugins`, `agent.workspace` and so on.
     pub id: String,
     pub sentence: String,
 }
@@ -82,8 +65,6 @@ impl NotYetAt {
         match self {
             Self::ConfigSection(name) => format!("config.{name}"),
             Self::AgentField(name) => format!("agent.{name}"),
-            Self::ProviderKind(name) => format!("provider.{name}"),
-            Self::RuntimeMode(name) => format!("runtime.{name}"),
         }
     }
 }

@@ -249,7 +249,6 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         _ => None,
     };
     let providers = read_providers(providers, &mut notes)?;
-    notes.warnings.extend(not_yet::providers(&providers));
     let agents: AgentsSettings = section("agents", take("agents"), &mut notes)?;
     notes.warnings.extend(not_yet::agents(&agents));
     let mut networks = take("connectors");
@@ -498,7 +497,6 @@ two',
     fn what_does_nothing_yet_is_said_where_it_is_set() {
         let config = parse_plain(
             "{ plugins: {}, storage: { kind: 's3' }, tools: null, \
-             providers: { claude: { kind: 'claude-cli' }, p: { kind: 'openai' } }, \
              agents: { entries: { main: { workspace: '~/w' }, other: {} } } }",
         );
         let places: Vec<String> = config
@@ -507,7 +505,7 @@ two',
             .iter()
             .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
             .collect();
-        let expected = ["plugins", "storage", "providers.claude.kind", "agents.main.workspace"];
+        let expected = ["plugins", "storage", "agents.main.workspace"];
         assert_eq!(places, expected);
     }
 

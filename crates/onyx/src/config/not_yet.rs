@@ -1,7 +1,6 @@
 //! Warnings for what a config sets and nothing reads yet.
 
 use onyx_agent::AgentsSettings;
-use onyx_providers::{ProviderKind, ProviderSettings, VENDORS};
 use onyx_types::{NOT_YET, NotYet, NotYetAt};
 use serde_json::{Map, Value};
 
@@ -27,20 +26,4 @@ pub(super) fn agents(agents: &AgentsSettings) -> Vec<String> {
     let keyed = agents.entries.iter().map(|(id, agent)| (id.as_str(), agent));
     let with_one = listed.chain(keyed).filter(|(_, agent)| agent.workspace.is_some());
     with_one.map(|(id, _)| format!("agents.{id}.workspace: {sentence}")).collect()
-}
-
-pub(super) fn providers(providers: &[(String, ProviderSettings)]) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for (name, settings) in providers {
-        let vendor = VENDORS.iter().find(|vendor| vendor.name == name);
-        let kind = settings.kind.or(vendor.map(|vendor| vendor.kind)).map(ProviderKind::as_str);
-        for NotYet { at, sentence } in NOT_YET {
-            if let NotYetAt::ProviderKind(unbuilt) = at
-                && kind == Some(unbuilt)
-            {
-                warnings.push(format!("providers.{name}.kind: {sentence}"));
-            }
-        }
-    }
-    warnings
 }

@@ -6,9 +6,10 @@ use onyx_knowledge::Embedding;
 use onyx_mcp::{OfferedToolState, ServerStatus, ServerView};
 use onyx_sandbox::{NoSandbox, Rung, Sandbox};
 use onyx_tools::Docker;
-use onyx_types::{NotYetAt, PersonId, not_yet};
+use onyx_types::PersonId;
 
 use super::live::Live;
+use super::subscription;
 
 /// Below this, writes will soon fail.
 const LOW_SPACE: u64 = 200 * 1024 * 1024;
@@ -28,7 +29,7 @@ impl Live {
         all.push(self.docker());
         all.push(self.jobs(person).await);
         all.extend(self.mcp_servers().await);
-        all.push(subscription_gateway());
+        all.push(self.subscription_gateway());
         all
     }
 
@@ -123,6 +124,11 @@ impl Live {
         }
     }
 
+    /// The way to models through somebody's subscription.
+    fn subscription_gateway(&self) -> Dependency {
+        subscription::dependency(&self.models.get().registry)
+    }
+
     async fn mcp_servers(&self) -> Vec<Dependency> {
         match self.extensions.mcp.list().await {
             Ok(servers) if servers.is_empty() => {
@@ -152,10 +158,4 @@ fn mcp_server(server: ServerView) -> Dependency {
         ServerStatus::Starting => Dependency::ok(name).with_detail("Starting"),
         ServerStatus::Running => Dependency::ok(name).with_detail("Running"),
     }
-}
-
-/// The way to models through somebody's subscription.
-fn subscription_gateway() -> Dependency {
-    let sentence = not_yet(NotYetAt::RuntimeMode("gateway_subscription"));
-    Dependency::off("gateway", sentence.unwrap_or("Nobody has chosen it."))
 }

@@ -47,6 +47,7 @@ mod planted;
 mod rejoin;
 mod replay;
 mod runs;
+mod runtimes;
 mod schema;
 mod secrets;
 mod sessions;

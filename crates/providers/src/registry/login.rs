@@ -13,6 +13,9 @@ use crate::oauth::{Login, LoginStatus, Pending};
 impl Registry {
     /// `None` for a provider that is asked with a key, or with nothing.
     pub fn login(&self, name: &str) -> Result<Option<LoginStatus>, Fault> {
+        if let Some(sourced) = self.sourced(name) {
+            return Ok(sourced.login());
+        }
         Ok(self.login_of(name)?.ok().map(|login| login.status()))
     }
 
@@ -58,9 +61,13 @@ pub(super) fn of(
 }
 
 /// Of a source that is no provider of the config.
-pub(super) fn of_source(name: &str) -> Fault {
-    Fault::new(ErrorCode::InvalidRequest, none(name))
-        .with_hint("Its models are not behind a sign-in.")
+pub(super) fn of_source(name: &str, own_way: Option<String>) -> Fault {
+    match own_way {
+        Some(way) => Fault::new(ErrorCode::InvalidRequest, way)
+            .with_hint(format!("Then look whether it works: `onyx providers test {name}`.")),
+        None => Fault::new(ErrorCode::InvalidRequest, none(name))
+            .with_hint("Its models are not behind a sign-in."),
+    }
 }
 
 fn none(name: &str) -> String {

@@ -24,6 +24,8 @@ pub struct ProviderSettings {
     pub timeouts: TimeoutSettings,
     pub models: Vec<ModelSettings>,
     pub compat: CompatSettings,
+    /// Of a kind that is a program of this machine: where that is.
+    pub command: Option<std::path::PathBuf>,
     /// A sign-in in place of a key.
     pub login: Option<LoginSettings>,
 }

@@ -79,6 +79,22 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// Those that are programs of this machine which a person signed in to, in the order of the
+    /// config; without looking at any other.
+    pub fn programs(&self) -> Vec<ProviderStatus> {
+        let now = self.clock.now().mono;
+        let unusable = self.providers.iter().filter(|entry| entry.kind.is_some_and(is_program));
+        let sources = self.sources.iter().filter(|sourced| is_program(sourced.kind()));
+        let sources = sources.map(|sourced| sourced.status(now));
+        sources.chain(unusable.map(|entry| entry.status(now))).collect()
+    }
+}
+
+const fn is_program(kind: ProviderKind) -> bool {
+    matches!(kind, ProviderKind::ClaudeCli | ProviderKind::Pi)
+}
+
 impl Entry {
     fn status(&self, now: std::time::Duration) -> ProviderStatus {
         let base = ProviderStatus {

@@ -10,7 +10,7 @@ mod names;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
-mod reader;
+pub(crate) mod reader;
 mod schema;
 pub mod sse;
 

@@ -5,6 +5,7 @@
 mod breaker;
 mod budget;
 mod chains;
+mod claude_cli;
 mod cuts;
 mod decoding;
 mod embedding;
@@ -15,6 +16,8 @@ mod keys;
 mod listing;
 mod metadata;
 mod page_server;
+mod pi_sidecar;
+mod real_programs;
 mod registry;
 mod retry;
 mod routing;

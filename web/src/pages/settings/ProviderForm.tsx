@@ -1,10 +1,9 @@
 import { useRef, useState } from 'react';
-import type { Provider, ProviderTest } from '@onyx/sdk';
+import type { Provider, ProviderSettings, ProviderTest } from '@onyx/sdk';
 import { onyx } from '../../store/client';
-import { toast, useStore } from '../../store/state';
+import { toast } from '../../store/state';
 import { Field, Form } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
-import { NotYet } from '../../ui/NotYet';
 import { factsOf, TestLine } from './TestLine';
 
 interface Kind {
@@ -18,6 +17,8 @@ interface Kind {
   wire?: string;
   /** One signs in on a page of the maker's: whose addresses are known by the name, or have to be given. */
   login?: 'known' | 'given';
+  /** A program of the machine that Onyx runs on, which has its own sign-in. */
+  program?: { usual: string; signIn: string; token?: string };
 }
 
 export const KINDS: Kind[] = [
@@ -42,7 +43,27 @@ export const KINDS: Kind[] = [
     login: 'known',
   },
   { id: 'device', title: 'Another one, by signing in', name: 'work', needsKey: false, wire: 'openai', login: 'given' },
-  { id: 'claude-cli', title: 'Claude Code on this machine', name: 'claude', needsKey: false },
+  {
+    id: 'claude-cli',
+    title: 'Claude Code on this machine',
+    name: 'claude-subscription',
+    needsKey: false,
+    program: {
+      usual: 'claude, as it is installed',
+      signIn: 'Sign in once with `claude auth login` on the machine that Onyx runs on.',
+      token: 'Of `claude setup-token`, where nobody can sign in. Otherwise leave it empty.',
+    },
+  },
+  {
+    id: 'pi',
+    title: 'Pi on this machine',
+    name: 'pi',
+    needsKey: false,
+    program: {
+      usual: 'the sidecar that `make pi` builds',
+      signIn: 'Sign in once with Pi on the machine that Onyx runs on: start `pi` and enter /login.',
+    },
+  },
 ];
 
 /** Adds or changes a provider, then tries it at once, or begins to sign in to it. */
@@ -62,13 +83,12 @@ export function ProviderForm({
   // The next press saves what does not work yet.
   const anyway = useRef(false);
   const chosen = KINDS.find((one) => one.id === kind);
-  const rows = useStore((state) => state.status?.notYet);
-  const notYet = new Set(rows?.map((row) => row.id));
   const login = provider ? undefined : chosen?.login;
+  const program = chosen?.program;
   const save = async (field: (name: string) => string) => {
     const name = provider?.name ?? (login === 'known' ? chosen?.name : undefined) ?? field('name');
     setFailed(undefined);
-    const before = provider ? (await onyx.admin.provider(name)).settings : {};
+    const before: ProviderSettings = provider ? (await onyx.admin.provider(name)).settings : {};
     const key = field('key');
     // A key that says where it is belongs into the config; one that is one does not.
     const named = /^(env|file|secret):|^\$\{/.test(key);
@@ -82,7 +102,7 @@ export function ProviderForm({
     const settings = {
       ...before,
       kind: chosen?.wire ?? kind,
-      baseUrl: field('address') || undefined,
+      ...(program ? { command: field('command') || before.command } : { baseUrl: field('address') || undefined }),
       ...(named && { apiKey: key }),
       ...signsIn,
     };
@@ -111,14 +131,13 @@ export function ProviderForm({
           <label className="meta block">
             Kind
             <select className="field mt-1 text-text" value={kind} onChange={(event) => setKind(event.target.value)}>
-              {KINDS.filter((one) => one.id === kind || !notYet.has(`provider.${one.id}`)).map((one) => (
+              {KINDS.map((one) => (
                 <option key={one.id} value={one.id}>
                   {one.title}
                 </option>
               ))}
               {!chosen && <option value={kind}>{kind}</option>}
             </select>
-            <NotYet id={`provider.${kind}`} />
           </label>
           {!provider && login !== 'known' && (
             <Field
@@ -131,7 +150,15 @@ export function ProviderForm({
               hint="Models are then called <name>/<model>."
             />
           )}
-          {login !== 'known' && (
+          {program && (
+            <>
+              <Field label="Program" name="command" placeholder={program.usual} hint={program.signIn} />
+              {program.token && (
+                <Field label="Token" name="key" type="password" autoComplete="off" hint={program.token} />
+              )}
+            </>
+          )}
+          {login !== 'known' && !program && (
             <Field
               label="Address"
               name="address"

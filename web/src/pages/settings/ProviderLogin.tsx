@@ -7,7 +7,7 @@ import { useLogin, useSecondsUntil, type Login } from './logins';
 
 /** What is said of it, in which colour, and the one thing to do about it. */
 type Said = (login: Login) => [words: string, color: string, action: string];
-const nobody: Said = () => ['Not signed in.', 'text-dim', 'Sign in'];
+const nobody: Said = ({ error }) => [error ?? 'Not signed in.', 'text-dim', 'Sign in'];
 const SAID: Record<string, Said> = {
   signed_in: ({ account }) => [account ? `Signed in as ${account}` : 'Signed in', 'text-ok-text', 'Sign out'],
   failed: ({ error }) => [error ?? 'Signing in failed.', 'text-danger', 'Try again'],
@@ -22,10 +22,13 @@ const SAID: Record<string, Said> = {
 export function ProviderLogin({
   name,
   known,
+  elsewhere = false,
   onState,
 }: {
   name: string;
   known?: Login;
+  /** A program signs in by itself, so there is nothing to press here. */
+  elsewhere?: boolean;
   onState: (state: Login['state'], before?: Login['state']) => void;
 }) {
   const { data: login, fault, reload, begin, end } = useLogin(name, known);
@@ -45,13 +48,15 @@ export function ProviderLogin({
       <p role="status" className={`min-w-0 flex-1 basis-44 text-meta [overflow-wrap:anywhere] ${color}`}>
         {words}
       </p>
-      <button
-        type="button"
-        className={signedIn ? 'btn' : 'btn btn-primary'}
-        onClick={() => void (signedIn ? end() : begin())}
-      >
-        {action}
-      </button>
+      {!elsewhere && (
+        <button
+          type="button"
+          className={signedIn ? 'btn' : 'btn btn-primary'}
+          onClick={() => void (signedIn ? end() : begin())}
+        >
+          {action}
+        </button>
+      )}
     </div>
   );
 }

@@ -174,7 +174,12 @@ function ProviderLine({
       )}
       {provider.login && (
         <div className="px-4 pb-3">
-          <ProviderLogin name={name} known={provider.login} onState={(_, before) => before && onChange()} />
+          <ProviderLogin
+            name={name}
+            known={provider.login}
+            elsewhere={provider.kind === 'claude-cli' || provider.kind === 'pi'}
+            onState={(_, before) => before && onChange()}
+          />
         </div>
       )}
       {test && <TestLine test={test} />}

@@ -2,7 +2,6 @@
 
 mod backups;
 mod checks;
-mod not_yet;
 mod providers;
 mod secrets;
 
@@ -74,7 +73,6 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     checks.push(checks::commands().await);
     let config = config::load(home);
     checks.extend(checks::config(home, config.as_ref()));
-    checks.extend(not_yet::check(home));
     let secrets = match claim(home)? {
         Claim::Ours(taken) => {
             let (found, secrets) = checks::free_home(taken).await;

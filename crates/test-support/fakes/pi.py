@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""A Pi sidecar that says what its script tells it to. Beside it lie `script.json` and `heard.jsonl`."""
+
+import json
+import os
+import signal
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPT = json.load(open(os.path.join(HERE, "script.json")))
+
+
+def note(**what):
+    with open(os.path.join(HERE, "heard.jsonl"), "a") as log:
+        log.write(json.dumps({"pid": os.getpid(), **what}) + "\n")
+
+
+def say(**reply):
+    sys.stdout.write(json.dumps(reply) + "\n")
+    sys.stdout.flush()
+
+
+def take():
+    path = os.path.join(HERE, "taken")
+    count = int(open(path).read()) if os.path.exists(path) else 0
+    open(path, "w").write(str(count + 1))
+    answers = SCRIPT["answers"]
+    return answers[count] if count < len(answers) else {"text": "ok"}
+
+
+def ask(order):
+    answer, asked = take(), order["id"]
+    fault = answer.get("fault")
+    if fault == "dies_first":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "trouble" in answer:
+        say(type="failed", id=asked, message="scripted", **answer)
+        return
+    if fault == "garbage":
+        sys.stdout.write('no json\n{"type": "from_the_future", "id": 1}\n{"type": "text", "id": 999, "delta": "x"}\n')
+    if answer.get("text"):
+        say(type="text", id=asked, delta=answer["text"] * (1024 * 1024 // 4 if fault == "huge" else 1))
+    if fault == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if fault == "hangs":
+        return
+    for call in answer.get("calls", []):
+        say(type="call", id=asked, call=call)
+    usage = {"input": 10, "output": 5, "cache_read": 2, "cache_write": 1}
+    say(type="done", id=asked, reason="tool_calls" if answer.get("calls") else "stop", usage=usage)
+
+
+note(argv=sys.argv[1:], env=dict(os.environ))
+if SCRIPT.get("start") == "fails":
+    sys.stderr.write("Error: Cannot find module '@earendil-works/pi-ai'\n")
+    sys.exit(1)
+if SCRIPT.get("start") == "slow":
+    time.sleep(600)
+say(type="ready", version=SCRIPT.get("version", 1))
+for line in sys.stdin:
+    order = json.loads(line)
+    note(order=order)
+    if order["type"] == "ask":
+        ask(order)
+    elif order["type"] == "status":
+        signed_in = SCRIPT.get("sign_ins", ["anthropic", "github-copilot"])
+        say(type="status", id=order["id"], sign_ins=[{"provider": one, "expires_at": 0} for one in signed_in])
