@@ -53,7 +53,8 @@ def hear():
 class Cli:
     def __init__(self):
         self.asked = 0
-        self.initialized = False
+        # What came while something else was waited for.
+        self.later = []
 
     def ask_host(self, message):
         self.asked += 1
@@ -63,17 +64,19 @@ class Cli:
         return request_id
 
     def reply_to(self, *request_ids):
-        """The answers to these, in their order; whatever else comes meanwhile is out of turn."""
+        """The answers to these, in their order; whatever else comes meanwhile has its turn later."""
         replies = {}
         while any(request_id not in replies for request_id in request_ids):
             line = hear()
             if line["type"] == "control_response":
                 replies[line["response"]["request_id"]] = line["response"]
+            else:
+                self.later.append(line)
         return [replies[request_id]["response"]["mcp_response"] for request_id in request_ids]
 
     def run(self):
         while True:
-            line = hear()
+            line = self.later.pop(0) if self.later else hear()
             if line["type"] == "control_request":
                 self.initialize(line)
             elif line["type"] == "user":

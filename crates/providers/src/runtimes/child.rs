@@ -38,6 +38,8 @@ pub(crate) struct Child {
     line: Vec<u8>,
     outgoing: mpsc::Sender<Vec<u8>>,
     errors: Arc<Mutex<Vec<u8>>>,
+    /// Ends when its error stream does.
+    listening: tokio::task::JoinHandle<()>,
 }
 
 /// Why no further line comes.
@@ -62,9 +64,9 @@ impl Child {
         let (outgoing, lines_out) = mpsc::channel(LINES_OUT);
         tokio::spawn(write_lines(stdin, lines_out));
         let errors = Arc::<Mutex<Vec<u8>>>::default();
-        tokio::spawn(keep_errors(stderr, Arc::clone(&errors)));
+        let listening = tokio::spawn(keep_errors(stderr, Arc::clone(&errors)));
         let lines = BufReader::new(stdout);
-        Ok(Self { process, lines, line: Vec::new(), outgoing, errors })
+        Ok(Self { process, lines, line: Vec::new(), outgoing, errors, listening })
     }
 
     pub(crate) fn id(&self) -> Option<u32> {
@@ -109,6 +111,8 @@ impl Child {
             Ok(Err(error)) => format!("was lost: {error}"),
             Err(_) => "closed its output".to_owned(),
         };
+        // What it said last may not have been read yet.
+        let _ = tokio::time::timeout(grace, &mut self.listening).await;
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         Silence::Ended { how, said: String::from_utf8_lossy(&errors).trim().to_owned() }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use onyx_types::{Block, Message, ModelRequest, Role, SystemBlock, ToolOffer, ToolUseId};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::failure::Signs;
@@ -142,10 +142,10 @@ impl Conversation {
             Request::McpMessage { message } => self.tools.message(request_id, &message),
             // Ours are allowed by the command line already; others there are none.
             Request::CanUseTool { tool_name, input } => {
-                let decision = match tool_name.starts_with(TOOL_PREFIX) {
-                    true => serde_json::json!({"behavior": "allow", "updatedInput": input}),
-                    false => serde_json::json!({"behavior": "deny",
-                        "message": "Only the tools of the host may be used."}),
+                let decision = if tool_name.starts_with(TOOL_PREFIX) {
+                    json!({"behavior": "allow", "updatedInput": input})
+                } else {
+                    json!({"behavior": "deny", "message": "Only the host's tools may be used."})
                 };
                 Some(answer(&request_id, decision))
             }

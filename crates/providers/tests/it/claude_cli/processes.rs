@@ -58,7 +58,7 @@ async fn a_process_that_nobody_needs_is_ended() {
     ask(&setting.model, vec![Message::user("hello")]).await;
     let process = setting.fake.processes()[0];
     until_gone(process).await;
-    assert_eq!(setting.source.parked_processes(), []);
+    assert!(setting.source.parked_processes().is_empty());
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ async fn onyx_executes_the_tools_and_one_process_goes_through_the_whole_conversa
     let events = ask(&setting.model, history.clone()).await;
     assert_eq!(text_of(&events), "Let me look.");
     let calls = ends(&events);
-    assert_eq!(calls[0], ("toolu_1".into(), "read_file".into(), json!({"path": "a.md"})));
+    assert_eq!(calls[0], ("toolu_1".to_owned(), "read_file".to_owned(), json!({"path": "a.md"})));
     assert_eq!(calls[1].0, "toolu_2");
     assert_eq!(events.last(), Some(&ModelEvent::Finish(FinishReason::ToolCalls)));
     assert!(matches!(events[events.len() - 2], ModelEvent::Usage(_)), "{events:?}");
@@ -86,7 +86,7 @@ async fn a_tool_has_its_own_name_again_whatever_the_cli_calls_it() {
     let answer = json!({"calls": [{"id": "toolu_1", "name": wire_name, "arguments": {}}]});
     let setting = answering([answer]);
     let events = ask(&setting.model, vec![question()]).await;
-    assert_eq!(ends(&events), [("toolu_1".into(), "mcp:notes/find".into(), json!({}))]);
+    assert_eq!(ends(&events), [("toolu_1".to_owned(), "mcp:notes/find".to_owned(), json!({}))]);
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn calls_without_an_id_find_their_results_by_name_and_arguments() {
 async fn a_call_that_no_message_of_the_model_holds_is_never_executed() {
     let setting = answering([json!({"text": "Nothing to do.", "fault": "calls_unasked"})]);
     let events = ask(&setting.model, vec![question()]).await;
-    assert_eq!(ends(&events), []);
+    assert!(ends(&events).is_empty(), "{events:?}");
     assert_eq!(events.last(), Some(&ModelEvent::Finish(FinishReason::Stop)));
     let lines = setting.fake.noted("line");
     let answered = lines.iter().filter(|line| line.to_string().contains("\"id\":90")).count();
