@@ -67,11 +67,14 @@ async fn a_child_that_is_killed_ends_the_run_with_an_error_and_the_next_one_work
     let model = ScriptedModel::start().await;
     let fake = FakeProgram::claude([json!({"text": "Half", "fault": "dies"})]);
     let onyx = with_claude(&model, &fake).merge(agent("claude-subscription/sonnet")).start().await;
+    let mut lines = onyx.client().chat_lines(&json!({"message": "hi"})).await;
+    let _ = lines.until("text").await;
+    // It kills itself right after these words.
     let start = std::time::Instant::now();
-    let events = onyx.chat_stream(&json!({"message": "hi"})).await;
-    assert_eq!(types(&events), ["start", "text", "error", "done"]);
-    assert_eq!(events[2]["code"], "provider_unavailable");
+    let events = lines.rest().await;
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert_eq!(types(&events), ["error", "done"]);
+    assert_eq!(events[0]["code"], "provider_unavailable");
     assert_eq!(said(&onyx.chat_stream(&json!({"message": "hi"})).await), "ok");
 }
 

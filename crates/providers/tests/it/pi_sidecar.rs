@@ -174,17 +174,23 @@ async fn troubles_are_failures_of_their_class() {
 
 #[tokio::test]
 async fn a_sidecar_that_dies_ends_its_calls_within_two_seconds_and_the_next_one_works() {
-    for fault in ["dies", "dies_first"] {
-        let calls = json!([{"id": "c1", "name": "read_file", "arguments": {}}]);
-        let setting = answering(json!([{"text": "Half", "fault": fault, "calls": calls}]));
-        let start = Instant::now();
-        let events = ask(&setting.model).await;
-        assert_eq!(class_of(&events), ModelFailureClass::Transport, "{fault}");
-        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
-        assert_nothing_executable(&events);
-        assert_eq!(text_of(&ask(&setting.model).await), "ok");
-        assert_eq!(setting.fake.processes().len(), 2);
-    }
+    let calls = json!([{"id": "c1", "name": "read_file", "arguments": {}}]);
+    let setting = answering(json!([
+        {"text": "Half", "fault": "dies", "calls": calls}, {"fault": "dies_first"},
+    ]));
+    let request =
+        ModelRequest { messages: vec![Message::user("hello")].into(), ..ModelRequest::default() };
+    let mut events = setting.model.stream(request, Cancel::new());
+    // It kills itself right after this word.
+    assert_eq!(events.next().await, Some(ModelEvent::TextDelta("Half".to_owned())));
+    let start = Instant::now();
+    let rest: Vec<ModelEvent> = events.collect().await;
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert_eq!(class_of(&rest), ModelFailureClass::Transport);
+    assert_nothing_executable(&rest);
+    assert_eq!(class_of(&ask(&setting.model).await), ModelFailureClass::Transport);
+    assert_eq!(text_of(&ask(&setting.model).await), "ok");
+    assert_eq!(setting.fake.processes().len(), 3);
 }
 
 #[tokio::test]

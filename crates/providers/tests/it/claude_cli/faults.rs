@@ -1,13 +1,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{LIMITS, TOKEN, answering, ask, registry, setting, settings};
+use super::{LIMITS, TOKEN, answering, ask, registry, request, setting, settings};
 use crate::support::{assert_nothing_executable, class_of, failure_of, text_of};
+use futures::StreamExt;
 use onyx_providers::{
     ClaudeCli, ClaudeLimits, Finding, LoginState, ProviderState, Secret, Trouble,
 };
 use onyx_test_support::FakeProgram;
-use onyx_types::{Clock, Fault, FinishReason, Message, ModelEvent, ModelFailureClass, SystemClock};
+use onyx_types::{
+    Cancel, Clock, Fault, FinishReason, Message, ModelEvent, ModelFailureClass, SystemClock,
+};
 use serde_json::{Value, json};
 
 fn hello() -> Vec<Message> {
@@ -21,16 +24,25 @@ fn fault(fault: &str) -> Value {
 
 #[tokio::test]
 async fn a_process_that_dies_ends_the_turn_within_two_seconds_and_the_next_one_works() {
-    for fault_name in ["dies", "dies_first"] {
-        let setting = answering([fault(fault_name), json!({"text": "Here again."})]);
-        let start = Instant::now();
-        let events = ask(&setting.model, hello()).await;
-        assert_eq!(class_of(&events), ModelFailureClass::Transport, "{fault_name}");
-        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
-        assert_nothing_executable(&events);
-        assert!(failure_of(&events).message.contains("signal 9"), "{events:?}");
-        assert_eq!(text_of(&ask(&setting.model, hello()).await), "Here again.");
-    }
+    let setting = answering([fault("dies"), json!({"text": "Here again."})]);
+    let mut events = setting.model.stream(request(hello()), Cancel::new());
+    // It kills itself right after these words.
+    assert_eq!(events.next().await, Some(ModelEvent::TextDelta("Half an ".to_owned())));
+    let start = Instant::now();
+    let rest: Vec<ModelEvent> = events.collect().await;
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert_eq!(class_of(&rest), ModelFailureClass::Transport);
+    assert_nothing_executable(&rest);
+    assert!(failure_of(&rest).message.contains("signal 9"), "{rest:?}");
+    assert_eq!(text_of(&ask(&setting.model, hello()).await), "Here again.");
+}
+
+#[tokio::test]
+async fn a_process_that_dies_before_it_says_a_word_is_an_error_too() {
+    let setting = answering([fault("dies_first"), json!({"text": "Here again."})]);
+    let events = ask(&setting.model, hello()).await;
+    assert_eq!(class_of(&events), ModelFailureClass::Transport);
+    assert_eq!(text_of(&ask(&setting.model, hello()).await), "Here again.");
 }
 
 #[tokio::test]
