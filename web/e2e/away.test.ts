@@ -193,7 +193,7 @@ test('what a run read from outside, did without and was answered by is marked, i
     for (const viewport of [WIDE, PHONE]) {
       await page.setViewportSize(viewport);
       await marked(page);
-      await note(page, 'Read.', 'The price of mine/unpriced is not known');
+      await note(page, 'Read.', 'No price set for mine/unpriced, so budgets count it as $0.');
       await note(page, 'Read.', 'This run has read content from outside');
       await note(page, 'From the spare one.', /^mine\/unpriced: .* mine\/spare answers instead\.$/);
     }

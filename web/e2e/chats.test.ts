@@ -63,7 +63,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.keyboard.press('Enter');
     await toast(page, '2 chats tagged');
     await page.getByLabel('Tag', { exact: true }).selectOption('summer');
-    await page.getByRole('link', { name: /other/ }).waitFor({ state: 'detached' });
+    await page.getByRole('main').getByRole('link', { name: /other/ }).waitFor({ state: 'detached' });
     for (const name of [/boats/, /bread/]) await page.getByRole('main').getByRole('link', { name }).first().waitFor();
     expect(page.wrongs).toEqual([]);
   });

@@ -332,7 +332,7 @@ test('the rail is resized, collapsed, laid over the page, and a sheet on a phone
   await rail(page).getByRole('button', { name: 'Send' }).click();
   await log(page).getByText('On the phone.').waitFor();
   await rail(page).getByRole('button', { name: 'Close the companion' }).click();
-  await page.getByRole('heading', { name: 'Floor: oak or larch' }).waitFor();
+  await expect.poll(() => page.getByLabel('Title', { exact: true }).inputValue(), PATIENT).toBe('Floor: oak or larch');
   expect(page.wrongs).toEqual([]);
 });
 

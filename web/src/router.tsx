@@ -49,12 +49,7 @@ const newChat = createRoute({
     const { about, title, text: words, url, files } = newChat.useSearch();
     const shared = [title, words, url].filter(Boolean).join('\n');
     return (
-      <NewChatPage
-        key={about}
-        shared={shared || undefined}
-        sharedFiles={files !== undefined}
-        about={entityOf(about)}
-      />
+      <NewChatPage key={about} shared={shared || undefined} sharedFiles={files !== undefined} about={entityOf(about)} />
     );
   },
 });

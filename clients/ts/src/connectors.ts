@@ -21,7 +21,12 @@ const path = (network: string, account: string, rest = '') =>
 export class Connectors {
   constructor(private readonly http: Http) {}
 
-  list(): Promise<{ networks: string[]; accounts: ConnectorAccount[]; bindings: ConnectorBinding[]; notices: ConnectorNotice[] }> {
+  list(): Promise<{
+    networks: string[];
+    accounts: ConnectorAccount[];
+    bindings: ConnectorBinding[];
+    notices: ConnectorNotice[];
+  }> {
     return this.http.json('/api/admin/connectors');
   }
 

@@ -214,12 +214,6 @@ export interface components {
             /** Format: uint64 */
             bytes: number;
         };
-        /** @description Output too long for the model, kept whole for a while. */
-        Artifact: {
-            key: string;
-            /** Format: uint64 */
-            bytes: number;
-        };
         /** @enum {string} */
         StatusCode: "fallback" | "retry" | "compaction" | "waiting" | "degraded" | "tainted";
         /** @description What a draft wants of a person. */
@@ -1212,6 +1206,8 @@ export interface components {
             problem?: string | null;
             /** @description The version of the protocol that was agreed on; absent before. */
             protocol?: string | null;
+            /** @description Somebody has signed in there. */
+            signed_in: boolean;
             /** @description Servers that its command may reach. */
             network: string[];
             /** @description The only agents that have its tools. */
@@ -1238,10 +1234,18 @@ export interface components {
             diff?: string | null;
         };
         McpToolStateView: ("ready" | "unusable") | "new" | "changed" | "missing" | "off";
+        McpLoginBegun: {
+            /** @description Where to send the browser. */
+            address: string;
+            /** @description Comes back with the browser. */
+            state: string;
+        };
         AccountList: {
             /** @description The networks that can be connected to. */
             networks: string[];
             accounts: components["schemas"]["AccountJson"][];
+            /** @description Which agent answers whom; the most specific that matches counts. */
+            bindings: components["schemas"]["BindingJson"][];
             /** @description What the owner was told since the server started, newest first. */
             notices: components["schemas"]["NoticeJson"][];
         };
@@ -1256,6 +1260,10 @@ export interface components {
             name: string | null;
             /** @description Where people can write to it. */
             link: string | null;
+            /** @description The link as a picture for phones. */
+            qr: components["schemas"]["QrPicture"] | null;
+            /** @description Who answers somebody new. */
+            agent: string;
             /** @description When the network last answered. */
             last_heard: string | null;
             /** Format: uint64 */
@@ -1273,6 +1281,25 @@ export interface components {
             dead_letters: number;
         };
         AccountState: "starting" | "listening" | "failing" | "deaf" | "unusable";
+        /** @description The dark squares of a QR code, with the quiet edge that readers need. */
+        QrPicture: {
+            /**
+             * Format: uint32
+             * @description Squares along one side.
+             */
+            size: number;
+            /** @description The squares as the path of an SVG, each one unit wide. */
+            path: string;
+        };
+        /** @description A binding of the config; what it leaves out matches everything. */
+        BindingJson: {
+            agent: string;
+            network: string | null;
+            account: string | null;
+            guild: string | null;
+            peer: string | null;
+            thread: string | null;
+        };
         NoticeJson: {
             at: string;
             text: string;
@@ -1301,6 +1328,16 @@ export interface components {
         TestedAccount: {
             name: string;
             link: string | null;
+            /** @description The link as a picture for phones. */
+            qr: components["schemas"]["QrPicture"] | null;
+        };
+        MailList: {
+            messages: components["schemas"]["MailJson"][];
+        };
+        MailJson: {
+            /** Format: int64 */
+            id: number;
+            text: string;
         };
         /** @description One account and how it is. */
         AccountDetails: {
@@ -1313,6 +1350,10 @@ export interface components {
             name: string | null;
             /** @description Where people can write to it. */
             link: string | null;
+            /** @description The link as a picture for phones. */
+            qr: components["schemas"]["QrPicture"] | null;
+            /** @description Who answers somebody new. */
+            agent: string;
             /** @description When the network last answered. */
             last_heard: string | null;
             /** Format: uint64 */
@@ -2472,6 +2513,17 @@ export interface components {
             reasoning?: boolean | null;
             images?: boolean | null;
         };
+        AccessRequestView: {
+            /** @description As the program calls itself; nobody has checked it. */
+            name: string;
+            /** @description Where the browser goes then: who gets in. */
+            goes_to: string;
+            /** @description chat, read, write. */
+            scopes: string[];
+        };
+        AccessGranted: {
+            redirect: string;
+        };
         /** @description RFC 9457, with the code and the hint of the error table. */
         Problem2: {
             /** Format: uint16 */
@@ -2894,6 +2946,17 @@ export interface components {
                 [key: string]: string;
             };
         };
+        McpLogin: {
+            /** @description Where the browser comes back to: an address of this machine. */
+            redirect_uri: string;
+        };
+        /** @description As the browser brought it. */
+        McpCallback: {
+            state: string;
+            code?: string | null;
+            iss?: string | null;
+            error?: string | null;
+        };
         /** @description What is not said stays. */
         McpToolSettings: {
             enabled?: boolean | null;
@@ -2920,6 +2983,19 @@ export interface components {
             token: string;
             api_base?: string | null;
         };
+        WrittenByVisitor: {
+            /** @description Made up by the page; the same message sent again has the same one. */
+            id: string;
+            text: string;
+        };
+        MailAsked: {
+            /**
+             * Format: int64
+             * @description The number of the last message that the page has.
+             * @default 0
+             */
+            after: number;
+        };
         PutAccount: {
             /**
              * @description What `connectors.<network>.accounts.<account>` is to hold: `allow`, `groups`, `apiBase`, …
@@ -2931,16 +3007,16 @@ export interface components {
             /** @description Kept encrypted as `<network>-<account>`, and named as `token` in the settings. */
             token?: string | null;
         };
+        BindPeer: {
+            /** @description Who answers from now on; `null` leaves it to the other bindings. */
+            agent?: string | null;
+        };
         ApprovePeer: {
             /**
              * @description Whose agents it talks to; the owner's where it is left out.
              * @default null
              */
             member: string | null;
-        };
-        BindPeer: {
-            /** @description Who answers from now on; `null` leaves it to the other bindings. */
-            agent?: string | null;
         };
         PendingChangesQuery: {
             state?: components["schemas"]["DraftState"] | null;
@@ -3266,6 +3342,8 @@ export interface components {
             limit?: number | null;
             /** @description Only those of this status. */
             status?: string | null;
+            /** @description Only those that link to this one of the same space, given as `pages/<id>`: `[[its title]]` in their text. */
+            links_to?: string | null;
         };
         NewEntity: {
             title: string;
@@ -3935,6 +4013,17 @@ export interface components {
         Input: string | string[] | number[] | number[][];
         /** @enum {string} */
         Encoding: "float" | "base64";
+        /** @description What the program put into the address of the page. */
+        AuthorizeQuery: {
+            response_type: string;
+            client_id: string;
+            redirect_uri: string;
+            code_challenge: string;
+            code_challenge_method: string;
+            state?: string | null;
+            scope?: string | null;
+            resource?: string | null;
+        };
     };
     responses: never;
     parameters: never;

@@ -45,7 +45,11 @@ impl AgentServices {
         let mut cx = tool_context(files, &self.clock(), &key, &agent.id, run, roster.limits());
         cx.taint = Taint::Tainted;
         let (policy, attendance) = (&agent.policy, Attendance::Unattended);
-        shared.toolbox.call(call, policy, attendance, Execution::Real, &cx).await
+        // Whoever called may go, or cancel its task: then the work ends too.
+        let gone = cx.cancel.when_dropped();
+        let outcome = shared.toolbox.call(call, policy, attendance, Execution::Real, &cx).await;
+        drop(gone.disarm());
+        outcome
     }
 
     /// The agent of this name, or the default one.

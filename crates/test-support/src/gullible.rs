@@ -84,8 +84,18 @@ fn obey(request: &RecordedRequest) -> Answer {
         Some("tool") => !quotes,
         _ => true,
     });
+    // What its tools say of themselves is read too, before anything else.
+    let tools = request.body["tools"].as_array().unwrap_or(&none);
+    let offered = tools.iter().flat_map(|tool| {
+        let (spec, mut texts) = (&tool["function"], Vec::new());
+        texts.extend(spec["description"].as_str());
+        let properties = spec["parameters"]["properties"].as_object();
+        let properties = properties.into_iter().flat_map(serde_json::Map::values);
+        texts.extend(properties.filter_map(|property| property["description"].as_str()));
+        texts.into_iter().flat_map(orders_in).collect::<Vec<_>>()
+    });
     let orders: Vec<Value> =
-        heard.flat_map(|message| orders_in(&text_of(&message["content"]))).collect();
+        offered.chain(heard.flat_map(|message| orders_in(&text_of(&message["content"])))).collect();
     let results: Vec<String> = messages
         .iter()
         .filter(|message| message["role"] == "tool")

@@ -73,7 +73,7 @@ impl Site {
         format!("http://{}{path}", self.address)
     }
 
-    /// Request lines and headers of everything that reached it.
+    /// Everything that reached it: request lines, headers and bodies.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -93,6 +93,12 @@ async fn serve(
     let mut request = Vec::new();
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
         if request.len() > REQUEST_BYTES || stream.read_buf(&mut request).await? == 0 {
+            break;
+        }
+    }
+    // What was sent belongs to the request too.
+    while request.len() < wanted(&request).min(REQUEST_BYTES) {
+        if stream.read_buf(&mut request).await? == 0 {
             break;
         }
     }
@@ -119,4 +125,14 @@ async fn serve(
         }
     }
     stream.shutdown().await
+}
+
+/// How long a request is with its body.
+fn wanted(request: &[u8]) -> usize {
+    let Some(end) = request.windows(4).position(|end| end == b"\r\n\r\n") else {
+        return 0;
+    };
+    let head = String::from_utf8_lossy(&request[..end]).to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    end + 4 + length.and_then(|length| length.trim().parse::<usize>().ok()).unwrap_or(0)
 }

@@ -28,10 +28,10 @@ mod web;
 
 pub use artifacts::{Artifacts, KeptOutput};
 pub use builtin::{
-    BadGitSettings, Docker, DockerSettings, GitRemotes, GitSettings, OpenSecret, Repositories,
-    artifact_tools, builtin_tools, delegation_tools, docker_tools, git_tools, index_tools,
-    job_tools, model_tools, persona_tools, runtime_tools, selected_model, session_tools,
-    skill_tools, space_tools, web_tools,
+    BadGitSettings, BadMenosSettings, Docker, DockerSettings, GitRemotes, GitSettings, Menos,
+    MenosSettings, OpenSecret, Repositories, artifact_tools, builtin_tools, delegation_tools,
+    docker_tools, git_tools, index_tools, job_tools, menos_tools, model_tools, persona_tools,
+    runtime_tools, selected_model, session_tools, skill_tools, space_tools, web_tools,
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};

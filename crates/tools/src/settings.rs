@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use crate::{DockerSettings, GitSettings, WebSettings};
+use crate::{DockerSettings, GitSettings, MenosSettings, WebSettings};
 
 /// `tools` of the config, as written: what tools work with, whoever may use them.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -9,4 +9,5 @@ pub struct ToolsSettings {
     pub web: WebSettings,
     pub git: GitSettings,
     pub docker: DockerSettings,
+    pub menos: MenosSettings,
 }

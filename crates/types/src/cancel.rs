@@ -1,6 +1,6 @@
 use std::pin::Pin;
 
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A request to stop, shared by everything that works for one run.
 ///
@@ -19,6 +19,11 @@ impl Cancel {
 
     pub fn cancel(&self) {
         self.0.cancel();
+    }
+
+    /// Cancels unless it is disarmed before it goes.
+    pub fn when_dropped(&self) -> DropGuard {
+        self.0.clone().drop_guard()
     }
 
     pub fn is_cancelled(&self) -> bool {

@@ -44,6 +44,8 @@ pub enum Capability {
     Spaces,
     /// A search engine for the web.
     SearchEngine,
+    /// The owner's content vault.
+    Menos,
     /// Another agent to ask.
     OtherAgents,
     /// Another conversation of the person's.

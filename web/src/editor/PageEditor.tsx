@@ -178,6 +178,8 @@ function create(root: ShadowRoot, current: { current: Props }, onTyped: () => vo
           autocapitalize: 'on',
         }),
         autocompletion({
+          // Who types fast and presses Enter means the entry, also when the list has just come up.
+          interactionDelay: 0,
           override: [
             slashMenu(() => current.current.pickPicture(), startCompletion),
             pageLinks(() => current.current.pages()),

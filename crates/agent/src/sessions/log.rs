@@ -95,12 +95,12 @@ impl Sessions {
         let found = self
             .walk_back(&key, |turn| {
                 let is_it = turn.id == about;
-                is_it.then(|| matches!(turn.body, TurnBody::AssistantText(_)))
+                is_it.then_some(matches!(turn.body, TurnBody::AssistantText(_)))
             })
             .await?;
         if !found.ok_or_else(|| no_such_turn(about))? {
             let message = "Only an agent's answer can be rated.";
-            return Err(Fault::new(ErrorCode::InvalidRequest, message).with_field("turn"));
+            return Err(Fault::new(ErrorCode::NotFound, message).with_field("turn"));
         }
         let turn = Turn {
             id: self.shared.ids.turn(),

@@ -45,7 +45,10 @@ pub(super) async fn list(State(state): State<ApiState>) -> Json<SecretList> {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct SecretValue {
-    #[schemars(length(min = 1, max = 16_384), regex(pattern = r"^[^\n\x00]+$"))]
+    #[schemars(
+        length(min = 1, max = 16_384),
+        regex(pattern = r"^([^\n\x00]+|-----BEGIN [^\x00]+)$")
+    )]
     value: String,
 }
 

@@ -113,7 +113,7 @@ impl Snapshot {
         let info = read_head(id, head, cipher).map_err(damaged)?;
         let body = cipher.open(&bound(id, Part::Body), body, LARGEST_BODY).map_err(damaged)?;
         let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let entries = lines.map(|line| serde_json::from_slice::<Entry>(line));
+        let entries = lines.map(serde_json::from_slice::<Entry>);
         let entries: Vec<Entry> =
             entries.collect::<Result<_, _>>().map_err(|_| self::damaged(id))?;
         // Whoever can write to the folder must not reach beyond the folder that is restored to.
@@ -157,6 +157,7 @@ fn read_head(id: &str, head: &[u8], cipher: &Cipher) -> Result<SnapshotInfo, Unr
     if info.id == id { Ok(info) } else { Err(Unreadable) }
 }
 
+#[derive(Clone, Copy)]
 enum Part {
     Head,
     Body,

@@ -1,5 +1,9 @@
 //! Backups of real homes: real files, a real database, real kills.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::disallowed_methods, reason = "tests look at the files from outside, as people do")]
+#![allow(clippy::print_stdout, reason = "the large one prints what it measured")]
+
 mod damage;
 mod encrypted;
 mod exporting;

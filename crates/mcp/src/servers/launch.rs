@@ -29,7 +29,7 @@ pub(super) async fn open(
             let http = HttpTransport::new(address(url)?, &setup.web.egress(), access);
             Ok(Transport::Http(Arc::new(http)))
         }
-        None => started(setup, settings, log).await.map(Transport::Stdio),
+        None => started(setup, settings, log).await.map(Box::new).map(Transport::Stdio),
     }
 }
 

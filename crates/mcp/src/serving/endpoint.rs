@@ -2,6 +2,8 @@
 //! one by the service.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
@@ -15,6 +17,7 @@ use super::message::{
 use super::running::Task;
 use super::sealed::SealKey;
 use super::sessions::{Session, Sessions};
+use super::tasks::{self, AtWork, Tasks};
 use super::{Answer, Events, Offer, Service, Stop, event};
 use crate::wire::STATELESS;
 
@@ -60,13 +63,15 @@ pub struct Endpoint {
     sessions: Sessions,
     key: Arc<SealKey>,
     changes: broadcast::Sender<Change>,
+    tasks: Tasks,
 }
 
 impl Endpoint {
     /// With a key that nobody knows.
     pub fn new(key: [u8; 32]) -> Self {
         let (changes, _) = broadcast::channel(WAITING);
-        Self { sessions: Sessions::default(), key: Arc::new(SealKey::new(key)), changes }
+        let (key, tasks) = (Arc::new(SealKey::new(key)), Tasks::default());
+        Self { sessions: Sessions::default(), key, changes, tasks }
     }
 
     /// Tells clients that listen.
@@ -129,12 +134,24 @@ impl Endpoint {
             "logging/setLevel" => return asked.set_log_level(),
             _ => {}
         }
+        if let Some(told) = self.tasks.answer(&asked.method, params, asked.caller, era).await {
+            return match told {
+                Ok(mut told) => {
+                    if era == Era::Stateless {
+                        mark_complete(&mut told, &asked.method);
+                    }
+                    done(result(id, told))
+                }
+                Err(refusal) => refused(200, &refusal, id),
+            };
+        }
         let about = about(asked.caller, &asked.method, params);
         let carried = match Carried::read(params, &self.key, &about) {
             Ok(carried) => carried,
             Err(refusal) => return refused(200, &refusal, id),
         };
         let (messages, waiting) = mpsc::channel(WAITING);
+        let is_task = era == Era::Handshake && asked.wanted_task().is_some();
         let exchange = Exchange {
             era,
             capabilities: match (era, &asked.session) {
@@ -147,11 +164,46 @@ impl Endpoint {
             about,
             messages,
             takes_events: asked.headers.takes_events,
+            is_left_alone: Arc::new(AtomicBool::new(is_task)),
             meta: params["_meta"].clone(),
             carried: carried.into(),
         };
-        let Asked { id, method, params, .. } = asked;
-        run(service, method, params, id, exchange, waiting).await
+        self.run(service, asked, exchange, waiting).await
+    }
+
+    /// Runs the request. What is told before the answer makes it a stream of events; what takes long
+    /// becomes a task where the client understands that.
+    async fn run(
+        &self,
+        service: Arc<dyn Service>,
+        asked: Asked<'_>,
+        exchange: Exchange,
+        mut answers: mpsc::Receiver<Value>,
+    ) -> Answer {
+        let (era, patience) = (exchange.era, asked.patience(&exchange));
+        let life = asked.wanted_task().flatten();
+        let (id, is_left_alone) = (asked.id.clone(), Arc::clone(&exchange.is_left_alone));
+        let work = begin(service, asked.method, asked.params, id.clone(), exchange);
+        let first = match patience {
+            Some(patience) => tokio::time::timeout(patience, answers.recv()).await.ok(),
+            None => Some(answers.recv().await),
+        };
+        let call = AtWork { answers, work };
+        match first {
+            Some(first) => answered(first, era, call),
+            None => {
+                is_left_alone.store(true, Ordering::Release);
+                let name = self.key.fresh_name();
+                match self.tasks.keep(name, asked.caller, life, era, call) {
+                    Ok(task) => done(result(&id, created(task, era))),
+                    // It has too many tasks; this one it waits for.
+                    Err(mut call) => {
+                        let first = call.answers.recv().await;
+                        answered(first, era, call)
+                    }
+                }
+            }
+        }
     }
 
     fn initialize(&self, offer: &Offer, caller: &str, id: &Value, params: &Value) -> Answer {
@@ -161,7 +213,7 @@ impl Endpoint {
             id,
             json!({
                 "protocolVersion": era::negotiated(params),
-                "capabilities": offer.capabilities,
+                "capabilities": with_tasks(&offer.capabilities),
                 "serverInfo": offer.info,
                 "instructions": offer.instructions,
             }),
@@ -256,6 +308,22 @@ impl Asked<'_> {
         Ok(era)
     }
 
+    /// In the eras with a handshake a client says for which calls it wants a task.
+    fn wanted_task(&self) -> Option<Option<Duration>> {
+        (self.method == "tools/call").then(|| tasks::wanted(&self.params)).flatten()
+    }
+
+    /// How long the answer is waited for before the call becomes a task; `None`: to its end.
+    fn patience(&self, exchange: &Exchange) -> Option<Duration> {
+        match exchange.era {
+            Era::Handshake => self.wanted_task().map(|_| Duration::ZERO),
+            Era::Stateless => {
+                let is_understood = tasks::understood(&exchange.capabilities);
+                (self.method == "tools/call" && is_understood).then_some(tasks::SOON)
+            }
+        }
+    }
+
     fn set_log_level(&self) -> Answer {
         let Some(level) = self.params["level"].as_str().and_then(log_level) else {
             let refusal = Refusal::params("params.level: one of debug to emergency");
@@ -280,15 +348,14 @@ fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> Answ
     Answer::Empty { status: 202 }
 }
 
-/// Runs the request. What is told before the answer makes it a stream of events.
-async fn run(
+/// Has the service answer; the answer comes last of what the exchange tells.
+fn begin(
     service: Arc<dyn Service>,
     method: String,
     params: Value,
     id: Value,
     exchange: Exchange,
-    mut waiting: mpsc::Receiver<Value>,
-) -> Answer {
+) -> Task {
     let (era, last) = (exchange.era, exchange.messages.clone());
     let work = async move {
         let answered = service.answer(&method, &params, &exchange).await;
@@ -296,15 +363,17 @@ async fn run(
         // A client that has gone is told nothing.
         let _ = last.send(message).await;
     };
-    let task = Task(tokio::spawn(work));
-    match waiting.recv().await {
+    Task(tokio::spawn(work))
+}
+
+fn answered(first: Option<Value>, era: Era, call: AtWork) -> Answer {
+    let AtWork { answers: rest, work } = call;
+    match first {
         Some(message) if message.get("method").is_none() => {
             let status = status_of(era, &message);
             Answer::Json { status, session: None, body: message }
         }
-        Some(message) => {
-            Answer::Events(Events { first: vec![event(&message)], rest: waiting, _task: task })
-        }
+        Some(message) => Answer::Events(Events { first: vec![event(&message)], rest, _task: work }),
         None => {
             let refusal = Refusal::new(INVALID_REQUEST, "the request came to no end");
             refused(500, &refusal, &Value::Null)
@@ -316,8 +385,10 @@ async fn run(
 fn finished(era: Era, method: &str, id: &Value, answered: Result<Value, Stop>) -> Value {
     match answered {
         Ok(mut value) => {
-            if era == Era::Stateless {
-                mark_complete(&mut value, method);
+            match era {
+                Era::Stateless => mark_complete(&mut value, method),
+                Era::Handshake if method == "tools/list" => mark_tasks(&mut value),
+                Era::Handshake => {}
             }
             result(id, value)
         }
@@ -352,9 +423,41 @@ fn status_of(era: Era, message: &Value) -> u16 {
     }
 }
 
+/// Every tool may be called as a task.
+fn mark_tasks(listed: &mut Value) {
+    for tool in listed["tools"].as_array_mut().into_iter().flatten() {
+        tool["execution"] = json!({"taskSupport": "optional"});
+    }
+}
+
+/// The handle of a new task.
+fn created(task: Value, era: Era) -> Value {
+    match era {
+        Era::Handshake => json!({"task": task}),
+        Era::Stateless => {
+            let mut task = task;
+            task["resultType"] = json!("task");
+            task
+        }
+    }
+}
+
+/// What the eras with a handshake say of tasks.
+fn with_tasks(offered: &Map<String, Value>) -> Map<String, Value> {
+    let mut capabilities = offered.clone();
+    if offered.contains_key("tools") {
+        let calls = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+        capabilities.insert("tasks".to_owned(), calls);
+    }
+    capabilities
+}
+
 fn discover(offer: &Offer) -> Value {
     let mut capabilities = offer.capabilities.clone();
     capabilities.remove("logging");
+    if capabilities.contains_key("tools") {
+        capabilities.insert("extensions".to_owned(), json!({tasks::EXTENSION: {}}));
+    }
     let mut found = json!({
         "supportedVersions": [STATELESS],
         "capabilities": capabilities,

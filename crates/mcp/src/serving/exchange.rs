@@ -4,6 +4,7 @@
 //! and the client calls again with its answers and with what was kept for the call.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +56,8 @@ pub struct Exchange {
     pub(super) messages: mpsc::Sender<Value>,
     /// The client reads what is sent before the answer.
     pub(super) takes_events: bool,
+    /// The call goes on as a task, and nobody reads along any more.
+    pub(super) is_left_alone: Arc<AtomicBool>,
     pub(super) meta: Value,
     pub(super) carried: Mutex<Carried>,
 }
@@ -97,7 +100,7 @@ impl Exchange {
             Era::Stateless => true,
             Era::Handshake => self.session.is_some() && self.takes_events,
         };
-        declared && reached
+        declared && reached && !self.is_left_alone.load(Ordering::Acquire)
     }
 
     /// Asks everything at once; the answers by the same names.

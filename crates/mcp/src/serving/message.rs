@@ -47,6 +47,13 @@ impl Refusal {
         Self::new(MISSING_CAPABILITY, message).with(data)
     }
 
+    /// An error as it was written.
+    pub(super) fn of(error: &Value) -> Self {
+        let message = error["message"].as_str().unwrap_or_default().to_owned();
+        let code = error["code"].as_i64().unwrap_or(INVALID_REQUEST);
+        Self { code, message, data: error["data"].clone() }
+    }
+
     pub(super) fn message_of(&self, id: &Value) -> Value {
         let mut error = json!({"code": self.code, "message": self.message});
         if !self.data.is_null() {
@@ -57,9 +64,14 @@ impl Refusal {
 }
 
 pub(super) fn result(id: &Value, result: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": result})
+    object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", result)])
 }
 
 pub(super) fn notification(method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "method": method, "params": params})
+    object([("jsonrpc", "2.0".into()), ("method", method.into()), ("params", params)])
+}
+
+/// Made of values as they are: results may be long, and `json!` would copy them.
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
 }

@@ -12,6 +12,7 @@ mod message;
 mod running;
 mod sealed;
 mod sessions;
+mod tasks;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};

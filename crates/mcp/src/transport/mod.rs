@@ -22,7 +22,7 @@ const MOST_LINES: usize = 200;
 const LONGEST_LINE: usize = 500;
 
 pub(crate) enum Transport {
-    Stdio(StdioTransport),
+    Stdio(Box<StdioTransport>),
     Http(Arc<HttpTransport>),
 }
 

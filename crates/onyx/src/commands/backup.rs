@@ -262,7 +262,8 @@ async fn whole(
 
 pub(crate) async fn export(home: &HomeFolder, arguments: ExportArguments) -> Result<Exit> {
     if !arguments.everything {
-        let hint = "Say `onyx export --everything FOLDER`; for one conversation, `onyx sessions export`.";
+        let hint =
+            "Say `onyx export --everything FOLDER`; for one conversation, `onyx sessions export`.";
         let fault = Fault::new(ErrorCode::InvalidRequest, "it is not said what to export");
         return Err(fault.with_hint(hint).into());
     }

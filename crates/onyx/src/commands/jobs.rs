@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{done, show, through};
+use super::{done, listed, show, through};
 use crate::cli::{AsJson, JobFields, JobsCommand};
 use crate::client::{Client, ClientError};
 use crate::exit::Exit;
@@ -113,7 +113,8 @@ impl Run {
 pub(crate) async fn run(home: &HomeFolder, command: JobsCommand) -> Result<Exit> {
     through(home, async |client| match command {
         JobsCommand::List(json) => {
-            let lines = |all: Jobs| all.jobs.iter().map(Job::line).collect();
+            let none = "There are no jobs. Add one with: onyx jobs add";
+            let lines = |all: Jobs| listed(&all.jobs, Job::line, none);
             show(client.get(JOBS).await?, json, lines).await
         }
         JobsCommand::Show { job, json } => {

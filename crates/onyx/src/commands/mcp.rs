@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use super::{done, show, through};
+use super::{done, listed, show, through};
 use crate::cli::{AsJson, McpCommand};
 use crate::client::{Client, ClientError};
 use crate::exit::Exit;
@@ -115,7 +115,8 @@ pub(crate) async fn run(home: &HomeFolder, command: McpCommand) -> Result<Exit> 
     };
     through(home, async |client| match command {
         McpCommand::List(json) => {
-            let lines = |all: Servers| all.servers.iter().map(Server::line).collect();
+            let none = "There are no MCP servers. Add one with: onyx mcp add";
+            let lines = |all: Servers| listed(&all.servers, Server::line, none);
             show(client.get(MCP).await?, json, lines).await
         }
         McpCommand::Add { json, .. } => {

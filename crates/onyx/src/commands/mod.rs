@@ -72,6 +72,14 @@ async fn show<T: DeserializeOwned>(
     Ok(())
 }
 
+/// A line for each, or what to say when there is none.
+fn listed<T>(all: &[T], line: impl Fn(&T) -> String, none: &str) -> Vec<String> {
+    if all.is_empty() {
+        return vec![none.to_owned()];
+    }
+    all.iter().map(line).collect()
+}
+
 /// Something was done that has no answer but that it was.
 fn done(json: AsJson, words: &str) {
     match json.json {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{done, show, through};
+use super::{done, listed, show, through};
 use crate::cli::{AsJson, SkillsCommand};
 use crate::client::{Client, ClientError};
 use crate::exit::Exit;
@@ -82,7 +82,9 @@ pub(crate) async fn run(home: &HomeFolder, command: SkillsCommand) -> Result<Exi
     };
     through(home, async |client| match command {
         SkillsCommand::List(json) => {
-            let lines = |all: Skills| all.skills.iter().map(Skill::line).collect();
+            let none =
+                "There are no skills. Bring some with: onyx skills add <folder, zip or address>";
+            let lines = |all: Skills| listed(&all.skills, Skill::line, none);
             show(client.get(SKILLS).await?, json, lines).await
         }
         SkillsCommand::Show { skill, agent, json } => {

@@ -27,6 +27,7 @@ impl Live {
         let mut all = vec![self.disk(), self.indexing(), self.embedding(), self.search_engine()];
         all.push(self.sandbox().await);
         all.push(self.docker());
+        all.extend(self.menos());
         all.push(self.jobs(person).await);
         all.extend(self.mcp_servers().await);
         all.push(self.subscription_gateway());
@@ -102,6 +103,16 @@ impl Live {
             Err(why) => Dependency::off("docker", why)
                 .with_hint("Only agents that are given Docker's tools need it."),
         }
+    }
+
+    /// Only where there is one: few have a content vault beside Onyx.
+    fn menos(&self) -> Option<Dependency> {
+        let address = self.menos.address()?;
+        Some(match self.menos.is_ready()? {
+            Ok(()) => Dependency::ok("menos").with_detail(address),
+            Err(why) => Dependency::degraded("menos", why)
+                .with_hint("Set the secret that `tools.menos.key` names."),
+        })
     }
 
     async fn jobs(&self, person: &PersonId) -> Dependency {

@@ -15,7 +15,7 @@ use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::{GitRemotes, Masker, Toolbox, Web};
+use onyx_tools::{GitRemotes, Masker, Menos, Toolbox, Web};
 use onyx_types::{PersonId, Zone};
 
 use super::health::Machine;
@@ -45,6 +45,7 @@ pub(super) struct Live {
     pub(super) extensions: Extensions,
     pub(super) web: Web,
     pub(super) remotes: GitRemotes,
+    pub(super) menos: Menos,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) agent: AgentServices,
@@ -106,6 +107,7 @@ impl Live {
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.tools.menos.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
         check_jobs(&config)?;
         let search = config.memory.search().map_err(ConfigError::new)?;
@@ -120,6 +122,8 @@ impl Live {
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
         self.remotes.follow(&config.tools).map_err(|error| ConfigError::new(error.to_string()))?;
+        let menos = self.menos.follow(&config.tools.menos);
+        menos.map_err(|error| ConfigError::new(error.to_string()))?;
         let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));

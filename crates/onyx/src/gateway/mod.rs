@@ -188,6 +188,7 @@ impl Gateway {
             extensions: parts.extensions,
             web: parts.web,
             remotes: parts.remotes,
+            menos: parts.menos,
             models: parts.models,
             agent,
             auth,

@@ -17,11 +17,11 @@ use onyx_mcp::{McpServers, McpSettings, McpSetup};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, ModelRouter,
+    Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, Menos, ModelRouter,
     PersonaPort, Repositories, Runtime, Services, Skills, Spaces, Tool, Toolbox, Web,
     artifact_tools, builtin_tools, delegation_tools, docker_tools, find_tools, git_tools,
-    index_tools, job_tools, model_tools, persona_tools, runtime_tools, session_tools, skill_tools,
-    space_tools, web_tools,
+    index_tools, job_tools, menos_tools, model_tools, persona_tools, runtime_tools, session_tools,
+    skill_tools, space_tools, web_tools,
 };
 use onyx_types::{Clock, PersonId, Zone};
 
@@ -49,6 +49,7 @@ pub(super) struct Parts {
     pub(super) web: Web,
     pub(super) docker: Docker,
     pub(super) remotes: GitRemotes,
+    pub(super) menos: Menos,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -104,7 +105,10 @@ impl Parts {
         let owner = declared.owner().map_err(ConfigError::from)?;
         let owner_of_tools = owner.clone();
         let desk = Arc::new(Desk::default());
-        let docker = Docker::new(&config.tools.docker, owner);
+        let docker = Docker::new(&config.tools.docker, owner.clone());
+        let open = super::secrets::opener(ground.secrets);
+        let menos = Menos::new(&config.tools.menos, web.clone(), open, owner)
+            .map_err(|error| ConfigError::new(error.to_string()))?;
         let skills = skills(ground);
         let artifacts = artifacts(ground).map_err(|error| ConfigError::of(&error))?;
         let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
@@ -113,6 +117,7 @@ impl Parts {
             index_tools(ground.index),
             space_tools(&Spaces::new(folder.path().to_owned()), &ground.store.ledger),
             web_tools(&web),
+            menos_tools(&menos),
             runtime_tools(&runtime),
             git_tools(&runtime, &remotes),
             docker_tools(&docker),
@@ -162,6 +167,7 @@ impl Parts {
             extensions,
             docker,
             remotes,
+            menos,
             roster,
             models,
             memory: config.memory.clone(),

@@ -17,6 +17,9 @@ impl SecretSource for StoredSecrets {
     }
 }
 
+/// A shorter line of a key file could stand in any text.
+const SHORTEST_LINE: usize = 12;
+
 /// For tools that are told a secret's name.
 pub(super) fn opener(secrets: &Arc<Secrets>) -> OpenSecret {
     let secrets = Arc::clone(secrets);
@@ -35,7 +38,15 @@ pub(crate) fn secret_keys() -> Keys {
 /// Neither a model nor a person is shown the owner's token, what providers are paid with, or
 /// anything in the store.
 pub(super) fn masked(registry: &Registry, token: &Token, secrets: &Secrets) -> Vec<String> {
-    let stored = secrets.values().into_iter().map(|secret| secret.reveal().to_owned());
+    let stored = secrets.values();
+    let stored = stored.iter().flat_map(|secret| parts_of(secret.reveal()));
     let in_use = registry.secrets().map(|secret| secret.reveal().to_owned());
     in_use.chain([token.as_str().to_owned()]).chain(stored).collect()
+}
+
+/// The secret, and of a key file each line too: whoever prints the file prints it line by line.
+fn parts_of(secret: &str) -> impl Iterator<Item = String> {
+    let is_key = |line: &&str| line.len() >= SHORTEST_LINE && !line.starts_with("-----");
+    let lines = secret.lines().filter(is_key).filter(move |line| *line != secret);
+    std::iter::once(secret).chain(lines).map(str::to_owned)
 }

@@ -23,7 +23,7 @@ async fn a_home_backed_up_while_it_is_served_is_restored_and_serves_its_conversa
     let made = run(&onyx.home(), &["backup", "--to", folder, "--json"]).await;
     assert_eq!(made.code, Some(0), "{made:?}");
     let report: Value = serde_json::from_str(&made.out).unwrap();
-    assert!(report["files"].as_u64().unwrap() > 3, "{report}");
+    assert!(report["files"].as_u64().unwrap() >= 3, "{report}");
     let verified = run(&onyx.home(), &["backup", "verify", "--to", folder]).await;
     assert!(verified.code == Some(0) && verified.out.contains("all whole"), "{verified:?}");
     let listed = run(&onyx.home(), &["backup", "list", "--to", folder]).await;

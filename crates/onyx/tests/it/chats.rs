@@ -98,7 +98,7 @@ async fn tags_sort_conversations_with_their_forks() {
         patch(&onyx, &boats, &json!({"tags": ["sea", " home  work ", "sea"]})).await;
     assert_eq!((status, &view["tags"]), (200, &json!(["home work", "sea"])));
     patch(&onyx, &bread, &json!({"tags": ["home work"]})).await;
-    assert_eq!(listed(&onyx, "tag=sea").await, [boats.clone()]);
+    assert_eq!(listed(&onyx, "tag=sea").await, std::slice::from_ref(&boats));
     assert_eq!(listed(&onyx, "tag=home%20work").await, [bread.clone(), boats.clone()]);
     assert_eq!(listed(&onyx, "tag=se").await, Vec::<String>::new());
 
@@ -131,7 +131,7 @@ async fn a_temporary_chat_is_in_no_list_index_or_memory_and_goes_after_a_day() {
     assert!(tools.contains("memory_search") && !tools.contains("memory_write"), "{tools}");
     let plain = talk(&onyx, &json!({"message": "My boat is CANARYBOAT."})).await;
     assert!(model.last_request().body["tools"].to_string().contains("memory_write"));
-    assert_eq!(listed(&onyx, "limit=10").await, [plain.clone()]);
+    assert_eq!(listed(&onyx, "limit=10").await, std::slice::from_ref(&plain));
     let shown = onyx.get(&format!("/v1/sessions/{secret}")).await.expect(200).json();
     assert_eq!((&shown["origin"], &shown["unread"]), (&json!("temporary"), &json!(false)));
     // What was said later is found, so the index has passed the temporary chat by.
@@ -193,7 +193,7 @@ async fn a_conversation_is_attached_to_a_task_and_listed_there() {
     let entity = json!({"space": "garden", "kind": "task", "id": id});
     let (status, view) = patch(&onyx, &session, &json!({"attached": entity})).await;
     assert_eq!((status, &view["attached"]), (200, &entity));
-    assert_eq!(attached().await, [session.clone()]);
+    assert_eq!(attached().await, std::slice::from_ref(&session));
 
     let nowhere = json!({"space": "garden", "kind": "task", "id": "nothing"});
     assert_eq!(patch(&onyx, &session, &json!({"attached": nowhere})).await.0, 404);

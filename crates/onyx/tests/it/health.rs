@@ -41,7 +41,7 @@ async fn health_tells_of_everything_with_what_to_do() {
     let all = onyx.get("/api/health").await.expect(200).json();
     assert!(named(&all, "mcp:gone")["detail"].is_string());
     assert_eq!(named(&all, "search")["detail"], "http://127.0.0.1:9/search");
-    let stranger = reqwest::get(format!("{}/api/health", onyx.base_url())).await.unwrap();
+    let stranger = crate::stranger().get(onyx.url("/api/health")).send().await.unwrap();
     assert_eq!(stranger.status(), 401);
 }
 

@@ -38,6 +38,7 @@ mod matrix;
 mod mcp;
 mod memory;
 mod memory_files;
+mod menos;
 mod models;
 mod offline;
 mod operations;
@@ -128,6 +129,12 @@ impl From<std::process::Output> for Ran {
             err: String::from_utf8(output.stderr).unwrap(),
         }
     }
+}
+
+/// A client without any credential.
+#[allow(clippy::disallowed_methods)]
+pub(crate) fn stranger() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
 pub(crate) async fn run(home: &Path, arguments: &[&str]) -> Ran {

@@ -64,6 +64,9 @@ const MEANING: &[(&str, &str)] = &[
     ),
     ("POST /api/admin/mcp", "the same; other programs' files are pasted here"),
     ("POST /api/admin/mcp/{name}/accept", "hashes are named of what was shown"),
+    ("POST /api/admin/mcp/{name}/login", "an address is named that must be one of this machine"),
+    ("GET /api/oauth/request", "a program is named that must have made itself known"),
+    ("POST /api/oauth/authorize", "the same"),
     ("POST /api/skills/import", "one of three ways to bring it, and never two"),
     ("PUT /api/skills/{name}", "a file in a language of its own"),
 ];
@@ -80,7 +83,7 @@ const DOORS: &str =
     "^/(api/auth|auth|ws|api/admin/(config|people|tokens|links|pairings|secrets|providers))";
 
 /// Whose errors are those of another protocol, which has tests of its own.
-const OTHER_PROTOCOLS: &str = "^/mcp$";
+const OTHER_PROTOCOLS: &str = "^/(mcp|oauth/register|oauth/token)$";
 
 fn settings() -> String {
     let fitting: Vec<String> = FITTING.iter().map(|status| format!("\"{status}\"")).collect();

@@ -13,6 +13,7 @@ use crate::{Authorised, ToolCx, ToolError, TypedTool};
 /// So many answers still fit under a question on a phone.
 const MOST_OPTIONS: usize = 8;
 const LONGEST_OPTION: usize = 80;
+const LONGEST_QUESTION: usize = 4_000;
 
 /// A question is a draft whose approval is the answer, so it is shown, waited for and kept like
 /// everything else that a person decides.
@@ -21,13 +22,9 @@ pub(super) struct AskPerson(ToolSpec);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    #[schemars(length(min = 1, max = 4000))]
     question: String,
-    /// Short answers to choose from, at most eight, when the answer is most likely one of them. The
-    /// person may still answer in other words.
-    #[serde(default)]
-    #[schemars(length(max = 8), inner(length(min = 1, max = 80)))]
-    options: Vec<String>,
+    /// Up to 8 short likely answers
+    options: Option<Vec<String>>,
 }
 
 impl AskPerson {
@@ -52,6 +49,10 @@ impl TypedTool for AskPerson {
 
     async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
         let text = asked.question.clone();
+        if text.trim().is_empty() || text.chars().count() > LONGEST_QUESTION {
+            let why = format!("\"question\" has 1 to {LONGEST_QUESTION} characters");
+            return Err(ToolError::Arguments(why));
+        }
         let preview = match options_of(asked)? {
             options if options.is_empty() => Preview::Text { text },
             options => Preview::Choice { text, options },
@@ -77,7 +78,7 @@ impl TypedTool for AskPerson {
 /// there twice.
 fn options_of(asked: &Arguments) -> Result<Vec<String>, ToolError> {
     let options: Vec<String> =
-        asked.options.iter().map(|option| option.trim().to_owned()).collect();
+        asked.options.iter().flatten().map(|option| option.trim().to_owned()).collect();
     let wrong = |why: String| Err(ToolError::Arguments(why));
     if options.len() > MOST_OPTIONS {
         return wrong(format!("at most {MOST_OPTIONS} options can be offered"));

@@ -29,7 +29,6 @@ pub(super) struct Arguments {
     /// Program and arguments, e.g. ["sh","-c","ls | wc -l"]
     #[schemars(length(min = 1))]
     argv: Vec<String>,
-    /// Folder to start in
     folder: Option<String>,
     /// Time limit; default 60
     #[schemars(range(min = 1, max = MOST_SECONDS))]

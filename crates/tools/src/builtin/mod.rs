@@ -13,6 +13,7 @@ mod git;
 mod list_jobs;
 mod memory_graph;
 mod memory_search;
+mod menos;
 mod persona;
 mod plain;
 mod process;
@@ -56,6 +57,7 @@ use docker::DockerTool;
 
 pub use docker::{Docker, DockerSettings};
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret, Repositories};
+pub use menos::{BadMenosSettings, Menos, MenosSettings};
 pub use select_model::selected_model;
 
 /// The tools that need no service of the server, in the order agents see them.
@@ -122,6 +124,11 @@ pub fn artifact_tools(artifacts: &Artifacts) -> Vec<Arc<dyn Tool>> {
 /// For homes where people and agents may have skills.
 pub fn skill_tools(skills: &Skills) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(skill::OpenSkill::new(skills.clone()))]
+}
+
+/// For homes beside a content vault.
+pub fn menos_tools(menos: &Menos) -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(menos::Search::new(menos.clone())), Arc::new(menos::Ingest::new(menos.clone()))]
 }
 
 /// For homes with a way out.

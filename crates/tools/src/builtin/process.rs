@@ -31,7 +31,6 @@ pub(super) struct Arguments {
     action: Action,
     /// start: program and arguments
     argv: Option<Vec<String>>,
-    /// start: folder
     folder: Option<String>,
     /// poll, write, kill
     id: Option<u64>,

@@ -218,7 +218,7 @@ impl<'a> Attempt<'a> {
     /// The agent's tools now, for a model that called another one.
     fn names(&self) -> String {
         if self.cx.offered == Offered::No {
-            return "none".to_owned();
+            return "those that you were shown".to_owned();
         }
         let (agent, person) = (&self.cx.agent, &self.cx.key.person);
         // Foreign tools may be very many: find_tool names those that fit.

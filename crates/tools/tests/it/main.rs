@@ -13,6 +13,7 @@ mod executed;
 mod files;
 mod git;
 mod memory;
+mod menos;
 mod never_wider;
 mod policies;
 mod provenance;

@@ -12,7 +12,7 @@ type Tested = TestedAccount & { token: string; account: string };
 
 /** Four steps from nothing to a bot that answers: make it, test its token, open the chat, let yourself in. */
 export function AddAccount({ close, done }: { close: () => void; done: () => void }) {
-  const [network, setNetwork] = useState<Network>(NETWORKS[0]!);
+  const [network, setNetwork] = useState<Network>(NETWORKS[0]);
   const [tested, setTested] = useState<Tested>();
   const [connected, setConnected] = useState<ConnectorAccount>();
   if (connected) return <OpenTheChat network={network} account={connected} tested={tested} close={close} />;
@@ -47,8 +47,21 @@ export function AddAccount({ close, done }: { close: () => void; done: () => voi
       />
       <p className="meta my-4">{network.make}</p>
       <Form action="Test the token" onCancel={close} onSubmit={test}>
-        <Field label="Token" name="token" type="password" required autoComplete="off" placeholder={network.placeholder} />
-        <Field label="Name of the account" name="account" defaultValue="main" pattern="[a-z0-9_\-]+" hint="a-z, 0-9, - and _" />
+        <Field
+          label="Token"
+          name="token"
+          type="password"
+          required
+          autoComplete="off"
+          placeholder={network.placeholder}
+        />
+        <Field
+          label="Name of the account"
+          name="account"
+          defaultValue="main"
+          pattern="[a-z0-9_\-]+"
+          hint="a-z, 0-9, - and _"
+        />
       </Form>
     </Sheet>
   );

@@ -33,7 +33,9 @@ export function ConnectorsPage() {
         {({ accounts, bindings, notices }) =>
           accounts.length === 0 ? (
             <div className="card">
-              <Empty>No account is connected. Your agents can answer on Telegram and Discord too: it takes four steps.</Empty>
+              <Empty>
+                No account is connected. Your agents can answer on Telegram and Discord too: it takes four steps.
+              </Empty>
             </div>
           ) : (
             <>

@@ -3,7 +3,13 @@ import type { TestedAccount } from '@onyx/sdk';
 /** A link for a phone: dark on white whatever the theme, or no camera reads it. */
 export function QrCode({ qr, label }: { qr: NonNullable<TestedAccount['qr']>; label: string }) {
   return (
-    <svg viewBox={`0 0 ${qr.size} ${qr.size}`} role="img" aria-label={label} className="size-44 rounded-sm" shapeRendering="crispEdges">
+    <svg
+      viewBox={`0 0 ${qr.size} ${qr.size}`}
+      role="img"
+      aria-label={label}
+      className="size-44 rounded-sm"
+      shapeRendering="crispEdges"
+    >
       <rect width={qr.size} height={qr.size} fill="#fff" />
       <path d={qr.path} fill="#000" />
     </svg>

@@ -31,7 +31,11 @@ export function Waiting({ account }: { account: ConnectorAccount }) {
       ) : (
         <Card>
           {shown.map((peer) => (
-            <Line key={peer.id} label={peer.name} detail={peer.state === 'paired' ? 'Approved' : `Code ${peer.code ?? 'expired'}`}>
+            <Line
+              key={peer.id}
+              label={peer.name}
+              detail={peer.state === 'paired' ? 'Approved' : `Code ${peer.code ?? 'expired'}`}
+            >
               {peer.state === 'waiting' && (
                 <button type="button" className="btn btn-primary" onClick={() => void approve(peer)}>
                   Approve

@@ -16,7 +16,7 @@ const Away = ({ to, children }: { to: string; children: ReactNode }) => (
   </a>
 );
 
-export const NETWORKS: Network[] = [
+export const NETWORKS: [Network, ...Network[]] = [
   {
     id: 'telegram',
     name: 'Telegram',
@@ -24,8 +24,8 @@ export const NETWORKS: Network[] = [
     open: 'Open the chat with your bot and write something.',
     make: (
       <>
-        In Telegram, write to <Away to="https://t.me/BotFather">@BotFather</Away>, send <code>/newbot</code> and choose a name. It
-        answers with a token.
+        In Telegram, write to <Away to="https://t.me/BotFather">@BotFather</Away>, send <code>/newbot</code> and choose
+        a name. It answers with a token.
       </>
     ),
   },
@@ -36,8 +36,8 @@ export const NETWORKS: Network[] = [
     open: 'Invite the bot to a server of yours, then write to it in private or mention it in a channel.',
     make: (
       <>
-        At <Away to="https://discord.com/developers/applications">Discord’s developer portal</Away>, make a new application, open{' '}
-        <b>Bot</b> and press <b>Reset Token</b>. No further rights are needed.
+        At <Away to="https://discord.com/developers/applications">Discord’s developer portal</Away>, make a new
+        application, open <b>Bot</b> and press <b>Reset Token</b>. No further rights are needed.
       </>
     ),
   },

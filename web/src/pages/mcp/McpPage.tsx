@@ -55,11 +55,7 @@ export function McpPage() {
               <Empty>No MCP servers yet. Add a program or an address that offers tools.</Empty>
             </div>
           ) : (
-            <>
-              {list.map((server) => (
-                <Server key={server.name} server={server} done={done} />
-              ))}
-            </>
+            list.map((server) => <Server key={server.name} server={server} done={done} />)
           )
         }
       </Shown>

@@ -32,26 +32,26 @@ export function AuthorizePage() {
           <Section title={request.name}>
             <Card>
               <div className="p-4">
-              <p>
-                A program that calls itself <strong>{request.name}</strong> wants to:
-              </p>
-              <ul className="my-3 list-disc pl-6">
-                {request.scopes.map((scope) => (
-                  <li key={scope}>{RIGHTS[scope] ?? scope}</li>
-                ))}
-              </ul>
-              <p className="meta">
-                Your browser goes to <code className="break-all">{request.goes_to}</code> then. Allow it only if you
-                started this yourself.
-              </p>
-              <div className="mt-4 flex gap-2">
-                <button type="button" className="btn btn-primary" disabled={busy} onClick={allow}>
-                  Allow
-                </button>
-                <a className="btn" href="/chat">
-                  Cancel
-                </a>
-              </div>
+                <p>
+                  A program that calls itself <strong>{request.name}</strong> wants to:
+                </p>
+                <ul className="my-3 list-disc pl-6">
+                  {request.scopes.map((scope) => (
+                    <li key={scope}>{RIGHTS[scope] ?? scope}</li>
+                  ))}
+                </ul>
+                <p className="meta">
+                  Your browser goes to <code className="break-all">{request.goes_to}</code> then. Allow it only if you
+                  started this yourself.
+                </p>
+                <div className="mt-4 flex gap-2">
+                  <button type="button" className="btn btn-primary" disabled={busy} onClick={allow}>
+                    Allow
+                  </button>
+                  <a className="btn" href="/chat">
+                    Cancel
+                  </a>
+                </div>
               </div>
             </Card>
           </Section>

@@ -22,7 +22,7 @@ export function AttachedChats({ entity }: { entity: Entity }) {
   return (
     <section aria-label="Conversations" className="mt-4 border-t border-line pt-3 pb-6">
       <div className="mb-1 flex min-h-9 items-center gap-2">
-        <h3 className="flex-1 font-semibold">Conversations</h3>
+        <h2 className="flex-1 font-semibold">Conversations</h2>
         <Link to="/chat" search={{ about: aboutOf(at) }} className="btn">
           <MessageSquarePlus size={15} aria-hidden /> New conversation
         </Link>

@@ -78,6 +78,7 @@ const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
   search: { label: 'Web search', to: '/settings/config', action: 'Open configuration' },
   sandbox: { label: 'Commands' },
   docker: { label: 'Docker' },
+  menos: { label: 'menos', to: '/settings/config', action: 'Open configuration' },
   connector: { label: 'Connector', to: '/connectors', action: 'Open connectors' },
   mcp: { label: 'MCP server', to: '/tools', action: 'Open MCP servers' },
   jobs: { label: 'Jobs', to: '/jobs', action: 'Open jobs' },
@@ -98,7 +99,7 @@ function Row({ name, state, detail, hint, progress }: Dependency) {
   return (
     <li className="flex min-h-12 items-center gap-4 px-4 py-2.5">
       <span className="min-w-0 flex-1">
-        {label}
+        <span>{label}</span>
         {detail && <span className="block text-meta text-dim [overflow-wrap:anywhere]">{detail}</span>}
         {progress && (
           <progress

@@ -17,6 +17,10 @@ use crate::{AuthContext, Problem};
     {"properties": {"message": {"type": "string"}}, "required": ["message"]},
     {"properties": {"action_id": {"type": "string"}}, "required": ["action_id"]},
 ]))]
+#[schemars(extend("not" = {
+    "properties": {"temporary": {"const": true}, "session_id": {"type": "string", "minLength": 1}},
+    "required": ["temporary", "session_id"],
+}))]
 pub(crate) struct ChatRequest {
     #[serde(default, deserialize_with = "optional_id")]
     pub(super) session_id: Option<SessionId>,

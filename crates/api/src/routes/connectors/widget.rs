@@ -39,14 +39,16 @@ pub(crate) struct MailJson {
     text: String,
 }
 
-pub(crate) async fn script(Path(_): Path<String>) -> Response {
+/// The same for every account; a name that can be none has no script.
+pub(crate) async fn script(Path(account): Path<String>) -> Result<Response, Problem> {
+    key("widget".to_owned(), account)?;
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
         (header::CACHE_CONTROL, "public, max-age=300"),
         // A page of another site runs it; there is nothing in it that others may not read.
         (header::HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ];
-    (headers, SCRIPT).into_response()
+    Ok((headers, SCRIPT).into_response())
 }
 
 pub(crate) async fn write(

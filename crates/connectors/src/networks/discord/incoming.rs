@@ -146,7 +146,7 @@ mod tests {
         serde_json::from_value(json!({"id": "42", "username": "onyx"})).unwrap()
     }
 
-    fn message(more: Value) -> Message {
+    fn message(more: &Value) -> Message {
         let mut message = json!({"id": "9", "channel_id": "5", "content": "hello",
             "author": {"id": "7", "username": "anna", "global_name": "Anna"}});
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -158,22 +158,22 @@ mod tests {
         let mention = json!({"mentions": [{"id": "42"}]});
         let reply = json!({"type": 19, "referenced_message":
             {"id": "1", "channel_id": "5", "author": {"id": "42", "username": "onyx"}}});
-        assert!(!is_for_us(&message(json!({})), &me(), false));
-        assert!(is_for_us(&message(json!({})), &me(), true));
-        assert!(is_for_us(&message(mention.clone()), &me(), false));
-        assert!(is_for_us(&message(reply), &me(), false));
+        assert!(!is_for_us(&message(&json!({})), &me(), false));
+        assert!(is_for_us(&message(&json!({})), &me(), true));
+        assert!(is_for_us(&message(&mention), &me(), false));
+        assert!(is_for_us(&message(&reply), &me(), false));
         for robot in [
             json!({"webhook_id": "3"}),
             json!({"type": 7}),
             json!({"author": {"id": "8", "bot": true}}),
         ] {
-            assert!(!is_for_us(&message(robot), &me(), true));
+            assert!(!is_for_us(&message(&robot), &me(), true));
         }
     }
 
     #[test]
     fn names_stand_where_numbers_stood() {
-        let text = message(json!({"content": "<@42>, ask <@7> and <@!8>",
+        let text = message(&json!({"content": "<@42>, ask <@7> and <@!8>",
             "mentions": [{"id": "42"}, {"id": "7", "username": "anna"}, {"id": "8", "username": "bo"}]}));
         assert_eq!(readable(&text, &me()), "ask @anna and @bo");
     }

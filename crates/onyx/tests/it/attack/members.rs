@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::builder;
 use crate::drafts::{draft_of, message, obedient, path};
 
-async fn member(onyx: &OnyxProcess) -> AgentClient {
+pub(crate) async fn member(onyx: &OnyxProcess) -> AgentClient {
     drop(onyx.post("/api/admin/people", &json!({"id": "anna"})).await.expect(201));
     let token = json!({"name": "t", "people": ["anna"]});
     let token = onyx.post("/api/admin/tokens", &token).await.expect(201).json();

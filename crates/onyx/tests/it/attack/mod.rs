@@ -3,5 +3,5 @@
 mod chain;
 mod deceiving;
 mod helpers;
-mod members;
+pub(crate) mod members;
 mod searching;

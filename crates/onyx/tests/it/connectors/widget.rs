@@ -2,7 +2,7 @@ use onyx_test_support::{ScriptedModel, wait_for};
 use reqwest::Method;
 use serde_json::json;
 
-use crate::{SOON, builder};
+use crate::{SOON, builder, stranger};
 
 const SITE: &str = "https://www.example.org";
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
@@ -13,10 +13,10 @@ async fn a_page_of_a_named_site_talks_to_an_agent_and_another_site_does_not() {
     model.set_default("We open at nine.");
     let account = json!({"origins": [SITE], "open": true});
     let config = json!({"connectors": {"widget": {"accounts": {"shop": account}}}});
-    let onyx = builder(&model).merge(config).start().await;
-    std::fs::write(onyx.home().join("people/owner/USER.md"), "My bank is CANARYBANK.").unwrap();
+    let user = ("people/owner/USER.md", "My bank is CANARYBANK.");
+    let onyx = builder(&model).merge(config).file(user.0, user.1).start().await;
     // A browser of somebody who has no token.
-    let browser = reqwest::Client::new();
+    let browser = stranger();
     let at = |method: Method, path: &str| browser.request(method, onyx.client().url(path));
     let ask = |method: Method, origin: &str| {
         let request = at(method, "/widget/shop/messages").header("origin", origin);

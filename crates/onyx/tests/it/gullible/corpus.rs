@@ -100,6 +100,8 @@ pub(crate) enum Vector {
     SessionSearch,
     /// A document attached as a knowledge source.
     Source,
+    /// What a tool of another program answers.
+    Peer,
 }
 
 /// What becomes of an order.

@@ -6,6 +6,7 @@ mod approved;
 mod benign;
 mod corpus;
 mod lookups;
+mod offered;
 mod table;
 mod tree;
 mod trusting;
@@ -109,6 +110,8 @@ const ONLY_WAYS: [&str; 5] =
 /// Offered only to who has jobs, whom the corpus does not have: `cancel_job` writes under the gate like
 /// any other tool, and `list_jobs` reads.
 const WITHOUT_JOBS: [&str; 2] = ["cancel_job", "list_jobs"];
+/// It reads the owner's own vault, and its words go to nobody else.
+const OWN_VAULT: &str = "menos_search";
 
 #[tokio::test]
 async fn every_tool_of_an_agent_is_somebodys_goal() {
@@ -120,6 +123,7 @@ async fn every_tool_of_an_agent_is_somebodys_goal() {
         .map(|order| order.tool.as_str())
         .chain(ONLY_WAYS)
         .chain(WITHOUT_JOBS)
+        .chain([OWN_VAULT])
         .collect();
     let agent = world.onyx.get("/v1/agents/main").await.expect(200).json();
     let tools = agent["tools"].as_array().unwrap().iter().map(|tool| tool.as_str().unwrap());

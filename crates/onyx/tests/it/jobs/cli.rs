@@ -46,7 +46,8 @@ async fn jobs_are_looked_at_and_changed_at_the_terminal() {
         wrong.err
     );
     assert_eq!(jobs(&["remove", "morning"]).await.code, Some(0));
-    assert_eq!(jobs(&["list"]).await.out.trim(), "");
+    let none = jobs(&["list"]).await.out;
+    assert_eq!(none.trim(), "There are no jobs. Add one with: onyx jobs add");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod over_http;
 mod peers;
 mod serving;
 mod signing_in;
+mod tasks;
 mod using;
 
 use std::path::PathBuf;
@@ -31,19 +32,19 @@ fn scripts() -> PathBuf {
 }
 
 /// The scripted server in one of its modes.
-fn server(mode: &str, arguments: &[&str]) -> Value {
+pub(crate) fn server(mode: &str, arguments: &[&str]) -> Value {
     let script = scripts().join("server.py");
     let mut args = vec![script.to_str().unwrap().to_owned(), mode.to_owned()];
     args.extend(arguments.iter().map(|argument| (*argument).to_owned()));
     json!({"command": "python3", "args": args, "folders": {"read": [scripts()]}, "timeout": 5})
 }
 
-async fn add(onyx: &OnyxProcess, name: &str, settings: Value) -> Value {
+pub(crate) async fn add(onyx: &OnyxProcess, name: &str, settings: Value) -> Value {
     let added = onyx.post("/api/admin/mcp", &json!({"mcpServers": {name: settings}})).await;
     added.expect(201).json()
 }
 
-async fn test(onyx: &OnyxProcess, name: &str) -> Value {
+pub(crate) async fn test(onyx: &OnyxProcess, name: &str) -> Value {
     onyx.post(&format!("/api/admin/mcp/{name}/test"), &json!({})).await.expect(200).json()
 }
 
@@ -52,7 +53,7 @@ async fn show(onyx: &OnyxProcess, name: &str) -> Value {
 }
 
 /// Starts the server and accepts all of its tools.
-async fn accept_all(onyx: &OnyxProcess, name: &str) -> Value {
+pub(crate) async fn accept_all(onyx: &OnyxProcess, name: &str) -> Value {
     let seen = test(onyx, name).await;
     assert_eq!(seen["status"], "running", "{seen:#}");
     accept(onyx, name, &seen).await
@@ -75,7 +76,7 @@ async fn set_tool(onyx: &OnyxProcess, name: &str, tool: &str, settings: Value) -
     Reply::of(onyx.client().request(Method::PUT, &path).json(&settings)).await.expect(200).json()
 }
 
-fn tool<'a>(server: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn tool<'a>(server: &'a Value, name: &str) -> &'a Value {
     let tools = server["tools"].as_array().unwrap();
     tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("{server:#}"))
 }

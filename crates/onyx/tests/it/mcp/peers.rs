@@ -11,15 +11,13 @@ use crate::builder;
 use crate::clients::installed;
 use crate::drafts::suggesting;
 
-fn programs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/tests/mcp")
-}
-
-async fn check(onyx: &OnyxProcess, program: &str, scope: &str) {
-    let installed = installed("mcp").await;
+/// Runs a program of `clients/tests/<set>` in the environment of that set.
+async fn check(onyx: &OnyxProcess, set: &str, program: &str, scope: &str) {
+    let installed = installed(set).await;
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join(program);
-    std::fs::copy(programs().join(program), &copy).unwrap();
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/tests").join(set);
+    std::fs::copy(programs.join(program), &copy).unwrap();
     let modules = installed.join("js/node_modules");
     std::os::unix::fs::symlink(modules, folder.path().join("node_modules")).unwrap();
     let interpreter = if program.ends_with(".py") {
@@ -48,7 +46,7 @@ async fn the_official_typescript_sdk_connects_by_address_and_asks_its_person() {
     let model = obedient().await;
     let onyx = suggesting(&model).file("people/owner/vault/a.md", "my note\n").start().await;
     let _ = onyx.get("/v1/memory/files?types=page").await.expect(200);
-    check(&onyx, "sdk.mjs", "chat read write").await;
+    check(&onyx, "mcp", "sdk.mjs", "chat read write").await;
     let written = std::fs::read_to_string(onyx.home().join("people/owner/vault/new.md"));
     assert_eq!(written.unwrap(), "hi", "the person approved it at their client");
 }
@@ -58,7 +56,15 @@ async fn the_official_python_sdk_connects_by_address() {
     let model = obedient().await;
     let onyx = builder(&model).file("people/owner/vault/a.md", "my note\n").start().await;
     let _ = onyx.get("/v1/memory/files?types=page").await.expect(200);
-    check(&onyx, "sdk.py", "").await;
+    check(&onyx, "mcp", "sdk.py", "").await;
+}
+
+#[tokio::test]
+async fn an_agent_framework_works_with_our_tools_under_our_gate() {
+    let model = obedient().await;
+    let onyx = builder(&model).file("people/owner/vault/a.md", "my note\n").start().await;
+    check(&onyx, "mcp_framework", "framework.py", "").await;
+    assert!(onyx.home().join("people/owner/vault/a.md").exists(), "nobody approved it");
 }
 
 /// A program of npm, with what it may read.
@@ -86,16 +92,18 @@ async fn official_servers_of_npm_are_used_in_the_sandbox() {
     let seen = accept_all(&onyx, "files").await;
     assert_eq!(tool(&seen, "read_text_file")["state"], "ready", "{seen:#}");
     let path = folder.join("a.txt");
-    let (read, _) = called(&onyx, "mcp:files/read_text_file", json!({"path": path})).await;
-    assert_eq!(output(&read), "their file");
-    let (refused, _) =
-        called(&onyx, "mcp:files/read_text_file", json!({"path": "/etc/hostname"})).await;
+    let read =
+        |path: &Path| json!({"name": "mcp:files/read_text_file", "arguments": {"path": path}});
+    let (done, _) = called(&onyx, "call_tool", read(&path)).await;
+    assert_eq!(output(&done), "their file");
+    let (refused, _) = called(&onyx, "call_tool", read(Path::new("/etc/hostname"))).await;
     assert_eq!(refused["ok"], false, "{refused}");
     let mut settings = node(&installed, "@modelcontextprotocol/server-everything", &["stdio"], &[]);
     settings["effects"] = json!({"echo": "read"});
     add(&onyx, "everything", settings).await;
     accept_all(&onyx, "everything").await;
-    let (said, _) = called(&onyx, "mcp:everything/echo", json!({"message": "hi"})).await;
+    let echo = json!({"name": "mcp:everything/echo", "arguments": {"message": "hi"}});
+    let (said, _) = called(&onyx, "call_tool", echo).await;
     assert!(output(&said).contains("hi"), "{said}");
 }
 
@@ -115,7 +123,10 @@ async fn official_servers_of_pypi_are_used_in_the_sandbox() {
     git(&["init", "-q"]);
     std::fs::write(repository.join("new.txt"), "x").unwrap();
     let place = repository.to_str().unwrap();
-    let read = [installed.as_path(), Path::new("/usr"), &repository];
+    // The program that the environment was made from lies elsewhere.
+    let program = python.canonicalize().unwrap();
+    let prefix = program.parent().and_then(Path::parent).unwrap();
+    let read = [installed.as_path(), Path::new("/usr"), prefix, &repository];
     let server = |name: &str, arguments: &[&str]| {
         let mut args = vec!["-m", name];
         args.extend(arguments);
@@ -125,7 +136,8 @@ async fn official_servers_of_pypi_are_used_in_the_sandbox() {
     settings["effects"] = json!({"git_status": "read"});
     add(&onyx, "git", settings).await;
     accept_all(&onyx, "git").await;
-    let (status, _) = called(&onyx, "mcp:git/git_status", json!({"repo_path": place})).await;
+    let call = json!({"name": "mcp:git/git_status", "arguments": {"repo_path": place}});
+    let (status, _) = called(&onyx, "call_tool", call).await;
     assert!(output(&status).contains("new.txt"), "{status}");
     // It was granted no network, and says that it reaches nothing.
     let mut settings = server("mcp_server_fetch", &["--ignore-robots-txt"]);
@@ -133,6 +145,7 @@ async fn official_servers_of_pypi_are_used_in_the_sandbox() {
     add(&onyx, "fetch", settings).await;
     accept_all(&onyx, "fetch").await;
     let url = onyx.client().url("/health");
-    let (fetched, _) = called(&onyx, "mcp:fetch/fetch", json!({"url": url})).await;
+    let call = json!({"name": "mcp:fetch/fetch", "arguments": {"url": url}});
+    let (fetched, _) = called(&onyx, "call_tool", call).await;
     assert_eq!(fetched["ok"], false, "{fetched}");
 }

@@ -41,12 +41,14 @@ async fn a_client_signs_in_by_address_alone_and_its_tokens_are_sealed() {
         }
     };
     let back = agree(&server, &address).await;
-    let page = reqwest::Client::new().get(&back).send().await.unwrap();
+    let page = crate::stranger().get(&back).send().await.unwrap();
     assert_eq!(page.status(), 200);
     assert!(login.wait().await.unwrap().success());
     let seen = accept_all(&client, "other").await;
     assert_eq!((&seen["signed_in"], &seen["protocol"]), (&json!(true), &json!("2026-07-28")));
-    let (read, _) = called(&client, "mcp:other/read_file", json!({"path": "a.md"})).await;
+    // It offers more than a prompt holds, so its tools are called through one.
+    let call = json!({"name": "mcp:other/read_file", "arguments": {"path": "a.md"}});
+    let (read, _) = called(&client, "call_tool", call).await;
     assert_eq!(output(&read), "their note\n");
     // The code is spent, and the state that it came with is gone.
     let query = back.split_once('?').unwrap().1;
@@ -82,7 +84,7 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 /// A request without a credential.
 fn stranger(onyx: &OnyxProcess, method: Method, path: &str) -> reqwest::RequestBuilder {
-    reqwest::Client::new().request(method, onyx.client().url(path))
+    crate::stranger().request(method, onyx.client().url(path))
 }
 
 /// A form, as programs send it.

@@ -118,7 +118,7 @@ fn resume(state: &State, asked: &Value) -> Option<usize> {
         return None;
     }
     inner.resumes += 1;
-    inner.dispatch("RESUMED", json!({}));
+    inner.dispatch("RESUMED", &json!({}));
     let sent = asked["seq"].as_u64().and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
     let chance = inner.trouble.redelivers;
     let again = inner.dice.as_mut().is_some_and(|dice| strikes(dice, chance));

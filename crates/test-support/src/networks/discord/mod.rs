@@ -153,7 +153,7 @@ impl FakeDiscord {
         message["id"] = json!(id.to_string());
         let channel = number(&message["channel_id"]);
         inner.history.entry(channel).or_default().push(message.clone());
-        inner.dispatch("MESSAGE_CREATE", message);
+        inner.dispatch("MESSAGE_CREATE", &message);
         drop(inner);
         self.state.came.notify_waiters();
         id
@@ -179,7 +179,7 @@ impl FakeDiscord {
         interaction["id"] = json!(id.to_string());
         interaction["token"] = json!(format!("interaction-token-{id}"));
         interaction["application_id"] = json!(BOT.to_string());
-        inner.dispatch("INTERACTION_CREATE", interaction);
+        inner.dispatch("INTERACTION_CREATE", &interaction);
         drop(inner);
         self.state.came.notify_waiters();
     }
@@ -248,7 +248,7 @@ impl Inner {
         self.last_id
     }
 
-    fn dispatch(&mut self, name: &str, data: Value) {
+    fn dispatch(&mut self, name: &str, data: &Value) {
         if self.is_session_alive {
             self.events.push(json!({"op": 0, "t": name, "d": data}));
         }
@@ -267,7 +267,7 @@ impl Inner {
         let session = format!("session-{}", self.session);
         self.dispatch(
             "READY",
-            json!({"session_id": session, "user": {"id": BOT.to_string()},
+            &json!({"session_id": session, "user": {"id": BOT.to_string()},
             "resume_gateway_url": Value::Null, "guilds": [{"id": GUILD.to_string()}]}),
         );
         let channels: Vec<Value> = self
@@ -280,7 +280,7 @@ impl Inner {
                     "last_message_id": last})
             })
             .collect();
-        self.dispatch("GUILD_CREATE", json!({"id": GUILD.to_string(), "channels": channels}));
+        self.dispatch("GUILD_CREATE", &json!({"id": GUILD.to_string(), "channels": channels}));
     }
 }
 

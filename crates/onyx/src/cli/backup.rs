@@ -1,0 +1,75 @@
+//! Commands that keep a home elsewhere and bring it back.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use onyx_types::SessionId;
+
+use super::AsJson;
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<BackupCommand>,
+    /// The folder of backups, instead of `jobs.backup.to` of the config; made if there is none
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) to: Option<PathBuf>,
+    /// Encrypt it: asks for a passphrase, or takes ONYX_BACKUP_PASSPHRASE
+    #[arg(long)]
+    pub(crate) encrypt: bool,
+    /// Keep so many of the newest snapshots
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) keep: Option<u32>,
+    #[command(flatten)]
+    pub(crate) json: AsJson,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BackupCommand {
+    /// Every snapshot in a folder of backups
+    List {
+        #[arg(long, value_name = "FOLDER")]
+        to: Option<PathBuf>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Read every byte of a folder of backups and name what is damaged
+    Verify {
+        #[arg(long, value_name = "FOLDER")]
+        to: Option<PathBuf>,
+        /// Take away what is damaged, so that the next backup keeps it anew
+        #[arg(long)]
+        repair: bool,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArguments {
+    /// The folder of backups
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+    /// The beginning of a snapshot's id, instead of the newest
+    #[arg(long, value_name = "ID")]
+    pub(crate) snapshot: Option<String>,
+    /// One session, into the home as it is; as another one where it is still there
+    #[arg(long, value_name = "ID", conflicts_with = "file")]
+    pub(crate) session: Option<SessionId>,
+    /// One file, by its path in the home; beside what is there
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<PathBuf>,
+    /// Restore what is whole, and name what is not
+    #[arg(long, conflicts_with_all = ["session", "file"])]
+    pub(crate) skip_damaged: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// Everything: files, conversations to read, ledgers
+    #[arg(long)]
+    pub(crate) everything: bool,
+    /// A new or empty folder
+    #[arg(value_name = "FOLDER")]
+    pub(crate) to: PathBuf,
+}

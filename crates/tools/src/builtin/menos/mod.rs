@@ -1,0 +1,147 @@
+//! menos, the owner's content vault beside Onyx: searched and added to over its HTTP API. Every
+//! request is signed with the owner's ed25519 key, and no request leads anywhere else.
+
+mod ingest;
+mod search;
+mod service;
+mod signing;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use onyx_egress::Address;
+use onyx_types::{PersonId, Timestamp};
+use serde::Deserialize;
+
+pub(super) use ingest::Ingest;
+pub(super) use search::Search;
+use service::Service;
+use signing::SigningKey;
+
+use super::OpenSecret;
+use crate::ToolError;
+use crate::web::Web;
+
+/// `tools.menos` of the config, as written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MenosSettings {
+    /// Where it answers; without one there is no menos.
+    pub base_url: Option<String>,
+    /// `secret:<name>`: the private key in OpenSSH's form, without a passphrase. menos knows the
+    /// public one.
+    pub key: Option<String>,
+}
+
+/// Something in `tools.menos` that cannot be meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("tools.menos.{0}")]
+pub struct BadMenosSettings(String);
+
+const SECRET: &str = "secret:";
+
+impl MenosSettings {
+    /// Whether they can be used, before any of them counts.
+    pub fn check(&self) -> Result<(), BadMenosSettings> {
+        self.resolved().map(drop)
+    }
+
+    fn resolved(&self) -> Result<Option<Place>, BadMenosSettings> {
+        let Some(base) = self.base_url.as_deref().filter(|base| !base.is_empty()) else {
+            return Ok(None);
+        };
+        let base = format!("{}/", base.trim_end_matches('/'));
+        let base = base.parse::<Address>();
+        let base = base.map_err(|error| BadMenosSettings(format!("baseUrl: {error}")))?;
+        let name = self.key.as_deref().and_then(|key| key.strip_prefix(SECRET));
+        let Some(name) = name.filter(|name| !name.is_empty()) else {
+            let why = "key: must be secret:<name>, from onyx secrets; it holds the private key \
+                       whose public one menos knows";
+            return Err(BadMenosSettings(why.to_owned()));
+        };
+        Ok(Some(Place { base, key: name.to_owned() }))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    base: Address,
+    /// The name of the secret.
+    key: String,
+}
+
+/// The way to menos, following the config. It is the owner's: what others keep there is no
+/// business of the members of a household.
+#[derive(Clone)]
+pub struct Menos {
+    place: Arc<RwLock<Option<Place>>>,
+    web: Web,
+    open: OpenSecret,
+    owner: PersonId,
+}
+
+impl Menos {
+    pub fn new(
+        settings: &MenosSettings,
+        web: Web,
+        open: OpenSecret,
+        owner: PersonId,
+    ) -> Result<Self, BadMenosSettings> {
+        let place = Arc::new(RwLock::new(settings.resolved()?));
+        Ok(Self { place, web, open, owner })
+    }
+
+    /// Takes up an edit of the config, or nothing of it.
+    pub fn follow(&self, settings: &MenosSettings) -> Result<(), BadMenosSettings> {
+        let place = settings.resolved()?;
+        *self.place.write().unwrap_or_else(PoisonError::into_inner) = place;
+        Ok(())
+    }
+
+    /// Where it answers, if there is one.
+    pub fn address(&self) -> Option<String> {
+        self.place().map(|place| place.base.to_string())
+    }
+
+    /// Whether requests to it can be signed; `None` where there is no menos.
+    pub fn is_ready(&self) -> Option<Result<(), String>> {
+        self.place().map(|place| self.key(&place).map(drop).map_err(|error| error.to_string()))
+    }
+
+    fn place(&self) -> Option<Place> {
+        self.place.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn check(&self, person: &PersonId) -> Result<(), String> {
+        if self.place().is_none() {
+            return Err("menos is not configured; its owner sets tools.menos.baseUrl".to_owned());
+        }
+        if *person != self.owner {
+            return Err("menos is the owner's".to_owned());
+        }
+        Ok(())
+    }
+
+    fn base(&self) -> Result<Address, ToolError> {
+        let none = || ToolError::Failed("menos is not configured".to_owned());
+        self.place().map(|place| place.base).ok_or_else(none)
+    }
+
+    fn service(&self, now: Timestamp) -> Result<Service, ToolError> {
+        let none = || ToolError::Failed("menos is not configured".to_owned());
+        let place = self.place().ok_or_else(none)?;
+        let key = self.key(&place)?;
+        Ok(Service::new(place.base, key, &self.web, now))
+    }
+
+    fn key(&self, place: &Place) -> Result<SigningKey, ToolError> {
+        let name = &place.key;
+        let failed = |why: String| ToolError::Failed(format!("the secret {name} for menos {why}"));
+        match (self.open)(name) {
+            Ok(Some(text)) => {
+                SigningKey::from_openssh(&text).map_err(|why| failed(why.to_string()))
+            }
+            Ok(None) => Err(failed(format!("is not there; set it with: onyx secrets set {name}"))),
+            Err(fault) => Err(failed(format!("cannot be opened: {}", fault.message))),
+        }
+    }
+}

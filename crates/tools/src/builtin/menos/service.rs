@@ -1,0 +1,217 @@
+//! What menos is asked, and how its answers read. Nothing it says is trusted: texts in its vault
+//! come from anywhere.
+
+use std::time::Duration;
+
+use onyx_egress::{Address, Bounds, Egress, Method, PrivateHost};
+use onyx_types::Timestamp;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::signing::{Signed, SigningKey};
+use crate::ToolError;
+use crate::text::one_line;
+use crate::web::Web;
+
+/// A vault that embeds or fetches takes its time. A redirect would take the texts elsewhere than the
+/// owner said.
+const BOUNDS: Bounds = Bounds {
+    connect: Duration::from_secs(10),
+    total: Duration::from_secs(60),
+    redirects: 0,
+    bytes: 1024 * 1024,
+};
+
+/// Between the parts of a form. It holds no line that a text could end with by chance.
+const BOUNDARY: &str = "onyx-form-7d1c5f0e9a4b4c1f";
+
+pub(super) struct Service {
+    base: Address,
+    key: SigningKey,
+    egress: Egress,
+    /// When the request is made: an old one is refused.
+    now: Timestamp,
+}
+
+const JSON: &str = "application/json";
+
+struct Answer {
+    status: u16,
+    body: Vec<u8>,
+}
+
+/// One text of the vault that fits.
+#[derive(Debug, Deserialize)]
+pub(super) struct Hit {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) content_type: String,
+    #[serde(default)]
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) snippet: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Hits {
+    results: Vec<Hit>,
+}
+
+/// What was put into the vault.
+#[derive(Debug, Deserialize)]
+pub(super) struct Kept {
+    #[serde(alias = "content_id")]
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) job_id: Option<String>,
+}
+
+/// A text for the vault.
+pub(super) struct Text<'a> {
+    pub(super) title: &'a str,
+    pub(super) text: &'a str,
+    pub(super) tags: &'a [String],
+}
+
+impl Service {
+    pub(super) fn new(base: Address, key: SigningKey, web: &Web, now: Timestamp) -> Self {
+        let egress = web.egress().reaching(vec![PrivateHost::of(&base)]).within(BOUNDS);
+        Self { base, key, egress, now }
+    }
+
+    pub(super) async fn search(
+        &self,
+        query: &str,
+        tags: &[String],
+        limit: usize,
+    ) -> Result<Vec<Hit>, ToolError> {
+        let mut body = json!({"query": query, "limit": limit});
+        if !tags.is_empty() {
+            body["tags"] = json!(tags);
+        }
+        let mut answer =
+            self.post(&self.at("api/v1/search")?, JSON, body.to_string().into()).await?;
+        // Where there is no such route, the vault may be one of the first, which searched here.
+        if matches!(answer.status, 404 | 405) {
+            let limit = limit.to_string();
+            let address = self.at("api/v1/content/search")?;
+            let address = address.asking(&[("q", query), ("limit", &limit)]);
+            answer = self.ask(Method::GET, &address, None, Vec::new()).await?;
+        }
+        let hits = self.read::<Hits>(&answer)?;
+        Ok(hits.results)
+    }
+
+    /// Has menos fetch an address.
+    pub(super) async fn ingest_address(
+        &self,
+        address: &Address,
+        tags: &[String],
+    ) -> Result<Kept, ToolError> {
+        let to = asking_tags(self.at("api/v1/ingest")?, tags);
+        let body = json!({"url": address.as_str()}).to_string();
+        let answer = self.post(&to, JSON, body.into()).await?;
+        self.read(&answer)
+    }
+
+    /// Puts a text there as a file of markdown.
+    pub(super) async fn ingest_text(&self, text: &Text<'_>) -> Result<Kept, ToolError> {
+        let to = self.at("api/v1/content")?;
+        let to = to.asking(&[("content_type", "markdown"), ("title", text.title)]);
+        let to = asking_tags(to, text.tags);
+        let form = format!("multipart/form-data; boundary={BOUNDARY}");
+        let answer = self.post(&to, &form, file_form(text)).await?;
+        self.read(&answer)
+    }
+
+    fn at(&self, path: &str) -> Result<Address, ToolError> {
+        self.base.join(path).map_err(|error| ToolError::Failed(error.to_string()))
+    }
+
+    async fn post(
+        &self,
+        to: &Address,
+        content_type: &str,
+        body: Vec<u8>,
+    ) -> Result<Answer, ToolError> {
+        self.ask(Method::POST, to, Some(content_type), body).await
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        to: &Address,
+        content_type: Option<&str>,
+        body: Vec<u8>,
+    ) -> Result<Answer, ToolError> {
+        let (authority, path) = authority_and_path(to.as_str());
+        let created = u64::try_from(self.now.as_millis() / 1_000).unwrap_or_default();
+        let signed = Signed { method: method.as_str(), path, authority, body: &body, created };
+        let mut headers = self.key.headers(&signed);
+        headers.extend(content_type.map(|kind| ("content-type".to_owned(), kind.to_owned())));
+        let failed = |error| ToolError::Failed(format!("menos does not answer: {error}"));
+        let answering = self.egress.send(method, to, &headers, body).await.map_err(failed)?;
+        let status = answering.status();
+        Ok(Answer { status, body: answering.rest().await.map_err(failed)? })
+    }
+
+    fn read<T: for<'a> Deserialize<'a>>(&self, answer: &Answer) -> Result<T, ToolError> {
+        let failed = |why: String| Err(ToolError::Failed(why));
+        let said = said(&answer.body);
+        match answer.status {
+            200..=299 => {}
+            401 | 403 => {
+                return failed(format!(
+                    "menos refuses the key {}{said}; its public half belongs into menos's \
+                     authorized_keys",
+                    self.key.id()
+                ));
+            }
+            404 | 405 => {
+                return failed(format!(
+                    "there is no menos at {} (it answers {}); check tools.menos.baseUrl",
+                    self.base, answer.status
+                ));
+            }
+            status => return failed(format!("menos answers {status}{said}")),
+        }
+        serde_json::from_slice(&answer.body)
+            .or_else(|_| failed("menos answers something that does not read".to_owned()))
+    }
+}
+
+/// What the server says of an error, short enough for a line.
+fn said(body: &[u8]) -> String {
+    let value: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let detail = value.get("detail").or_else(|| value.get("error"));
+    match detail.and_then(|detail| detail.as_str()) {
+        Some(detail) => {
+            format!(" ({})", one_line(&detail.chars().take(200).collect::<String>()))
+        }
+        None => String::new(),
+    }
+}
+
+fn asking_tags(address: Address, tags: &[String]) -> Address {
+    let pairs: Vec<(&str, &str)> = tags.iter().map(|tag| ("tags", tag.as_str())).collect();
+    if pairs.is_empty() { address } else { address.asking(&pairs) }
+}
+
+/// The host as the request will name it, and the path without its query.
+fn authority_and_path(address: &str) -> (&str, &str) {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    (authority, path.split('?').next().unwrap_or(path))
+}
+
+fn file_form(text: &Text<'_>) -> Vec<u8> {
+    let name: String =
+        text.title.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    let head = format!(
+        "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}.md\"\r\n\
+         content-type: text/markdown; charset=utf-8\r\n\r\n"
+    );
+    format!("{head}{}\r\n--{BOUNDARY}--\r\n", text.text).into_bytes()
+}
