@@ -24,8 +24,12 @@ dev: setup-run ## serve with hot reload of the web app; rebuild and restart when
 	@./scripts/dev
 
 .PHONY: release
-release: setup-run ## build the binary with everything in it, llama.cpp and Bedrock too
+release: setup-run docs-site ## build the binary with everything in it, llama.cpp, Bedrock and the manual too
 	@$(step) "release" cargo build --locked --release --package onyx --features bedrock $$(./scripts/llama --always)
+
+.PHONY: package
+package: setup-run ## a .deb and a tarball of a release build, into target/package (TARGET=aarch64-unknown-linux-gnu)
+	@$(step) "package" ./scripts/package all
 
 ##@ Test it
 
@@ -50,8 +54,14 @@ test-runtimes: setup-check ## the real Claude CLI and Pi sidecar, fetched by pac
 	@$(step) "runtimes" ./scripts/test-runtimes
 
 .PHONY: test-clients
-test-clients: setup ## other makers' programs and libraries, all of them; writes the table of docs/clients.md
-	@$(step) "clients" ./scripts/test-clients
+test-clients: setup ## other makers' programs and libraries (CLIENT=codex); writes the tables of docs/clients.md
+	@./scripts/test-clients $(CLIENT)
+
+.PHONY: test-sdk
+test-sdk: setup ## both clients (clients/ts, clients/py): types, packages, documents, a live server
+	@$(step) "build" cargo build --locked --quiet --package onyx --bin onyx
+	@$(step) "scripted model" cargo build --locked --quiet --package onyx-test-support --bin scripted-model
+	@$(step) "sdk" ./scripts/test-sdk
 
 .PHONY: test-bedrock
 test-bedrock: setup-check ## test the Bedrock leaf, which everyday builds leave out
@@ -136,9 +146,19 @@ judge: setup ## judge search on the labelled set: by words, by meaning, by both
 
 .PHONY: docs
 docs: setup-check ## write the generated pages of docs/ anew
-	@cargo xtask docs
 	@ONYX_WRITE_DOCS=1 cargo test -q -p onyx-api --test it openapi::the_committed >/dev/null
+	@cargo xtask docs
 	@./scripts/sdk-types
+	@cargo build --quiet --locked --package onyx --bin onyx
+	@./scripts/docs-reference
+
+.PHONY: docs-site
+docs-site: setup-check ## build the manual that the binary serves at /manual
+	@./scripts/docs-site
+
+.PHONY: terminal
+terminal: setup-check ## record the terminal picture of the README anew
+	@./scripts/terminal-picture
 
 .PHONY: screenshots
 screenshots: setup ## take the few screenshots of the docs anew

@@ -6,7 +6,7 @@ import { compress } from './build/compress';
 import { serviceWorker } from './build/service-worker';
 
 const server = process.env['ONYX_DEV_SERVER'] ?? 'http://127.0.0.1:18790';
-const proxied = ['/api', '/v1', '/auth', '/health', '/ready', '/openapi.json', '/docs'];
+const proxied = ['/api', '/v1', '/auth', '/health', '/ready', '/openapi.json', '/docs', '/manual'];
 
 export default defineConfig({
   plugins: [react({ jsxImportSource: '@onyx/jsx' }), tailwind(), serviceWorker(), compress()],

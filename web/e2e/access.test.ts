@@ -28,7 +28,7 @@ afterAll(async () => {
   await at.end();
 });
 
-const SETTINGS = ['general', 'people', 'tokens', 'devices', 'budgets', 'config'].map(
+const SETTINGS = ['general', 'people', 'tokens', 'devices', 'budgets', 'import', 'config'].map(
   (section) => `/settings/${section}`,
 );
 const AGENT = ['overview', 'tools', 'memory', 'runs'].map((tab) => `/agents/main/${tab}`);

@@ -128,6 +128,11 @@ const mcp = createRoute({
   path: '/tools',
   component: lazyRouteComponent(() => import('./pages/mcp/McpPage'), 'McpPage'),
 });
+const plugins = createRoute({
+  getParentRoute: () => root,
+  path: '/plugins',
+  component: lazyRouteComponent(() => import('./pages/plugins/PluginsPage'), 'PluginsPage'),
+});
 const authorize = createRoute({
   getParentRoute: () => root,
   path: '/oauth/authorize',
@@ -214,6 +219,7 @@ const routes = [
   jobs,
   skills,
   mcp,
+  plugins,
   authorize,
   connectors,
   agents,

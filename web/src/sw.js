@@ -71,7 +71,7 @@ self.addEventListener('fetch', (event) => {
   if (request.method !== 'GET' || url.origin !== self.location.origin) return;
   if (request.mode === 'navigate') {
     // Only the app's own pages; the server's are not ours to answer.
-    if (/^\/(api|v1|auth|docs|ws|mcp|health|ready|metrics|openapi)/.test(url.pathname)) return;
+    if (/^\/(api|v1|auth|docs|manual|ws|mcp|health|ready|metrics|openapi)/.test(url.pathname)) return;
     // The newest HTML if there is a server, else the kept one.
     event.respondWith(fetch(request).catch(() => caches.match('/', { cacheName })));
   } else if (url.pathname.startsWith('/assets/')) {

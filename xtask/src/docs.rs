@@ -1,5 +1,7 @@
 //! Pages of `docs/` that are written from code, so that they cannot lie.
 
+mod events;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -21,21 +23,39 @@ below is not sent, because the answer has begun already.
 |---|---|---|---|
 ";
 
+const EVENTS: &str = "docs/reference/events.md";
+const OPENAPI: &str = "docs/openapi.json";
+
 pub(crate) fn write(root: &Path) -> Result<()> {
-    std::fs::write(root.join(ERRORS), errors_page())
-        .with_context(|| format!("cannot write {ERRORS}"))?;
-    println!("docs: wrote {ERRORS}");
+    for (name, page) in pages(root)? {
+        let path = root.join(name);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder of {name}"))?;
+        }
+        std::fs::write(path, page).with_context(|| format!("cannot write {name}"))?;
+        println!("docs: wrote {name}");
+    }
     Ok(())
 }
 
 pub(crate) fn check(root: &Path) -> Result<()> {
-    let current = std::fs::read_to_string(root.join(ERRORS))
-        .with_context(|| format!("cannot read {ERRORS}"))?;
-    if current != errors_page() {
-        bail!("{ERRORS} is not what the code says. Run `make docs` and commit it.");
+    for (name, page) in pages(root)? {
+        let current = std::fs::read_to_string(root.join(name))
+            .with_context(|| format!("cannot read {name}"))?;
+        if current != page {
+            bail!("{name} is not what the code says. Run `make docs` and commit it.");
+        }
+        println!("docs: {name} is what the code says");
     }
-    println!("docs: {ERRORS} is what the code says");
     Ok(())
+}
+
+/// Each by its path.
+fn pages(root: &Path) -> Result<[(&'static str, String); 2]> {
+    let openapi = std::fs::read_to_string(root.join(OPENAPI))
+        .with_context(|| format!("cannot read {OPENAPI}"))?;
+    Ok([(ERRORS, errors_page()), (EVENTS, events::page(&openapi)?)])
 }
 
 fn errors_page() -> String {
@@ -61,6 +81,9 @@ mod tests {
         let root = tempfile::tempdir()?;
         std::fs::create_dir(root.path().join("docs"))?;
         std::fs::write(root.path().join(ERRORS), page)?;
+        let schemas =
+            r#"{"components": {"schemas": {"Line": {"oneOf": []}, "Envelope": {"oneOf": []}}}}"#;
+        std::fs::write(root.path().join(OPENAPI), schemas)?;
         Ok(root)
     }
 

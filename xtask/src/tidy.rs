@@ -2,6 +2,7 @@
 //! Each check is a pure function from what was read to problems, so that its tests can show it failing.
 
 mod edges;
+mod links;
 mod migrations;
 mod papers;
 mod rooms;
@@ -10,6 +11,7 @@ mod threats;
 mod typescript;
 mod words;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -55,7 +57,8 @@ impl SourceFile {
 }
 
 pub(crate) fn run(root: &Path) -> Result<()> {
-    let files = read_files(root)?;
+    let paths = list_files(root)?;
+    let files = read_files(root, &paths)?;
     let packages = edges::parse(&cargo_metadata(root)?)?;
 
     for note in sizes::long_files(&files) {
@@ -69,6 +72,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         rooms::check(&rooms),
         edges::check(&packages),
         migrations::check(&files),
+        links::check(&files, &paths),
         typescript::check(&files),
         sizes::check(&files),
         papers::check(&files),
@@ -90,19 +94,23 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 }
 
 /// Tracked files, and new ones that are not ignored: a problem should show before it is committed.
-fn read_files(root: &Path) -> Result<Vec<SourceFile>> {
+fn list_files(root: &Path) -> Result<BTreeSet<String>> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listing = output(Command::new("git").args(arguments).current_dir(root))?;
+    let listed = listing.split('\0').filter(|path| !path.is_empty());
+    // A tracked file may be deleted, or be a link or a submodule: none holds text to check.
+    let is_file = |path: &&str| root.join(path).symlink_metadata().is_ok_and(|meta| meta.is_file());
+    Ok(listed.filter(is_file).map(str::to_owned).collect())
+}
+
+/// Those of them that are text.
+fn read_files(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
-    for path in listing.split('\0').filter(|path| !path.is_empty()) {
-        let full = root.join(path);
-        // A tracked file may be deleted, or be a link or a submodule: none holds text to check.
-        if !full.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-            continue;
-        }
-        let bytes = std::fs::read(&full).with_context(|| format!("cannot read {path}"))?;
+    for path in paths {
+        let bytes =
+            std::fs::read(root.join(path)).with_context(|| format!("cannot read {path}"))?;
         if let Ok(text) = String::from_utf8(bytes) {
-            files.push(SourceFile { path: path.to_owned(), text });
+            files.push(SourceFile { path: path.clone(), text });
         }
     }
     Ok(files)
@@ -143,7 +151,7 @@ mod tests {
     fn this_workspace_is_read_with_its_own_files_and_crates() {
         let root = crate::workspace_root().unwrap();
 
-        let files = read_files(&root).unwrap();
+        let files = read_files(&root, &list_files(&root).unwrap()).unwrap();
         let packages = edges::parse(&cargo_metadata(&root).unwrap()).unwrap();
 
         assert!(files.iter().any(|file| file.path == "xtask/src/tidy.rs"));

@@ -1,7 +1,8 @@
-import type { StoredFile } from './files';
-import type { Http } from './http';
-import { serverSentEvents } from './lines';
-import type { Schema } from './wire';
+import { checkText, route } from './check.js';
+import type { StoredFile } from './files.js';
+import type { Http } from './http.js';
+import { serverSentEvents } from './lines.js';
+import type { Schema } from './wire.js';
 
 export type Me = Schema<'Me'>;
 export type Person = Schema<'Person'>;
@@ -26,6 +27,9 @@ export type Budgets = Schema<'Budgets'>;
 export type UsageReport = Schema<'UsageReport'>;
 /** What a day, an agent, a model or a person used. */
 export type UsageSum = Schema<'Sum'>;
+export type Secret = Schema<'SecretView'>;
+/** What reading everything anew found. */
+export type Reindexed = Schema<'Reindexed'>;
 export type ConfigFile = Schema<'ConfigView'>;
 
 /** `providers.<name>` of the config file, in its own words. */
@@ -35,6 +39,32 @@ export interface ProviderSettings {
   /** Of a kind that is a program: where it is. */
   command?: string;
   [name: string]: unknown;
+}
+
+/** The program that an export is of. */
+export type ImportSource = 'openclaw' | 'nanobot' | 'open-webui' | 'chatgpt' | 'claude';
+
+export interface ImportCounts {
+  new: number;
+  added: number;
+  alreadyThere: number;
+  /** Something else is here in its place, and stays. */
+  kept: number;
+}
+
+export interface ImportRemark {
+  what: string;
+  why: string;
+}
+
+/** What came of an import, or would come. */
+export interface ImportReport {
+  dryRun: boolean;
+  /** By kind: `agent`, `session` and so on. */
+  counts: Record<string, ImportCounts>;
+  entries: { kind: string; name: string; outcome: 'new' | 'added' | 'already_there' | 'kept'; why?: string }[];
+  leftOut: ImportRemark[];
+  renamed: ImportRemark[];
 }
 
 export interface AuditRow {
@@ -69,30 +99,29 @@ export class Admin {
     return (await this.http.json<{ providers: Provider[] }>('/api/admin/providers')).providers;
   }
 
-  provider(name: string): Promise<Provider & { settings: ProviderSettings }> {
-    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}`);
+  async provider(name: string): Promise<Provider & { settings: ProviderSettings }> {
+    return this.http.json(route`/api/admin/providers/${{ name }}`);
   }
 
   /** Makes it what the settings say. A key is kept sealed, and the settings only name it. */
   async setProvider(name: string, settings: ProviderSettings, apiKey?: string): Promise<void> {
-    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, {
+    await this.http.response(route`/api/admin/providers/${{ name }}`, {
       method: 'PUT',
       body: { settings, api_key: apiKey },
     });
   }
 
   async removeProvider(name: string): Promise<void> {
-    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, { method: 'DELETE' });
+    await this.http.response(route`/api/admin/providers/${{ name }}`, { method: 'DELETE' });
   }
 
-  testProvider(name: string): Promise<ProviderTest> {
-    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}/test`, { body: {} });
+  async testProvider(name: string): Promise<ProviderTest> {
+    return this.http.json(route`/api/admin/providers/${{ name }}/test`, { body: {} });
   }
 
   /** Those that the provider itself lists now. */
   async providerModels(name: string): Promise<Model[]> {
-    return (await this.http.json<{ models: Model[] }>(`/api/admin/providers/${encodeURIComponent(name)}/models`))
-      .models;
+    return (await this.http.json<{ models: Model[] }>(route`/api/admin/providers/${{ name }}/models`)).models;
   }
 
   /** What runs on this machine and could be had without a key. */
@@ -100,51 +129,64 @@ export class Admin {
     return (await this.http.json<{ found: FoundProvider[] }>('/api/admin/providers/found')).found;
   }
 
-  providerLogin(name: string): Promise<ProviderLogin> {
-    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}/login`);
+  async providerLogin(name: string): Promise<ProviderLogin> {
+    return this.http.json(route`/api/admin/providers/${{ name }}/login`);
   }
 
   /** Asks for a code, or gives back the one that waits. The server waits for it; `providerLogin` tells what becomes of it. */
-  beginProviderLogin(name: string): Promise<LoginBegun> {
-    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}/login`, { body: {} });
+  async beginProviderLogin(name: string): Promise<LoginBegun> {
+    return this.http.json(route`/api/admin/providers/${{ name }}/login`, { body: {} });
   }
 
   /** Signs out, or stops waiting. */
   async endProviderLogin(name: string): Promise<void> {
-    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}/login`, { method: 'DELETE' });
+    await this.http.response(route`/api/admin/providers/${{ name }}/login`, { method: 'DELETE' });
   }
 
   async models(): Promise<Model[]> {
     return (await this.http.json<{ models: Model[] }>('/api/admin/models')).models;
   }
 
+  async model(id: string): Promise<Model> {
+    return this.http.json(route`/api/admin/models/${{ id }}`);
+  }
+
   async people(): Promise<Person[]> {
     return (await this.http.json<{ people: Person[] }>('/api/admin/people')).people;
   }
 
-  addPerson(person: { id: string; name?: string }): Promise<Person> {
+  async addPerson(person: { id: string; name?: string }): Promise<Person> {
     return this.http.json('/api/admin/people', { body: person });
   }
 
   async removePerson(id: string): Promise<void> {
-    await this.http.response(`/api/admin/people/${id}`, { method: 'DELETE' });
+    await this.http.response(route`/api/admin/people/${{ id }}`, { method: 'DELETE' });
   }
 
   async setPassword(id: string, password: string): Promise<void> {
-    await this.http.response(`/api/admin/people/${id}/password`, { method: 'PUT', body: { password } });
+    await this.http.response(route`/api/admin/people/${{ id }}/password`, { method: 'PUT', body: { password } });
   }
 
   async tokens(): Promise<Credential[]> {
     return (await this.http.json<{ tokens: Credential[] }>('/api/admin/tokens')).tokens;
   }
 
-  makeToken(token: { name: string; people?: string[]; scopes?: Grant[]; expiresIn?: number }): Promise<TokenMade> {
+  async makeToken(token: {
+    name: string;
+    people?: string[];
+    scopes?: Grant[];
+    expiresIn?: number;
+  }): Promise<TokenMade> {
     const { name, people, scopes, expiresIn } = token;
     return this.http.json('/api/admin/tokens', { body: { name, people, scopes, expires_in: expiresIn } });
   }
 
   async revokeToken(id: string): Promise<void> {
-    await this.http.response(`/api/admin/tokens/${id}`, { method: 'DELETE' });
+    await this.http.response(route`/api/admin/tokens/${{ id }}`, { method: 'DELETE' });
+  }
+
+  async removePassword(id: string): Promise<void> {
+    await this.http.response(route`/api/admin/people/${{ id }}/password`, { method: 'DELETE' });
   }
 
   async pairings(): Promise<Pairing[]> {
@@ -152,22 +194,55 @@ export class Admin {
   }
 
   async decidePairing(code: string, decision: 'approve' | 'reject', person?: string): Promise<void> {
-    await this.http.response(`/api/admin/pairings/${decision}`, {
+    await this.http.response(route`/api/admin/pairings/${{ decision }}`, {
       body: decision === 'approve' ? { code, person } : { code },
     });
   }
 
-  budgets(): Promise<Budgets> {
+  /** A link that signs the owner in once, in a browser on the machine of the server. */
+  async link(): Promise<string> {
+    return (await this.http.json<{ url: string }>('/api/admin/links', { body: {} })).url;
+  }
+
+  /** Their names and dates; no value ever leaves the server. */
+  async secrets(): Promise<Secret[]> {
+    return (await this.http.json<{ secrets: Secret[] }>('/api/admin/secrets')).secrets;
+  }
+
+  async setSecret(name: string, value: string): Promise<void> {
+    checkText('value', value);
+    await this.http.response(route`/api/admin/secrets/${{ name }}`, { method: 'PUT', body: { value } });
+  }
+
+  async removeSecret(name: string): Promise<void> {
+    await this.http.response(route`/api/admin/secrets/${{ name }}`, { method: 'DELETE' });
+  }
+
+  /** Seals every secret under a new key; how many there are. */
+  async rotateSecrets(): Promise<number> {
+    return (await this.http.json<{ rotated: number }>('/api/admin/secrets/rotate', { body: {} })).rotated;
+  }
+
+  /** Reads all logs and files anew. */
+  async reindex(): Promise<Reindexed> {
+    return this.http.json('/api/admin/reindex', { body: {} });
+  }
+
+  async budgets(): Promise<Budgets> {
     return this.http.json('/api/admin/budgets');
   }
 
-  setLimits(limits: Partial<Pick<Budgets, 'limitPerRun' | 'limitPerPerson' | 'limitPerAgent'>>): Promise<Budgets> {
+  async setLimits(
+    limits: Partial<Pick<Budgets, 'limitPerRun' | 'limitPerPerson' | 'limitPerAgent'>>,
+  ): Promise<Budgets> {
     const { limitPerRun, limitPerPerson, limitPerAgent } = limits;
     const body = { limit_per_run: limitPerRun, limit_per_person: limitPerPerson, limit_per_agent: limitPerAgent };
     return this.http.json('/api/admin/budgets', { method: 'PUT', body });
   }
 
-  usage(query: { since?: string; until?: string } = {}): Promise<UsageReport> {
+  async usage(
+    query: { since?: string; until?: string; person?: string; agent?: string; model?: string } = {},
+  ): Promise<UsageReport> {
     return this.http.json('/api/admin/usage', { query });
   }
 
@@ -181,7 +256,17 @@ export class Admin {
     await this.http.response('/api/admin/config', { method: 'PUT', body: { text }, headers: { 'if-match': version } });
   }
 
-  audit(
+  /** An export of another program: a file, or a ZIP archive of its folder. */
+  importExport(
+    from: ImportSource,
+    file: Blob,
+    { dryRun = false, skipBroken = false }: { dryRun?: boolean; skipBroken?: boolean } = {},
+  ): Promise<ImportReport> {
+    const query = { from, dry_run: dryRun, skip_broken: skipBroken };
+    return this.http.json('/api/admin/import', { method: 'POST', query, bytes: file });
+  }
+
+  async audit(
     query: { person?: string; before?: number; limit?: number } = {},
   ): Promise<{ rows: AuditRow[]; before?: number }> {
     return this.http.json('/api/admin/audit', { query });
@@ -193,12 +278,12 @@ export class Admin {
   }
 
   /** What the server logs, and what its next start logs. */
-  logLevel(): Promise<LogLevels> {
+  async logLevel(): Promise<LogLevels> {
     return this.http.json('/api/admin/logs/level');
   }
 
   /** Until the next start; without a level, back to what that logs. */
-  setLogLevel(level?: LogLevel): Promise<LogLevels> {
+  async setLogLevel(level?: LogLevel): Promise<LogLevels> {
     const path = '/api/admin/logs/level';
     return level
       ? this.http.json(path, { method: 'PUT', body: { level } })

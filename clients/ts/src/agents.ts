@@ -1,6 +1,7 @@
-import { encodePath, readFile, writeFile, type StoredFile } from './files';
-import type { Http } from './http';
-import type { Schema, Sent } from './wire';
+import { checkText, encodePath, route } from './check.js';
+import { readFile, writeFile, type StoredFile } from './files.js';
+import type { Http } from './http.js';
+import type { Schema, Sent } from './wire.js';
 
 /** What an agent says of itself; what is absent is as the defaults have it. */
 export type AgentFields = Partial<Schema<'AgentFields'>>;
@@ -15,29 +16,36 @@ export class Agents {
     return (await this.http.json<{ agents: AgentSettings[] }>('/v1/agents')).agents;
   }
 
-  get(id: string): Promise<AgentDetails> {
-    return this.http.json(`/v1/agents/${id}`);
+  async get(id: string): Promise<AgentDetails> {
+    return this.http.json(route`/v1/agents/${{ id }}`);
   }
 
-  create(agent: AgentFields & { id: string }): Promise<AgentDetails> {
+  async create(agent: AgentFields & { id: string }): Promise<AgentDetails> {
+    checkText('id', agent.id);
     return this.http.json('/v1/agents', { body: { id: agent.id, ...bodyOf(agent) } });
   }
 
   /** Only what is named changes; null leaves it to the defaults. */
-  update(id: string, change: AgentFields): Promise<AgentDetails> {
-    return this.http.json(`/v1/agents/${id}`, { method: 'PATCH', body: bodyOf(change) });
+  async update(id: string, change: AgentFields): Promise<AgentDetails> {
+    return this.http.json(route`/v1/agents/${{ id }}`, { method: 'PATCH', body: bodyOf(change) });
   }
 
   async remove(id: string): Promise<void> {
-    await this.http.response(`/v1/agents/${id}`, { method: 'DELETE' });
+    await this.http.response(route`/v1/agents/${{ id }}`, { method: 'DELETE' });
   }
 
-  readFile(id: string, name: string): Promise<StoredFile> {
-    return readFile(this.http, `/v1/agents/${id}/files/${encodePath(name)}`);
+  async readFile(id: string, name: string): Promise<StoredFile> {
+    return readFile(this.http, route`/v1/agents/${{ id }}/files/${encodePath(name)}`);
   }
 
-  writeFile(id: string, name: string, text: string, version?: string): Promise<string> {
-    return writeFile(this.http, `/v1/agents/${id}/files/${encodePath(name)}`, text, version);
+  /** "I have read this": what an agent wrote into its own file counts as the owner's. `version` is what was read. */
+  async acceptFile(id: string, name: string, version: string): Promise<void> {
+    const path = route`/v1/agents/${{ id }}/files/${encodePath(name)}/accept`;
+    await this.http.response(path, { body: { seen: version } });
+  }
+
+  async writeFile(id: string, name: string, text: string, version?: string): Promise<string> {
+    return writeFile(this.http, route`/v1/agents/${{ id }}/files/${encodePath(name)}`, text, version);
   }
 }
 

@@ -1,5 +1,6 @@
-import type { Http } from './http';
-import type { Schema } from './wire';
+import { route } from './check.js';
+import type { Http } from './http.js';
+import type { Schema } from './wire.js';
 
 /** A place in a space where coworkers answer in threads. */
 export type Channel = Schema<'ChannelView'>;
@@ -13,22 +14,26 @@ export class Channels {
     return (await this.http.json<{ channels: Channel[] }>('/api/channels', { query: filter })).channels;
   }
 
-  get(id: string): Promise<Channel> {
+  async get(id: string): Promise<Channel> {
     return this.http.json(address(id));
   }
 
-  create(channel: { space: string; name: string; purpose?: string }): Promise<Channel> {
+  async create(channel: { space: string; name: string; purpose?: string }): Promise<Channel> {
     return this.http.json('/api/channels', { body: channel });
   }
 
   /** Only what is named changes. */
-  update(id: string, change: { name?: string; purpose?: string }): Promise<Channel> {
+  async update(id: string, change: { name?: string; purpose?: string }): Promise<Channel> {
     return this.http.json(address(id), { method: 'PATCH', body: change });
   }
 
   /** With its threads. */
-  remove(id: string): Promise<void> {
+  async remove(id: string): Promise<void> {
     return this.http.json(address(id), { method: 'DELETE' });
+  }
+
+  async coworkers(id: string): Promise<Coworker[]> {
+    return (await this.http.json<{ coworkers: Coworker[] }>(`${address(id)}/coworkers`)).coworkers;
   }
 
   /** Assigning one who is there changes only whether they are the primary. */
@@ -38,15 +43,15 @@ export class Channels {
 
   async setPrimary(id: string, agent: string, primary = true): Promise<Coworker[]> {
     const { coworkers } = await this.http.json<{ coworkers: Coworker[] }>(
-      `${address(id)}/coworkers/${encodeURIComponent(agent)}`,
+      route`${address(id)}/coworkers/${{ agent }}`,
       { method: 'PATCH', body: { primary } },
     );
     return coworkers;
   }
 
-  dismiss(id: string, agent: string): Promise<void> {
-    return this.http.json(`${address(id)}/coworkers/${encodeURIComponent(agent)}`, { method: 'DELETE' });
+  async dismiss(id: string, agent: string): Promise<void> {
+    return this.http.json(route`${address(id)}/coworkers/${{ agent }}`, { method: 'DELETE' });
   }
 }
 
-const address = (id: string) => `/api/channels/${encodeURIComponent(id)}`;
+const address = (id: string) => route`/api/channels/${{ id }}`;

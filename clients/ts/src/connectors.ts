@@ -1,8 +1,11 @@
-import type { Http } from './http';
-import type { Schema } from './wire';
+import { route } from './check.js';
+import type { Http } from './http.js';
+import type { Schema } from './wire.js';
 
 /** An account on another network, and how it is. */
 export type ConnectorAccount = Schema<'AccountJson'>;
+/** The same with its settings. */
+export type ConnectorDetails = Schema<'AccountDetails'>;
 /** Somebody that an account has met. */
 export type ConnectorPeer = Schema<'PeerJson'>;
 /** What nobody could answer, or what may not have arrived. */
@@ -15,13 +18,13 @@ export type ConnectorNotice = Schema<'NoticeJson'>;
 export type TestedAccount = Schema<'TestedAccount'>;
 
 const path = (network: string, account: string, rest = '') =>
-  `/api/admin/connectors/${encodeURIComponent(network)}/${encodeURIComponent(account)}${rest}`;
+  route`/api/admin/connectors/${{ network }}/${{ account }}${rest}`;
 
 /** For the owner: where agents talk beside the app. */
 export class Connectors {
   constructor(private readonly http: Http) {}
 
-  list(): Promise<{
+  async list(): Promise<{
     networks: string[];
     accounts: ConnectorAccount[];
     bindings: ConnectorBinding[];
@@ -31,13 +34,27 @@ export class Connectors {
   }
 
   /** Asks the network about a token before it is kept. */
-  test(network: string, token: string): Promise<TestedAccount> {
+  async test(network: string, token: string): Promise<TestedAccount> {
     return this.http.json('/api/admin/connectors/test', { body: { network, token } });
   }
 
   /** Connects an account; the token goes into the store of secrets. */
-  put(network: string, account: string, token: string): Promise<ConnectorAccount> {
+  async put(network: string, account: string, token: string): Promise<ConnectorAccount> {
     return this.http.json(path(network, account), { method: 'PUT', body: { token } });
+  }
+
+  async get(network: string, account: string): Promise<ConnectorDetails> {
+    return this.http.json(path(network, account));
+  }
+
+  /** Asks the network about the token that an account has. */
+  async testAccount(network: string, account: string): Promise<TestedAccount> {
+    return this.http.json(path(network, account, '/test'), { body: {} });
+  }
+
+  /** Lets in whoever was given this code. */
+  async pair(code: string): Promise<ConnectorPeer> {
+    return this.http.json('/api/admin/connectors/pair', { body: { code } });
   }
 
   async remove(network: string, account: string): Promise<void> {
@@ -48,11 +65,17 @@ export class Connectors {
     return (await this.http.json<{ peers: ConnectorPeer[] }>(path(network, account, '/peers'))).peers;
   }
 
-  approve(peer: ConnectorPeer): Promise<ConnectorPeer> {
-    return this.http.json(this.peer(peer, '/approve'), { body: {} });
+  /** `member` is whose agents they talk to: the owner's unless told. */
+  async approve(peer: ConnectorPeer, member?: string): Promise<ConnectorPeer> {
+    return this.http.json(this.peer(peer, '/approve'), { body: { member } });
   }
 
-  block(peer: ConnectorPeer): Promise<ConnectorPeer> {
+  /** As if the account had never met them. */
+  async forget(peer: ConnectorPeer): Promise<void> {
+    await this.http.response(this.peer(peer, ''), { method: 'DELETE' });
+  }
+
+  async block(peer: ConnectorPeer): Promise<ConnectorPeer> {
     return this.http.json(this.peer(peer, '/block'), { body: {} });
   }
 
@@ -72,14 +95,14 @@ export class Connectors {
   }
 
   async retry(network: string, account: string, letter: string): Promise<void> {
-    await this.http.response(path(network, account, `/dead-letters/${letter}/retry`), { body: {} });
+    await this.http.response(path(network, account, route`/dead-letters/${{ letter }}/retry`), { body: {} });
   }
 
   async drop(network: string, account: string, letter: string): Promise<void> {
-    await this.http.response(path(network, account, `/dead-letters/${letter}`), { method: 'DELETE' });
+    await this.http.response(path(network, account, route`/dead-letters/${{ letter }}`), { method: 'DELETE' });
   }
 
   private peer(peer: ConnectorPeer, rest: string): string {
-    return path(peer.network, peer.account, `/peers/${encodeURIComponent(peer.id)}${rest}`);
+    return path(peer.network, peer.account, route`/peers/${{ id: peer.id }}${rest}`);
   }
 }

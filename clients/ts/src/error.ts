@@ -1,19 +1,37 @@
-import type { Fault } from './types';
+import type { Fault } from './types.js';
+
+/** Of a failure, beside what it says. */
+export interface Circumstances {
+  /** The server's name for the request; it stands in the server's log too. */
+  requestId?: string;
+  /** What else the server said, for instance the fresh preview of a draft that is stale. */
+  details?: Record<string, unknown>;
+  cause?: unknown;
+}
 
 /** Every failure a caller sees: a code from the server's table, what happened, what to do. */
 export class OnyxError extends Error {
   readonly code: string;
   readonly hint: string;
+  /** The argument or field that is wrong, by its path. */
   readonly field?: string;
+  /** Of the answer. Absent: the server was not reached, or nothing was sent at all. */
   readonly status?: number;
+  readonly requestId?: string;
+  /** When asking again may help, where the server says so. */
+  readonly retryAfterSeconds?: number;
+  readonly details: Record<string, unknown>;
 
-  constructor(fault: Fault, status?: number) {
-    super(fault.message);
+  constructor(fault: Fault, status?: number, { requestId, details = {}, cause }: Circumstances = {}) {
+    super(fault.message, cause === undefined ? undefined : { cause });
     this.name = 'OnyxError';
     this.code = fault.code;
     this.hint = fault.hint;
     this.field = fault.field;
     this.status = status;
+    this.requestId = requestId;
+    this.retryAfterSeconds = fault.retryAfterSeconds;
+    this.details = details;
   }
 
   /** The server could not be reached at all; the same request may work later. */
@@ -24,22 +42,45 @@ export class OnyxError extends Error {
 
 export function offline(cause: unknown): OnyxError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new OnyxError({
+  const fault = {
     code: 'offline',
     message: `The server cannot be reached (${why}).`,
     hint: 'Check that Onyx is running and that this device reaches it.',
+  };
+  return new OnyxError(fault, undefined, { cause });
+}
+
+export function timedOut(milliseconds: number): OnyxError {
+  return new OnyxError({
+    code: 'timeout',
+    message: `The server did not begin to answer within ${milliseconds} ms.`,
+    hint: 'Try again, or allow more with `timeoutMs`.',
   });
+}
+
+/** A stream ended before its last event, and what it tells could not be had otherwise. */
+export function interrupted(details: Record<string, unknown> = {}): OnyxError {
+  const fault = {
+    code: 'interrupted',
+    message: 'The answer broke off before its end.',
+    hint: 'Send it again; what was finished is kept.',
+  };
+  return new OnyxError(fault, undefined, { details });
 }
 
 export async function problem(response: Response): Promise<OnyxError> {
   const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  const { status: _status, code, title, detail, hint, field, ...details } = body;
+  const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new OnyxError(
     {
-      code: String(body['code'] ?? 'internal'),
-      message: String(body['detail'] ?? body['title'] ?? `The server answered ${response.status}.`),
-      hint: String(body['hint'] ?? ''),
-      field: body['field'] === undefined ? undefined : String(body['field']),
+      code: String(code ?? 'internal'),
+      message: String(detail ?? title ?? `The server answered ${response.status}.`),
+      hint: String(hint ?? ''),
+      field: typeof field === 'string' ? field : undefined,
+      retryAfterSeconds: Number.isFinite(wait) ? wait : undefined,
     },
     response.status,
+    { requestId: response.headers.get('x-request-id') ?? undefined, details },
   );
 }

@@ -1,4 +1,4 @@
-import type { Http } from './http';
+import type { Http } from './http.js';
 
 export interface StoredFile {
   text: string;
@@ -7,9 +7,6 @@ export interface StoredFile {
   /** Where the text came from, where the server says so: `person`, `agent`, `agent_tainted` or `external`. */
   origin?: string;
 }
-
-/** A path in an address, its slashes kept. */
-export const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 
 export async function readFile(http: Http, address: string): Promise<StoredFile> {
   const response = await http.response(address);

@@ -20,6 +20,10 @@ export interface components {
             /** @description How far something is that is under way. */
             progress?: components["schemas"]["Progress"] | null;
         };
+        /**
+         * @description `off`: Nobody has set it up, and nothing waits for it. `degraded`: Something does not work; the rest does. `down`: Nothing can be done without it.
+         * @enum {string}
+         */
         DependencyState: "ok" | "off" | "degraded" | "down";
         Progress: {
             /** Format: uint64 */
@@ -140,7 +144,11 @@ export interface components {
              */
             line?: number | null;
         };
-        CallTargetKind: ("address" | "command" | "agent" | "session" | "person") | "file";
+        /**
+         * @description `file`: A file of the vault.
+         * @enum {string}
+         */
+        CallTargetKind: "address" | "command" | "agent" | "session" | "person" | "file";
         /** @description An edit as a unified diff, with its lines counted. */
         CallChange: {
             unified: string;
@@ -161,7 +169,11 @@ export interface components {
             /** @description The whole of an output that was too long for the model, or what the call attached to it. */
             artifact?: components["schemas"]["Artifact"] | null;
         };
-        CallState: ("done" | "failed") | "refused" | "waiting" | "rehearsed";
+        /**
+         * @description `refused`: The gate, the tool or a person said no; nothing was done. `waiting`: A person decides; nothing has been done yet. `rehearsed`: In a dry run; nothing was done.
+         * @enum {string}
+         */
+        CallState: "done" | "failed" | "refused" | "waiting" | "rehearsed";
         /**
          * @description What a tool call would do to the world, mildest first: the strictest of a plan counts.
          * @enum {string}
@@ -216,7 +228,10 @@ export interface components {
         };
         /** @enum {string} */
         StatusCode: "fallback" | "retry" | "compaction" | "waiting" | "degraded" | "tainted";
-        /** @description What a draft wants of a person. */
+        /**
+         * @description What a draft wants of a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
+         * @enum {string}
+         */
         AsksFor: "approval" | "answer";
         /**
          * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
@@ -316,7 +331,11 @@ export interface components {
         };
         /** @enum {string} */
         MessageRole: "user" | "assistant";
-        MessageStatus: ("complete" | "cancelled" | "error" | "interrupted") | "streaming";
+        /**
+         * @description `streaming`: Its run is still at work.
+         * @enum {string}
+         */
+        MessageStatus: "complete" | "cancelled" | "error" | "interrupted" | "streaming";
         /** @description An error on its way to a person: a code from the table and what happened in particular. */
         Fault: {
             code: components["schemas"]["ErrorCode"];
@@ -587,9 +606,15 @@ export interface components {
              */
             found?: components["schemas"]["FoundTurn"] | null;
         };
-        /** @description Where a session lives. */
-        SessionOrigin: ("chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api") | "temporary";
-        /** @description How several agents answer one message. */
+        /**
+         * @description Where a session lives. `temporary`: A chat that is not listed, not indexed and deleted a day after it was last used.
+         * @enum {string}
+         */
+        SessionOrigin: "chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api" | "temporary";
+        /**
+         * @description How several agents answer one message. `sequential`: One after the other; each sees what those before it said.
+         * @enum {string}
+         */
         LaneOrder: "parallel" | "sequential";
         /** @enum {string} */
         SessionStatus: "active" | "archived";
@@ -876,6 +901,11 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             message: string;
             hint: string;
+            /**
+             * Format: uint64
+             * @description When asking again may help.
+             */
+            retry_after_seconds?: number | null;
         } | {
             /** @constant */
             type: "done";
@@ -933,7 +963,10 @@ export interface components {
             /** @constant */
             type: "shared";
         };
-        /** @description Where content came from, which decides whether it may be believed. */
+        /**
+         * @description Where content came from, which decides whether it may be believed. `person`: Written or edited by the person. `agent`: Written by an agent that had read nothing from outside. `agent_tainted`: Written by an agent after it had read external content. `external`: Came from outside: the web, captures, other people, tools' output.
+         * @enum {string}
+         */
         Origin: "person" | "agent" | "agent_tainted" | "external";
         /**
          * @description How a search found a chunk.
@@ -1085,7 +1118,11 @@ export interface components {
         };
         /** @enum {string} */
         KindView: "file" | "action" | "system";
-        StateView: ("active" | "paused" | "disabled" | "broken" | "finished") | "waiting";
+        /**
+         * @description `waiting`: Nobody has accepted what its file says now.
+         * @enum {string}
+         */
+        StateView: "active" | "paused" | "disabled" | "broken" | "finished" | "waiting";
         FlawView: {
             field: string;
             message: string;
@@ -1121,8 +1158,15 @@ export interface components {
             text: string;
             delivery: components["schemas"]["SlotDelivery"] | null;
         };
-        SlotState: ("running" | "done" | "failed") | "queued" | "nothing" | "interrupted" | "replaced" | "skipped" | "missed";
-        /** @description Why a slot fires. */
+        /**
+         * @description `queued`: Waits for room, or for the run before it. `nothing`: It ran, or its check did, and there was nothing to tell. `interrupted`: The process ended while it ran. It is not repeated. `replaced`: A later slot took its place. `skipped`: A rule of the job left it out. `missed`: Its time passed while nobody could fire it.
+         * @enum {string}
+         */
+        SlotState: "running" | "done" | "failed" | "queued" | "nothing" | "interrupted" | "replaced" | "skipped" | "missed";
+        /**
+         * @description Why a slot fires. `person`: A person asked for it now.
+         * @enum {string}
+         */
         SlotTrigger: "schedule" | "person";
         /**
          * @description Whether what came of a slot has reached those who are to be told beside the session.
@@ -1184,8 +1228,16 @@ export interface components {
             /** @description What waits to be accepted, as a difference to what was. */
             diff?: string | null;
         };
+        /**
+         * @description `agent`: The folder `skills` of an agent: its owner's words. `vault`: `agent/skills` of the vault. `vault_shared`: `.agents/skills` of the vault, which other programs use too.
+         * @enum {string}
+         */
         SkillPlaceView: "agent" | "vault" | "vault_shared";
-        SkillStateView: ("ready" | "broken") | "new" | "changed" | "shadowed";
+        /**
+         * @description `new`: Nobody has accepted it; no agent is told of it. `changed`: It is not what was accepted any more; no agent is told of it. `shadowed`: Another one with its name counts.
+         * @enum {string}
+         */
+        SkillStateView: "ready" | "broken" | "new" | "changed" | "shadowed";
         SkillFileView: {
             path: string;
             /** Format: uint64 */
@@ -1216,7 +1268,11 @@ export interface components {
             /** @description The last lines of its error stream. */
             log: string[];
         };
-        McpStatusView: ("starting" | "running" | "failing") | "idle";
+        /**
+         * @description `idle`: Nobody needs it now; the next call starts it.
+         * @enum {string}
+         */
+        McpStatusView: "starting" | "running" | "failing" | "idle";
         McpToolView: {
             name: string;
             description: string;
@@ -1233,12 +1289,85 @@ export interface components {
             /** @description What waits to be accepted, as a difference to what was. */
             diff?: string | null;
         };
-        McpToolStateView: ("ready" | "unusable") | "new" | "changed" | "missing" | "off";
+        /**
+         * @description `new`: Nobody has accepted it; no agent has it. `changed`: It describes itself otherwise than what was accepted; no agent has it. `missing`: It was accepted, and its server does not have it any more. `off`: Switched off.
+         * @enum {string}
+         */
+        McpToolStateView: "ready" | "unusable" | "new" | "changed" | "missing" | "off";
         McpLoginBegun: {
             /** @description Where to send the browser. */
             address: string;
             /** @description Comes back with the browser. */
             state: string;
+        };
+        PluginWires: {
+            plugins: components["schemas"]["PluginWire"][];
+        };
+        PluginWire: {
+            name: string;
+            version?: string | null;
+            description: string;
+            state: components["schemas"]["PluginStateView"];
+            enabled: boolean;
+            status: components["schemas"]["PluginStatusView"];
+            /** @description Why it does not work, or not all of it. */
+            problems: string[];
+            /** @description What it has once it is accepted, and nothing else. */
+            grants: components["schemas"]["GrantsView"];
+            hooks: components["schemas"]["HookView"][];
+            /** @description Networks that it brings. */
+            connectors: string[];
+            /** @description MCP servers that it brings; their tools wait to be accepted. */
+            mcp_servers: string[];
+            /** @description Skills that it brings; they wait to be accepted. */
+            skills: string[];
+            /** @description A JSON schema of its settings. */
+            config_schema?: unknown;
+            /** @description Its settings in the config, secrets shortened. */
+            config: {
+                [key: string]: unknown;
+            };
+            /** @description Say it when you accept the plugin. */
+            hash?: string | null;
+            /** @description What waits to be accepted, as a difference to what was. */
+            diff?: string | null;
+            /** @description The last lines of its program's error stream. */
+            log: string[];
+        };
+        /**
+         * @description `new`: Nobody has accepted it; nothing of it counts. `changed`: It is not what was accepted; nothing of it runs. `missing`: It is on, and its folder is gone.
+         * @enum {string}
+         */
+        PluginStateView: "accepted" | "broken" | "new" | "changed" | "missing";
+        /**
+         * @description `failing`: It is started again, later with each failure. `parked`: It failed too often, or is not what it says; it is not started again by itself.
+         * @enum {string}
+         */
+        PluginStatusView: "idle" | "starting" | "running" | "failing" | "parked";
+        GrantsView: {
+            /** @description Servers that it may reach. */
+            network: string[];
+            /** @description Folders that it may read. */
+            read: string[];
+            /** @description Folders that it may change. */
+            write: string[];
+            /** @description Secrets that it is given, by name. */
+            secrets: string[];
+            events: string[];
+            /** @description Whose events; `*` is everybody. */
+            people: string[];
+            /** @description It sees words, arguments and results. */
+            content: boolean;
+        };
+        HookView: {
+            event: string;
+            /** @description It can say no; without its answer the call does not happen. */
+            veto: boolean;
+            annotate: boolean;
+            /** @description The tools whose calls it hears of; all where there are none. */
+            tools: string[];
+            /** Format: uint64 */
+            deadline_ms: number;
         };
         AccountList: {
             /** @description The networks that can be connected to. */
@@ -1280,6 +1409,10 @@ export interface components {
             /** Format: uint64 */
             dead_letters: number;
         };
+        /**
+         * @description `listening`: The network answers. `failing`: The last question failed; it is asked again. `deaf`: Nothing was heard for too long. `unusable`: The config does not let it work.
+         * @enum {string}
+         */
         AccountState: "starting" | "listening" | "failing" | "deaf" | "unusable";
         /** @description The dark squares of a QR code, with the quiet edge that readers need. */
         QrPicture: {
@@ -1323,7 +1456,11 @@ export interface components {
         };
         /** @enum {string} */
         PeerKind: "person" | "group";
-        PeerState: ("paired" | "blocked") | "waiting";
+        /**
+         * @description `waiting`: Has a code and waits for somebody to approve it.
+         * @enum {string}
+         */
+        PeerState: "paired" | "blocked" | "waiting";
         /** @description What the network says of a token. */
         TestedAccount: {
             name: string;
@@ -1482,6 +1619,60 @@ export interface components {
             message: string;
             /** @description The path of the key that is to blame, where it is one. */
             field: string | null;
+        };
+        ImportReport: {
+            /** @description Nothing was written. */
+            dry_run: boolean;
+            counts: {
+                agent?: components["schemas"]["ImportCounts"];
+                connector?: components["schemas"]["ImportCounts"];
+                file?: components["schemas"]["ImportCounts"];
+                job?: components["schemas"]["ImportCounts"];
+                mcp_server?: components["schemas"]["ImportCounts"];
+                memory?: components["schemas"]["ImportCounts"];
+                persona?: components["schemas"]["ImportCounts"];
+                provider?: components["schemas"]["ImportCounts"];
+                session?: components["schemas"]["ImportCounts"];
+                skill?: components["schemas"]["ImportCounts"];
+            };
+            entries: components["schemas"]["ImportEntry"][];
+            /** @description What the other program has and Onyx did not take, with the reason. */
+            left_out: components["schemas"]["ImportRemark"][];
+            /** @description What has another name here. */
+            renamed: components["schemas"]["ImportRemark"][];
+        };
+        ImportCounts: {
+            /** Format: uint64 */
+            new: number;
+            /**
+             * Format: uint64
+             * @description Something of it was here; the rest was added.
+             */
+            added: number;
+            /** Format: uint64 */
+            already_there: number;
+            /**
+             * Format: uint64
+             * @description Something else is here in its place, and stays.
+             */
+            kept: number;
+        };
+        ImportEntry: {
+            kind: components["schemas"]["ImportKind"];
+            name: string;
+            outcome: components["schemas"]["ImportOutcome"];
+            why?: string | null;
+        };
+        /** @enum {string} */
+        ImportKind: "agent" | "provider" | "connector" | "mcp_server" | "persona" | "memory" | "file" | "skill" | "job" | "session";
+        /**
+         * @description What became of one thing; in a dry run, what would. `kept`: What is here is something else, and stays as it is.
+         * @enum {string}
+         */
+        ImportOutcome: "new" | "added" | "already_there" | "kept";
+        ImportRemark: {
+            what: string;
+            why: string;
         };
         Providers: {
             providers: components["schemas"]["ProviderView"][];
@@ -1817,8 +2008,11 @@ export interface components {
              */
             time?: string | null;
         };
-        /** @description What a document is. */
-        SourceKind: ("memory" | "daily" | "note" | "page" | "task" | "ref" | "project" | "session" | "shared") | "source";
+        /**
+         * @description What a document is. `source`: Text of a knowledge source that somebody attached.
+         * @enum {string}
+         */
+        SourceKind: "memory" | "daily" | "note" | "page" | "task" | "ref" | "project" | "session" | "shared" | "source";
         Remembered: {
             /** @description Where it was written. */
             path: string;
@@ -1986,9 +2180,15 @@ export interface components {
         };
         /** @enum {string} */
         Role: "owner" | "member";
-        /** @description How a caller came in. */
-        CallerKind: ("token" | "session" | "password") | "local_user" | "owner_token" | "access";
-        /** @description One thing that a credential may be good for. */
+        /**
+         * @description How a caller came in. `local_user`: The home's own socket: the kernel says that it is the same user. `owner_token`: The owner's token of the config or the token file. `access`: A short-lived token that a refresh token was exchanged for.
+         * @enum {string}
+         */
+        CallerKind: "token" | "session" | "password" | "local_user" | "owner_token" | "access";
+        /**
+         * @description One thing that a credential may be good for. `read`: Looking at what is the person's. `write`: Changing it, and approving what agents propose to change. `chat`: Setting agents and models to work. `admin`: What only the owner may do; worth nothing in the hands of anybody else.
+         * @enum {string}
+         */
         Grant: "read" | "write" | "chat" | "admin";
         TokenReply: {
             access_token: string;
@@ -2032,7 +2232,10 @@ export interface components {
             source: components["schemas"]["PersonSource"];
             has_password: boolean;
         };
-        /** @description Where it is written that there is such a person: there they are changed. */
+        /**
+         * @description Where it is written that there is such a person: there they are changed. `config`: `people` of onyx.json, or VALID_PERSONS. `added`: Made at the first start, or added since.
+         * @enum {string}
+         */
         PersonSource: "config" | "added";
         Credentials: {
             tokens: components["schemas"]["CredentialView"][];
@@ -2050,6 +2253,10 @@ export interface components {
             /** Format: date-time */
             expires_at: string | null;
         };
+        /**
+         * @description `token`: `onyx_sk_…`, for programs. `session`: A browser's cookie. `refresh`: What an SDK gets short-lived tokens with.
+         * @enum {string}
+         */
         CredentialKind: "token" | "session" | "refresh";
         /** @description A credential as it may be shown: everything but what opens the door. */
         TokenMade: {
@@ -2077,7 +2284,10 @@ export interface components {
             /** Format: uint64 */
             expires_in: number;
         };
-        /** @description What the device wants to have in the end. */
+        /**
+         * @description What the device wants to have in the end. `browser`: A cookie. `device`: An API token.
+         * @enum {string}
+         */
         PairingFor: "browser" | "device";
         Link: {
             /** @description To be opened in a browser on the machine that runs the server. */
@@ -2552,10 +2762,6 @@ export interface components {
              * @default false
              */
             temporary: boolean;
-        } | {
-            message: string;
-        } | {
-            action_id: string;
         };
         Confirm: boolean | string[];
         StopRequest: {
@@ -2569,11 +2775,7 @@ export interface components {
              * @default null
              */
             run_id: string | null;
-        } & ({
-            session_id: string;
-        } | {
-            run_id: string;
-        });
+        };
         SessionRequest: {
             /** Format: uuid */
             session_id: string;
@@ -2818,6 +3020,10 @@ export interface components {
             /** @description The `plan_hash` of what was looked at; needed for a draft that is `stale`. */
             plan_hash?: string | null;
         };
+        /**
+         * @description `once`: This call alone. `run`: The same tool may reach the same host for the rest of the run.
+         * @enum {string}
+         */
         ScopeInput: "once" | "run";
         /** @description A new job: its name and fields. */
         JobBody: {
@@ -2975,6 +3181,28 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description One of the three. */
+        NewPlugin: {
+            files?: components["schemas"]["PluginFile"][] | null;
+            /** @description A ZIP archive, in base64. */
+            zip?: string | null;
+            /** @description The https address of a repository; its newest commit is taken. */
+            git?: string | null;
+        };
+        PluginFile: {
+            path: string;
+            /** @description In base64. */
+            content: string;
+        };
+        /** @description Says what was looked at. */
+        SeenPlugin: {
+            /** @description The `hash` of the plugin as it was shown. */
+            hash: string;
+        };
+        /** @description By the plugin's own schema. */
+        PluginConfig: {
+            [key: string]: unknown;
+        };
         PairCode: {
             code: string;
         };
@@ -3043,6 +3271,32 @@ export interface components {
             /** @description The whole file. A shortened key in it stands for the one that the file has. */
             text: string;
         };
+        ImportQuery: {
+            /** @description The program that the export is of. */
+            from: components["schemas"]["ImportSource"];
+            /** @description What the body is. */
+            form?: components["schemas"]["Form"];
+            /**
+             * @description Look at everything, write nothing and say what would come.
+             * @default false
+             */
+            dry_run: boolean;
+            /**
+             * @description Leave broken files out; without it the first one stops the import.
+             * @default false
+             */
+            skip_broken: boolean;
+        };
+        /**
+         * @description The program that somebody moves from.
+         * @enum {string}
+         */
+        ImportSource: "openclaw" | "nanobot" | "open-webui" | "chatgpt" | "claude";
+        /**
+         * @description `export`: The file that the other program exported, or an archive of its folder. `items`: What was read of it, one item a line.
+         * @enum {string}
+         */
+        Form: "export" | "items";
         PutProvider: {
             /**
              * @description What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened
@@ -3151,15 +3405,7 @@ export interface components {
             target: components["schemas"]["Target"];
             /** @description Of MEMORY.md; needed there. */
             heading?: string | null;
-        } & ({
-            /** @constant */
-            target?: "daily";
-            heading?: null;
-        } | {
-            /** @constant */
-            target?: "memory";
-            heading: string;
-        });
+        };
         /** @enum {string} */
         Target: "daily" | "memory";
         FilesQuery: {
@@ -3448,12 +3694,27 @@ export interface components {
             maxTokens?: number | null;
             /** Format: float */
             temperature?: number | null;
+            /** @description `useChat`'s name for the chat. With an agent, the id of a session goes on with that session. */
+            id?: string | null;
+            /**
+             * @description The agent that answers, with its own instructions, tools and memory. The conversation is
+             *     then kept in a session, and of `messages` only what is new is read.
+             */
+            agent?: string | null;
+            /**
+             * Format: uuid
+             * @description The session to go on with; its agent answers.
+             */
+            sessionId?: string | null;
+            trigger?: components["schemas"]["UiTrigger"];
         };
         UiMessage: {
             role: components["schemas"]["UiRole"];
             /** @description The words, or `parts`. */
             content?: string | null;
             parts?: unknown[] | null;
+            /** @description Of an agent's answer: `sessionId` names its session. */
+            metadata?: unknown;
         };
         /** @enum {string} */
         UiRole: "user" | "assistant" | "system";
@@ -3472,6 +3733,8 @@ export interface components {
         RagMatch: "fts" | "vec" | "hybrid";
         /** @enum {string} */
         RagScope: "workspace" | "channel" | "thread" | "coworker";
+        /** @enum {string} */
+        UiTrigger: "submit-message" | "regenerate-message";
         /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
         ChatRequestBody: {
             /**
@@ -3858,7 +4121,11 @@ export interface components {
             role: components["schemas"]["MessagesRole"];
             content: components["schemas"]["MessagesContent"];
         };
-        MessagesRole: ("user" | "assistant") | "system";
+        /**
+         * @description `system`: An instruction that came while the conversation went on.
+         * @enum {string}
+         */
+        MessagesRole: "user" | "assistant" | "system";
         MessagesContent: string | components["schemas"]["MessagesBlock"][];
         MessagesBlock: {
             /** @constant */
@@ -3957,7 +4224,25 @@ export interface components {
         MessagesTextPart: {
             text: string;
         };
-        MessagesResultContent: string | components["schemas"]["MessagesBlock"][];
+        MessagesResultContent: string | components["schemas"]["MessagesResultBlock"][];
+        /**
+         * @description The blocks that tools answer with, for the document alone: generators of clients cannot read a
+         *     choice that holds itself.
+         */
+        MessagesResultBlock: {
+            /** @constant */
+            type: "text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "image";
+            source: components["schemas"]["MessagesSource"];
+        } | {
+            /** @constant */
+            type: "document";
+            source: components["schemas"]["MessagesSource"];
+            title?: string | null;
+        };
         MessagesTool: {
             type?: string | null;
             name: string;

@@ -1,11 +1,14 @@
-import { offline, problem } from './error';
+import { checkBaseUrl, checkQuery, invalid } from './check.js';
+import { OnyxError, offline, problem, timedOut } from './error.js';
+import { Credentials, type TokenSource } from './credentials.js';
+import { sleep } from './sleep.js';
 
-/** Where the bearer token comes from; without one the browser's cookie and the page's key speak. */
-export interface TokenSource {
-  current(): string | undefined;
-  /** Called once after a 401; true when a new token is there. */
-  refresh?(): Promise<boolean>;
-}
+export type { TokenSource } from './credentials.js';
+
+const RETRIES = 2;
+const RETRY_FIRST_MS = 200;
+/** Who is asked to wait longer gets the error and decides. */
+const LONGEST_WAIT_MS = 30_000;
 
 export interface HttpOptions {
   baseUrl: string;
@@ -13,7 +16,21 @@ export interface HttpOptions {
   /** What a signed-in browser's page shows beside its cookie, where there is no token. */
   pageKey?: () => string | undefined;
   fetch?: typeof fetch;
+  /**
+   * How often a call that may be repeated is repeated: after 429 and 503 those that read, replace or remove, as late as
+   * the server asks for; after a lost connection only those that read. 2 unless told; 0 for never.
+   */
+  retries?: number;
+  /** How long the server may take to begin its answer; without it, for ever. */
+  timeoutMs?: number;
+  /** Ends every call of this client. */
+  signal?: AbortSignal;
+  /** Sent with every call. */
+  headers?: Record<string, string>;
 }
+
+/** What `with` changes for the calls of a client that it makes. */
+export type CallOptions = Pick<HttpOptions, 'retries' | 'timeoutMs' | 'signal' | 'headers'>;
 
 export interface Call {
   method?: string;
@@ -30,21 +47,31 @@ export interface Call {
 
 export class Http {
   readonly baseUrl: string;
-  private readonly token: TokenSource;
+  private readonly credentials: Credentials;
   private readonly key: () => string | undefined;
   private readonly send: typeof fetch;
-  private refreshing?: Promise<boolean>;
+  private readonly retries: number;
 
-  constructor(options: HttpOptions) {
-    this.baseUrl = options.baseUrl.replace(/\/$/, '');
-    const { token } = options;
-    this.token = typeof token === 'object' ? token : { current: () => token };
+  constructor(
+    private readonly options: HttpOptions,
+    credentials?: Credentials,
+  ) {
+    checkBaseUrl(options.baseUrl);
+    this.baseUrl = options.baseUrl.replace(/\/+$/, '');
+    this.credentials = credentials ?? new Credentials(options.token);
     this.key = options.pageKey ?? (() => undefined);
     this.send = options.fetch ?? ((input, init) => fetch(input, init));
+    this.retries = options.retries ?? RETRIES;
+  }
+
+  /** The same server and credential, other circumstances. */
+  with(options: CallOptions): Http {
+    const headers = { ...this.options.headers, ...options.headers };
+    return new Http({ ...this.options, ...options, headers }, this.credentials);
   }
 
   currentToken(): string | undefined {
-    return this.token.current();
+    return this.credentials.current();
   }
 
   currentPageKey(): string | undefined {
@@ -63,46 +90,103 @@ export class Http {
 
   /** An answer with a good status; anything else is an `OnyxError`. */
   async response(path: string, call: Call = {}): Promise<Response> {
-    const token = this.token.current();
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await this.attempt(path, call);
+      } catch (error) {
+        const pause = tries < this.retries ? pauseBefore(error, methodOf(call), tries) : undefined;
+        if (pause === undefined) throw error;
+        await sleep(pause, joined(call.signal, this.options.signal));
+      }
+    }
+  }
+
+  private async attempt(path: string, call: Call): Promise<Response> {
+    const token = this.credentials.current();
     let response = await this.once(path, call, token);
     // Somebody may have refreshed it while this request was under way.
-    const renewed = response.status === 401 && (this.token.current() !== token || (await this.refresh()));
-    if (renewed) response = await this.once(path, call, this.token.current());
+    const renewed =
+      response.status === 401 && (this.credentials.current() !== token || (await this.credentials.refresh()));
+    if (renewed) response = await this.once(path, call, this.credentials.current());
     if (!response.ok) throw await problem(response);
     return response;
   }
 
-  /** One refresh serves everybody who met a 401 meanwhile. */
-  private refresh(): Promise<boolean> {
-    const { refresh } = this.token;
-    if (!refresh) return Promise.resolve(false);
-    this.refreshing ??= refresh.call(this.token).finally(() => (this.refreshing = undefined));
-    return this.refreshing;
-  }
-
   private async once(path: string, call: Call, token: string | undefined): Promise<Response> {
-    const headers: Record<string, string> = { 'x-onyx-names': 'camelCase', ...call.headers };
-    const key = this.key();
-    if (token) headers['authorization'] = `Bearer ${token}`;
-    else if (key) headers['x-onyx-page-key'] = key;
     const { body, type } = payload(call);
-    const method = call.method ?? (body === undefined ? 'GET' : 'POST');
+    const method = methodOf(call);
+    const headers: Record<string, string> = {
+      'x-onyx-names': 'camelCase',
+      ...this.options.headers,
+      ...call.headers,
+      ...this.proof(token),
+    };
     // Proves to the server that a page of its own asks, not a form of somebody else's.
     if (method !== 'GET') headers['x-onyx-request'] = '1';
     if (type) headers['content-type'] ??= type;
+    const limit = new Limit(this.options.timeoutMs);
+    const signal = joined(call.signal, this.options.signal, limit.signal);
+    const address = this.baseUrl + path + query(call.query);
     try {
-      return await this.send(this.baseUrl + path + query(call.query), {
-        method,
-        headers,
-        body,
-        signal: call.signal,
-        credentials: 'same-origin',
-      });
+      return await this.send(address, { method, headers, body, signal, credentials: 'same-origin' });
     } catch (cause) {
-      if (call.signal?.aborted) throw cause;
+      if (limit.reached) throw timedOut(limit.milliseconds);
+      if (signal?.aborted) throw cause;
       throw offline(cause);
+    } finally {
+      limit.end();
     }
   }
+
+  private proof(token: string | undefined): Record<string, string> {
+    if (token) {
+      if (/[^\x21-\x7e]/.test(token)) throw invalid('token', 'must not hold spaces or line breaks');
+      return { authorization: `Bearer ${token}` };
+    }
+    const key = this.key();
+    return key ? { 'x-onyx-page-key': key } : {};
+  }
+}
+
+/** Counts until the answer begins; a stream may then take as long as it takes. */
+class Limit {
+  readonly milliseconds: number;
+  readonly signal?: AbortSignal;
+  reached = false;
+  private readonly timer?: ReturnType<typeof setTimeout>;
+
+  constructor(milliseconds?: number) {
+    this.milliseconds = milliseconds ?? 0;
+    if (milliseconds === undefined) return;
+    const abort = new AbortController();
+    this.signal = abort.signal;
+    this.timer = setTimeout(() => ((this.reached = true), abort.abort()), milliseconds);
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+/** How long to wait before the same again; nothing where that would not be safe or of use. */
+function pauseBefore(error: unknown, method: string, tries: number): number | undefined {
+  if (!(error instanceof OnyxError) || method === 'POST' || method === 'PATCH') return undefined;
+  const own = RETRY_FIRST_MS * 2 ** tries;
+  // An answer that got lost may be of something that was done: only reading is repeated then.
+  if (error.isOffline) return method === 'GET' ? own : undefined;
+  if (error.status !== 429 && error.status !== 503) return undefined;
+  const wait = error.retryAfterSeconds === undefined ? own : error.retryAfterSeconds * 1000;
+  return wait <= LONGEST_WAIT_MS ? wait : undefined;
+}
+
+function joined(...signals: (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length > 1 ? AbortSignal.any(given) : given[0];
+}
+
+function methodOf(call: Call): string {
+  const hasBody = call.bytes !== undefined || call.text !== undefined || call.body !== undefined;
+  return call.method ?? (hasBody ? 'POST' : 'GET');
 }
 
 function payload(call: Call): { body?: string | Blob; type?: string } {
@@ -113,6 +197,7 @@ function payload(call: Call): { body?: string | Blob; type?: string } {
 }
 
 function query(fields: object = {}): string {
+  checkQuery(fields);
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '');
   if (given.length === 0) return '';
   return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;

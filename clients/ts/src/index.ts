@@ -1,47 +1,63 @@
-import { Actions } from './actions';
-import { Admin, type Me } from './admin';
-import { Agents } from './agents';
-import { Channels } from './channels';
-import { Connectors } from './connectors';
-import { Http, type HttpOptions } from './http';
-import { Jobs } from './jobs';
-import { Mcp } from './mcp';
-import { Oauth } from './oauth';
-import { Memory } from './memory';
-import { Personas } from './personas';
-import { Preferences } from './preferences';
-import { Chat, Drafts, Sessions } from './resources';
-import { Runs } from './runs';
-import { Socket, type Listeners } from './socket';
-import { Skills } from './skills';
-import { Sources } from './sources';
-import { Spaces } from './spaces';
-import { Threads } from './threads';
+import { Actions } from './actions.js';
+import { Admin, type Me } from './admin.js';
+import { Agents } from './agents.js';
+import { Auth, signIn, type SignIn } from './auth.js';
+import { Channels } from './channels.js';
+import { Chat } from './chat.js';
+import { Connectors } from './connectors.js';
+import { Drafts } from './drafts.js';
+import { Http, type CallOptions, type HttpOptions } from './http.js';
+import { Jobs } from './jobs.js';
+import { Mcp } from './mcp.js';
+import { Oauth } from './oauth.js';
+import { Memory } from './memory.js';
+import { Personas } from './personas.js';
+import { Plugins } from './plugins.js';
+import { Preferences } from './preferences.js';
+import { Runs } from './runs.js';
+import { Sessions } from './sessions.js';
+import { Socket, type Listeners } from './socket.js';
+import { Skills } from './skills.js';
+import { Sources } from './sources.js';
+import { Spaces } from './spaces.js';
+import { Threads } from './threads.js';
+import type { Dependency } from './types.js';
+import type { components } from './generated.js';
 
-export * from './types';
-export type * from './actions';
-export type * from './admin';
-export type * from './agents';
-export type * from './channels';
-export type * from './connectors';
-export type * from './files';
-export type * from './jobs';
-export type * from './mcp';
-export type * from './oauth';
-export type * from './skills';
-export type * from './memory';
-export type * from './personas';
-export type * from './preferences';
-export type * from './sources';
-export type * from './spaces';
-export type * from './threads';
-export { OnyxError } from './error';
-export { Http, type HttpOptions, type TokenSource } from './http';
-export { Socket, type Link, type Listeners } from './socket';
+export * from './types.js';
+export type * from './actions.js';
+export type * from './admin.js';
+export type * from './agents.js';
+export type * from './auth.js';
+export type * from './channels.js';
+export type * from './chat.js';
+export type * from './completions.js';
+export type * from './connectors.js';
+export type * from './files.js';
+export type * from './jobs.js';
+export type * from './mcp.js';
+export type * from './oauth.js';
+export type * from './plugins.js';
+export type * from './skills.js';
+export type * from './memory.js';
+export type * from './personas.js';
+export type * from './preferences.js';
+export type * from './run-lines.js';
+export type * from './sources.js';
+export type * from './spaces.js';
+export type * from './threads.js';
+export { OnyxError } from './error.js';
+export { RenewingToken } from './auth.js';
+export { Http, type Call, type CallOptions, type HttpOptions, type TokenSource } from './http.js';
+export { Socket, type Link, type Listeners } from './socket.js';
+
+/** What `GET /v1/models` lists. */
+export type ListedModel = components['schemas']['ModelView2'];
 
 /** A client of one Onyx server. */
 export class Onyx {
   readonly http: Http;
+  readonly auth: Auth;
   readonly chat: Chat;
   readonly runs: Runs;
   readonly sessions: Sessions;
@@ -58,12 +74,14 @@ export class Onyx {
   readonly jobs: Jobs;
   readonly skills: Skills;
   readonly mcp: Mcp;
+  readonly plugins: Plugins;
   readonly oauth: Oauth;
   readonly preferences: Preferences;
   readonly admin: Admin;
 
-  constructor(options: HttpOptions) {
-    this.http = new Http(options);
+  constructor(options: HttpOptions | Http) {
+    this.http = options instanceof Http ? options : new Http(options);
+    this.auth = new Auth(this.http);
     this.chat = new Chat(this.http);
     this.runs = new Runs(this.http);
     this.sessions = new Sessions(this.http);
@@ -80,13 +98,34 @@ export class Onyx {
     this.jobs = new Jobs(this.http);
     this.skills = new Skills(this.http);
     this.mcp = new Mcp(this.http);
+    this.plugins = new Plugins(this.http);
     this.oauth = new Oauth(this.http);
     this.preferences = new Preferences(this.http);
     this.admin = new Admin(this.http);
   }
 
+  /** A client of somebody who has a password, whose token renews itself. */
+  static async signIn(how: SignIn & Omit<HttpOptions, 'token'>): Promise<Onyx> {
+    return new Onyx({ ...how, token: await signIn(how) });
+  }
+
+  /** The same client in other circumstances, for instance `onyx.with({ signal, timeoutMs: 5_000 })`. */
+  with(options: CallOptions): Onyx {
+    return new Onyx(this.http.with(options));
+  }
+
+  /** Everything that the server uses, each with its state and what to do. */
+  async health(): Promise<Dependency[]> {
+    return (await this.http.json<{ dependencies: Dependency[] }>('/api/health')).dependencies;
+  }
+
+  /** Every model and agent that can be asked. */
+  async models(): Promise<ListedModel[]> {
+    return (await this.http.json<{ data: ListedModel[] }>('/v1/models')).data;
+  }
+
   /** Who the server takes this client for. */
-  me(): Promise<Me> {
+  async me(): Promise<Me> {
     return this.http.json('/api/auth/me');
   }
 

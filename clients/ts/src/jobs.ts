@@ -1,5 +1,6 @@
-import type { Http } from './http';
-import type { Schema } from './wire';
+import { checkText, invalid, route } from './check.js';
+import type { Http } from './http.js';
+import type { Schema } from './wire.js';
 
 /** Work that happens at a time. */
 export type Job = Schema<'JobView'>;
@@ -16,7 +17,7 @@ export interface JobRuns {
   before?: string | null;
 }
 
-const path = (id: string, rest = '') => `/api/jobs/${encodeURIComponent(id)}${rest}`;
+const path = (id: string, rest = '') => route`/api/jobs/${{ id }}${rest}`;
 
 export class Jobs {
   constructor(private readonly http: Http) {}
@@ -26,44 +27,46 @@ export class Jobs {
     return (await this.http.json<{ jobs: Job[] }>('/api/jobs')).jobs;
   }
 
-  get(id: string): Promise<Job> {
+  async get(id: string): Promise<Job> {
     return this.http.json(path(id));
   }
 
   /** Makes a job and accepts it. */
-  create(id: string, fields: JobFields): Promise<Job> {
-    return this.http.json('/api/jobs', { body: { id, ...fields } });
+  async create(id: string, fields: JobFields): Promise<Job> {
+    checkText('id', id);
+    checkTime(fields);
+    return this.http.json('/api/jobs', { body: { id, ...sent(fields) } });
   }
 
   /** Changes what is named and accepts the job as it is then. */
-  change(id: string, fields: JobFields): Promise<Job> {
-    return this.http.json(path(id), { method: 'PATCH', body: fields });
+  async change(id: string, fields: JobFields): Promise<Job> {
+    return this.http.json(path(id), { method: 'PATCH', body: sent(fields) });
   }
 
-  preview(fields: JobFields): Promise<JobPreview> {
-    return this.http.json('/api/jobs/preview', { body: fields });
+  async preview(fields: JobFields): Promise<JobPreview> {
+    return this.http.json('/api/jobs/preview', { body: sent(fields) });
   }
 
   /** Lets a job fire that somebody else wrote or changed, exactly as it was looked at. */
-  accept(id: string, hash: string): Promise<Job> {
+  async accept(id: string, hash: string): Promise<Job> {
     return this.http.json(path(id, '/accept'), { body: { hash } });
   }
 
   /** Fires it once, now. */
-  run(id: string): Promise<JobRun> {
+  async run(id: string): Promise<JobRun> {
     return this.http.json(path(id, '/run'), { body: {} });
   }
 
-  pause(id: string): Promise<Job> {
+  async pause(id: string): Promise<Job> {
     return this.http.json(path(id, '/pause'), { body: {} });
   }
 
-  resume(id: string): Promise<Job> {
+  async resume(id: string): Promise<Job> {
     return this.http.json(path(id, '/resume'), { body: {} });
   }
 
   /** The person has looked at what became of it. */
-  seen(id: string): Promise<Job> {
+  async seen(id: string): Promise<Job> {
     return this.http.json(path(id, '/seen'), { method: 'PUT', body: {} });
   }
 
@@ -72,7 +75,19 @@ export class Jobs {
   }
 
   /** Newest first. */
-  runs(id: string, page: { before?: string; limit?: number } = {}): Promise<JobRuns> {
+  async runs(id: string, page: { before?: string; limit?: number } = {}): Promise<JobRuns> {
     return this.http.json(path(id, '/runs'), { query: page });
   }
+}
+
+/** A job without a time, or without anything to do, is none. */
+function checkTime({ cron, every, at, prompt, run }: JobFields): void {
+  if (cron && every) throw invalid('cron', 'and `every` cannot both be given');
+  if (!cron && !every && !at) throw invalid('cron', 'must be given, or `every`, or `at`');
+  if (!prompt && !run) throw invalid('prompt', 'must be given, or `run`');
+}
+
+/** As the server spells it. */
+function sent({ maxCost, ...fields }: JobFields): object {
+  return maxCost === undefined ? fields : { ...fields, max_cost: maxCost };
 }

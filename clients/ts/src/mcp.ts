@@ -1,4 +1,6 @@
-import type { Http } from './http';
+import { route } from './check.js';
+import type { Http } from './http.js';
+import type { Schema, Sent } from './wire.js';
 
 export type Effect = 'read' | 'write' | 'destroy' | 'reach' | 'execute';
 
@@ -30,7 +32,7 @@ export interface McpServer {
   log: string[];
 }
 
-const path = (name: string, rest = '') => `/api/admin/mcp/${encodeURIComponent(name)}${rest}`;
+const path = (name: string, rest = '') => route`/api/admin/mcp/${{ name }}${rest}`;
 
 export class Mcp {
   constructor(private readonly http: Http) {}
@@ -39,23 +41,41 @@ export class Mcp {
     return (await this.http.json<{ servers: McpServer[] }>('/api/admin/mcp')).servers;
   }
 
+  async get(name: string): Promise<McpServer> {
+    return this.http.json(path(name));
+  }
+
   /** Adds servers, as other clients write them down. */
   async add(servers: Record<string, unknown>): Promise<McpServer[]> {
     return (await this.http.json<{ servers: McpServer[] }>('/api/admin/mcp', { body: servers })).servers;
   }
 
   /** Starts it anew and looks at its tools. */
-  test(name: string): Promise<McpServer> {
+  async test(name: string): Promise<McpServer> {
     return this.http.json(path(name, '/test'), { body: {} });
   }
 
   /** Lets agents use these tools, exactly as they were looked at. */
-  accept(name: string, tools: Record<string, string>): Promise<McpServer> {
+  async accept(name: string, tools: Record<string, string>): Promise<McpServer> {
     return this.http.json(path(name, '/accept'), { body: { tools } });
   }
 
-  setTool(name: string, tool: string, settings: { enabled?: boolean; effect?: Effect }): Promise<McpServer> {
-    return this.http.json(path(name, `/tools/${encodeURIComponent(tool)}`), { method: 'PUT', body: settings });
+  async setTool(name: string, tool: string, settings: { enabled?: boolean; effect?: Effect }): Promise<McpServer> {
+    return this.http.json(path(name, route`/tools/${{ tool }}`), { method: 'PUT', body: settings });
+  }
+
+  /** Where a browser signs in at a server that asks for it. */
+  async beginLogin(name: string, redirectUri: string): Promise<Schema<'McpLoginBegun'>> {
+    return this.http.json(path(name, '/login'), { body: { redirect_uri: redirectUri } });
+  }
+
+  /** What the browser brought to the `redirectUri`. */
+  async finishLogin(name: string, callback: Sent<'McpCallback'>): Promise<McpServer> {
+    return this.http.json(path(name, '/login/finish'), { body: callback });
+  }
+
+  async logout(name: string): Promise<McpServer> {
+    return this.http.json(path(name, '/logout'), { body: {} });
   }
 
   async remove(name: string): Promise<void> {

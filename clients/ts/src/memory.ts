@@ -1,6 +1,8 @@
-import { encodePath, readFile, writeFile, type StoredFile } from './files';
-import type { Http } from './http';
-import type { ContextPiece } from './types';
+import { checkOneOf, checkText, encodePath } from './check.js';
+import { readFile, writeFile, type StoredFile } from './files.js';
+import type { Http } from './http.js';
+import type { ContextPiece } from './types.js';
+import type { Schema } from './wire.js';
 
 export interface MemoryHit {
   /** What it is: a memory, a note, a page, … */
@@ -66,7 +68,6 @@ export interface MemoryStatus {
   problems: { path: string; reason: string }[];
 }
 
-/** What agents remember and what they may read: plain files, and the search over them. */
 /** Somebody or something that is known, in a list. */
 export interface KnownEntity {
   name: string;
@@ -101,6 +102,9 @@ export interface KnownFact {
   sources: FactSource[];
 }
 
+/** What came of going through the daily logs. */
+export type KeptMemories = Schema<'Kept'>;
+
 export interface EntityPage {
   name: string;
   also: string[];
@@ -108,17 +112,19 @@ export interface EntityPage {
   partial: boolean;
 }
 
+/** What agents remember and what they may read: plain files, and the search over them. */
 export class Memory {
   constructor(private readonly http: Http) {}
 
-  search(
+  async search(
     query: { q: string; agent?: string; scope?: string; limit?: number },
     signal?: AbortSignal,
   ): Promise<MemoryAnswer> {
+    checkText('q', query.q);
     return this.http.json('/v1/memory/search', { query, signal });
   }
 
-  status(): Promise<MemoryStatus> {
+  async status(): Promise<MemoryStatus> {
     return this.http.json('/v1/memory/status');
   }
 
@@ -145,21 +151,35 @@ export class Memory {
   }
 
   /** A page of the files, in the order of their paths; `types` by commas. */
-  files(
+  async files(
     query: { types?: string; after?: string; limit?: number } = {},
   ): Promise<{ files: MemoryFile[]; after?: string }> {
     return this.http.json('/v1/memory/files', { query });
   }
 
-  remember(entry: { agent: string; text: string; target: 'daily' | 'memory'; heading?: string }): Promise<void> {
-    return this.http.json('/v1/memory', { body: entry });
+  /** Writes into the day's log, or under a heading of MEMORY.md; the path. */
+  async remember(entry: {
+    agent?: string;
+    text: string;
+    target: 'daily' | 'memory';
+    heading?: string;
+  }): Promise<string> {
+    checkText('text', entry.text);
+    checkOneOf('target', entry.target, ['daily', 'memory']);
+    if (entry.target === 'memory') checkText('heading', entry.heading);
+    return (await this.http.json<{ path: string }>('/v1/memory', { body: entry })).path;
   }
 
-  read(path: string): Promise<StoredFile> {
+  /** Has an agent go through its daily logs and propose what to keep; the drafts wait for a decision. */
+  async keep(agent?: string): Promise<KeptMemories> {
+    return this.http.json('/v1/memory/keep', { body: { agent } });
+  }
+
+  async read(path: string): Promise<StoredFile> {
     return readFile(this.http, `/v1/memory/files/${encodePath(path)}`);
   }
 
-  write(path: string, text: string, version?: string): Promise<string> {
+  async write(path: string, text: string, version?: string): Promise<string> {
     return writeFile(this.http, `/v1/memory/files/${encodePath(path)}`, text, version);
   }
 
@@ -190,7 +210,7 @@ export class Memory {
   }
 
   /** What the file held before that change. */
-  version(path: string, version: number): Promise<string> {
+  async version(path: string, version: number): Promise<string> {
     return this.http.text(`/v1/memory/files/${encodePath(path)}`, { query: { version } });
   }
 

@@ -1,4 +1,4 @@
-import type { Http } from './http';
+import type { Http } from './http.js';
 
 /** What another program asks for. */
 export interface AccessRequest {
@@ -13,7 +13,7 @@ export interface AccessRequest {
 export class Oauth {
   constructor(private readonly http: Http) {}
 
-  request(query: URLSearchParams): Promise<AccessRequest> {
+  async request(query: URLSearchParams): Promise<AccessRequest> {
     return this.http.json(`/api/oauth/request?${query}`);
   }
 

@@ -1,7 +1,8 @@
-import { OnyxError } from './error';
-import type { components } from './generated';
-import type { Call, Http } from './http';
-import { serverSentEvents } from './lines';
+import { route } from './check.js';
+import { interrupted } from './error.js';
+import type { components } from './generated.js';
+import type { Call, Http } from './http.js';
+import { serverSentEvents } from './lines.js';
 
 // This surface speaks camelCase on the wire already.
 type Schemas = components['schemas'];
@@ -24,12 +25,12 @@ export interface PersonaRun {
 export class Personas {
   constructor(private readonly http: Http) {}
 
-  get(id: string): Promise<Persona> {
+  async get(id: string): Promise<Persona> {
     return this.http.json(at(id));
   }
 
   /** What is not named stays as it is; a persona that is not there is made. */
-  put(id: string, change: { name?: string; systemPrompt?: string }): Promise<Persona> {
+  async put(id: string, change: { name?: string; systemPrompt?: string }): Promise<Persona> {
     return this.http.json(at(id), { method: 'PUT', ...named(change) });
   }
 
@@ -41,11 +42,15 @@ export class Personas {
     return (await this.http.json<{ testInputs: TestInput[] }>(`${at(id)}/test-inputs`)).testInputs;
   }
 
-  createTestInput(id: string, content: string): Promise<TestInput> {
+  async testInput(id: string, input: string): Promise<TestInput> {
+    return this.http.json(at(id, input));
+  }
+
+  async createTestInput(id: string, content: string): Promise<TestInput> {
     return this.http.json(`${at(id)}/test-inputs`, named({ content }));
   }
 
-  updateTestInput(id: string, input: TestInput): Promise<TestInput> {
+  async updateTestInput(id: string, input: TestInput): Promise<TestInput> {
     return this.http.json(at(id, input.id), { method: 'PUT', ...named({ content: input.content }) });
   }
 
@@ -54,12 +59,12 @@ export class Personas {
   }
 
   /** What the persona answers, without its memory of anybody and without the right to change anything. */
-  runTestInput(id: string, input: string, signal?: AbortSignal): Promise<PersonaRun> {
+  async runTestInput(id: string, input: string, signal?: AbortSignal): Promise<PersonaRun> {
     return this.start(`${at(id, input)}/run`, { ...named({}), signal });
   }
 
   /** Words to the agent that edits the persona. */
-  chat(personaId: string, message: string, signal?: AbortSignal): Promise<PersonaRun> {
+  async chat(personaId: string, message: string, signal?: AbortSignal): Promise<PersonaRun> {
     return this.start('/api/persona-agent/chat', { ...named({ personaId, message }), signal });
   }
 
@@ -68,7 +73,7 @@ export class Personas {
     return (await this.http.json<{ sessionId: string }>('/api/persona-agent/clear', named({ personaId }))).sessionId;
   }
 
-  history(
+  async history(
     personaId: string,
     page: { before?: number; limit?: number } = {},
   ): Promise<{ turns: PersonaTurn[]; before?: number | null }> {
@@ -83,7 +88,7 @@ export class Personas {
 }
 
 const at = (id: string, input?: string) =>
-  `/api/storage/personas/${encodeURIComponent(id)}${input === undefined ? '' : `/test-inputs/${encodeURIComponent(input)}`}`;
+  route`/api/storage/personas/${{ id }}${input === undefined ? '' : route`/test-inputs/${{ input }}`}`;
 
 const named = (body: object): Call => ({ body });
 
@@ -95,9 +100,5 @@ async function* events(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
       if (event.type === 'done') return;
     }
   }
-  throw new OnyxError({
-    code: 'interrupted',
-    message: 'The answer broke off before its end.',
-    hint: 'Send it again; what was finished is kept.',
-  });
+  throw interrupted();
 }

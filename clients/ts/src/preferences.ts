@@ -1,4 +1,4 @@
-import type { Http } from './http';
+import type { Http } from './http.js';
 
 export type RuntimeMode = 'anthropic_api_key' | 'gateway_subscription';
 
@@ -25,7 +25,7 @@ export interface AgentRuntime {
 export class Preferences {
   constructor(private readonly http: Http) {}
 
-  get(): Promise<Choices> {
+  async get(): Promise<Choices> {
     return this.http.json('/api/agent/config');
   }
 
@@ -33,7 +33,7 @@ export class Preferences {
     return this.http.json('/api/agent/health');
   }
 
-  set(change: Partial<Pick<Choices, 'runtimeMode' | 'fallback'>> & { timezone?: string }): Promise<Choices> {
+  async set(change: Partial<Pick<Choices, 'runtimeMode' | 'fallback'>> & { timezone?: string }): Promise<Choices> {
     const { runtimeMode, fallback, timezone } = change;
     return this.http.json('/api/agent/config', { body: { runtime_mode: runtimeMode, fallback, timezone } });
   }

@@ -1,7 +1,9 @@
-import { OnyxError } from './error';
-import type { Http } from './http';
-import { serverSentEvents } from './lines';
-import type { RunChanges, RunEvent, Told } from './types';
+import { route } from './check.js';
+import { OnyxError, interrupted } from './error.js';
+import type { Http } from './http.js';
+import { serverSentEvents } from './lines.js';
+import { sleep } from './sleep.js';
+import type { RunChanges, RunEvent, Told } from './types.js';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
@@ -11,16 +13,20 @@ export class Runs {
 
   /**
    * Everything a run told after `after`, then what it tells, until it is done. A lost connection is
-   * taken up again where it broke off.
+   * taken up again where it broke off: for ever, or as often in a row without anything new as `patience` says.
    */
-  async *events(runId: string, options: { after?: number; signal?: AbortSignal } = {}): AsyncGenerator<Told> {
+  async *events(
+    runId: string,
+    options: { after?: number; patience?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<Told> {
+    let patience = options.patience ?? Infinity;
     let last = options.after ?? 0;
     let sessionId = '';
     let pause = RETRY_FIRST_MS;
     const texts = new TextsTold(last > 0);
     for (;;) {
       try {
-        const response = await this.http.response(`/api/runs/${runId}/events`, {
+        const response = await this.http.response(route`/api/runs/${{ runId }}/events`, {
           headers: last > 0 ? { 'last-event-id': `${runId}:${last}` } : {},
           signal: options.signal,
         });
@@ -31,6 +37,7 @@ export class Runs {
             last = told.seq;
             sessionId = told.sessionId;
             pause = RETRY_FIRST_MS;
+            patience = options.patience ?? Infinity;
             if (!texts.adds(told.event)) continue;
             yield told;
             if (told.event.type === 'done') return;
@@ -40,38 +47,40 @@ export class Runs {
         options.signal?.throwIfAborted();
         if (error instanceof OnyxError && !error.isOffline) throw error;
       }
+      if ((patience -= 1) <= 0) throw interrupted({ sessionId, runId });
       await sleep(pause, options.signal);
       pause = Math.min(pause * 2, RETRY_LONGEST_MS);
     }
   }
 
   async cancel(runId: string): Promise<boolean> {
-    const { stopped } = await this.http.json<{ stopped: boolean }>(`/api/runs/${runId}/cancel`, { body: {} });
+    const { stopped } = await this.http.json<{ stopped: boolean }>(route`/api/runs/${{ runId }}/cancel`, { body: {} });
     return stopped;
   }
 
-  /** Takes back what a run wrote; the paths that were restored. */
-  async undo(runId: string): Promise<string[]> {
-    const { restored } = await this.http.json<{ restored: string[] }>(`/api/runs/${runId}/undo`, { body: {} });
+  /** Takes back what a run wrote; the paths that were restored, or with `dryRun` those that would be. */
+  async undo(runId: string, options: { dryRun?: boolean } = {}): Promise<string[]> {
+    const { restored } = await this.http.json<{ restored: string[] }>(route`/api/runs/${{ runId }}/undo`, {
+      query: { dry_run: options.dryRun },
+      body: {},
+    });
     return restored;
   }
 
   /** Writes again what undoing took back; the paths. */
   async redo(runId: string): Promise<string[]> {
-    const { restored } = await this.http.json<{ restored: string[] }>(`/api/runs/${runId}/redo`, { body: {} });
+    const { restored } = await this.http.json<{ restored: string[] }>(route`/api/runs/${{ runId }}/redo`, { body: {} });
     return restored;
   }
 
-  changes(runId: string): Promise<RunChanges> {
-    return this.http.json(`/api/runs/${runId}/changes`);
+  /** A tool's long output whole, by the `artifact` of its report. */
+  async artifact(key: string): Promise<string> {
+    return this.http.text(route`/api/artifacts/${{ key }}`);
   }
-}
 
-export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener('abort', () => (clearTimeout(timer), reject(signal.reason)), { once: true });
-  });
+  async changes(runId: string): Promise<RunChanges> {
+    return this.http.json(route`/api/runs/${{ runId }}/changes`);
+  }
 }
 
 /** An envelope of the core as callers see it. */

@@ -1,4 +1,6 @@
-import type { Http } from './http';
+import { checkText, route } from './check.js';
+import type { Http } from './http.js';
+import type { Schema } from './wire.js';
 
 export type SkillState = 'ready' | 'new' | 'changed' | 'shadowed' | 'broken';
 
@@ -24,7 +26,10 @@ export interface Skill {
   diff?: string;
 }
 
-const path = (name: string, rest = '') => `/api/skills/${encodeURIComponent(name)}${rest}`;
+/** A file of a skill; without `text` where it is none. */
+export type SkillFile = Schema<'SkillFileView'>;
+
+const path = (name: string, rest = '') => route`/api/skills/${{ name }}${rest}`;
 
 export class Skills {
   constructor(private readonly http: Http) {}
@@ -33,17 +38,23 @@ export class Skills {
     return (await this.http.json<{ skills: Skill[] }>('/api/skills')).skills;
   }
 
-  get(name: string, agent?: string): Promise<Skill> {
-    return this.http.json(path(name, agent ? `?agent=${encodeURIComponent(agent)}` : ''));
+  async get(name: string, agent?: string): Promise<Skill> {
+    return this.http.json(path(name), { query: { agent } });
+  }
+
+  /** A file beside its `SKILL.md`. */
+  async file(name: string, file: string, agent?: string): Promise<SkillFile> {
+    checkText('file', file);
+    return this.http.json(path(name, '/file'), { query: { path: file, agent } });
   }
 
   /** Writes a skill of the vault and accepts it. */
-  write(name: string, text: string): Promise<Skill> {
+  async write(name: string, text: string): Promise<Skill> {
     return this.http.json(path(name), { method: 'PUT', body: { text } });
   }
 
   /** Lets agents open it, exactly as it was looked at. */
-  accept(name: string, hash: string): Promise<Skill> {
+  async accept(name: string, hash: string): Promise<Skill> {
     return this.http.json(path(name, '/accept'), { body: { hash } });
   }
 

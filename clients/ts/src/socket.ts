@@ -1,5 +1,5 @@
-import { OnyxError } from './error';
-import type { Http } from './http';
+import { OnyxError } from './error.js';
+import type { Http } from './http.js';
 import type {
   ApprovalScope,
   ChangeEvent,
@@ -13,7 +13,7 @@ import type {
   SessionList,
   SessionPage,
   Told,
-} from './types';
+} from './types.js';
 
 const RETRY_FIRST_MS = 150;
 const RETRY_LONGEST_MS = 4_000;

@@ -1,9 +1,10 @@
-import { OnyxError } from './error';
-import { withMediaType } from './files';
-import type { Http } from './http';
-import { serverSentEvents } from './lines';
-import { sleep } from './runs';
-import type { Schema } from './wire';
+import { checkOneOf, route } from './check.js';
+import { OnyxError } from './error.js';
+import { withMediaType } from './files.js';
+import type { Http } from './http.js';
+import { serverSentEvents } from './lines.js';
+import { sleep } from './sleep.js';
+import type { Schema } from './wire.js';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
@@ -29,22 +30,24 @@ export class Sources {
     return (await this.http.json<{ sources: Source[] }>('/api/sources', { query: filter })).sources;
   }
 
-  get(id: string): Promise<Source> {
-    return this.http.json(`/api/sources/${id}`);
+  async get(id: string): Promise<Source> {
+    return this.http.json(route`/api/sources/${{ id }}`);
   }
 
   /** It is imported in the background; `events` tells how far it is. */
-  add(source: { scope: SourceScope; title?: string } & Supply): Promise<Source> {
+  async add(source: { scope: SourceScope; title?: string } & Supply): Promise<Source> {
+    checkOneOf('kind', source.kind, ['file', 'folder', 'url', 'text']);
+    checkOneOf('scope.type', source.scope?.type ?? '', ['space', 'channel', 'thread', 'agent']);
     return this.http.json('/api/sources', { body: withMediaType(source) });
   }
 
   /** Looks at what it comes from again. */
-  sync(id: string): Promise<Source> {
-    return this.http.json(`/api/sources/${id}`, { body: {} });
+  async sync(id: string): Promise<Source> {
+    return this.http.json(route`/api/sources/${{ id }}`, { body: {} });
   }
 
-  remove(id: string): Promise<void> {
-    return this.http.json(`/api/sources/${id}`, { method: 'DELETE' });
+  async remove(id: string): Promise<void> {
+    return this.http.json(route`/api/sources/${{ id }}`, { method: 'DELETE' });
   }
 
   /** How far an import is, up to its end; a lost connection is taken up again with what is then. */
@@ -52,7 +55,7 @@ export class Sources {
     let pause = RETRY_FIRST_MS;
     for (;;) {
       try {
-        const response = await this.http.response(`/api/sources/${id}/events`, { signal: options.signal });
+        const response = await this.http.response(route`/api/sources/${{ id }}/events`, { signal: options.signal });
         if (response.body) {
           for await (const { event, data } of serverSentEvents(response.body)) {
             pause = RETRY_FIRST_MS;

@@ -1,11 +1,12 @@
-import { OnyxError } from './error';
-import type { Http } from './http';
-import { serverSentEvents } from './lines';
-import type { MemoryAnswer } from './memory';
-import { sleep } from './runs';
-import { withMediaType } from './files';
-import type { AsksFor, CallLabel, CallReport, Fault, Preview, Usage } from './types';
-import type { Schema } from './wire';
+import { checkOneOf, checkText, route } from './check.js';
+import { OnyxError } from './error.js';
+import type { Http } from './http.js';
+import { serverSentEvents } from './lines.js';
+import type { MemoryAnswer } from './memory.js';
+import { sleep } from './sleep.js';
+import { withMediaType } from './files.js';
+import type { AsksFor, CallLabel, CallReport, Fault, Preview, Usage } from './types.js';
+import type { Schema } from './wire.js';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
@@ -83,16 +84,17 @@ export class Spaces {
     return (await this.http.json<{ spaces: Space[] }>('/api/spaces')).spaces;
   }
 
-  get(space: string): Promise<Space> {
+  async get(space: string): Promise<Space> {
     return this.http.json(at(space));
   }
 
-  create(space: { name: string; id?: string; defaultAgent?: string }): Promise<Space> {
+  async create(space: { name: string; id?: string; defaultAgent?: string }): Promise<Space> {
     const { name, id, defaultAgent } = space;
+    checkText('name', name);
     return this.http.json('/api/spaces', { body: { name, id, default_agent: defaultAgent } });
   }
 
-  update(
+  async update(
     space: string,
     change: { name?: string; defaultAgent?: string | null; tier?: Schema<'Tier'> },
   ): Promise<Space> {
@@ -105,7 +107,7 @@ export class Spaces {
   }
 
   /** Changed last first; `before` of an answer gives the rest. */
-  entities(
+  async entities(
     space: string,
     place: EntityPlace,
     query: { status?: string; before?: string; limit?: number } = {},
@@ -119,16 +121,17 @@ export class Spaces {
     return (await this.http.json<{ entities: Entity[] }>(at(space, place), { query })).entities;
   }
 
-  entity(space: string, place: EntityPlace, id: string): Promise<Entity> {
+  async entity(space: string, place: EntityPlace, id: string): Promise<Entity> {
     return this.http.json(at(space, place, id));
   }
 
-  add(space: string, place: EntityPlace, entity: EntityChange & { title: string }): Promise<Entity> {
+  async add(space: string, place: EntityPlace, entity: EntityChange & { title: string }): Promise<Entity> {
+    checkText('title', entity.title);
     return this.http.json(at(space, place), { body: entity });
   }
 
   /** With the `version` that was read, nothing else is replaced: `version_conflict` says that it was changed since. */
-  change(space: string, place: EntityPlace, id: string, change: EntityChange, version?: string): Promise<Entity> {
+  async change(space: string, place: EntityPlace, id: string, change: EntityChange, version?: string): Promise<Entity> {
     return this.http.json(at(space, place, id), { method: 'PATCH', body: change, headers: ifMatch(version) });
   }
 
@@ -137,36 +140,41 @@ export class Spaces {
   }
 
   /** The new ref. */
-  capture(space: string, capture: Capture): Promise<Entity> {
+  async capture(space: string, capture: Capture): Promise<Entity> {
     return this.http.json(`${at(space)}/capture`, { body: withMediaType(capture) });
   }
 
   /** In one space or in all, `types` by commas. */
-  search(
+  async search(
     query: { q: string; space?: string; types?: string; limit?: number },
     signal?: AbortSignal,
   ): Promise<MemoryAnswer> {
+    checkText('q', query.q);
     return this.http.json('/api/search', { query, signal });
   }
 
   /** The one conversation of a space, made when there is none. */
-  companion(space: string): Promise<Companion> {
+  async companion(space: string): Promise<Companion> {
     return this.http.json(`${at(space)}/companion`);
   }
 
-  messages(
+  async messages(
     conversation: string,
     page: { before?: string; limit?: number } = {},
   ): Promise<{ messages: CompanionMessage[]; before?: string }> {
-    return this.http.json(`/api/conversations/${conversation}/messages`, { query: page });
+    return this.http.json(route`/api/conversations/${{ conversation }}/messages`, { query: page });
   }
 
   /** Keeps the words; `stream` has them answered. */
   async post(conversation: string, content: string, view?: View): Promise<string> {
+    checkText('content', content);
     // The view's names are camelCase on this wire.
-    const { messageId } = await this.http.json<{ messageId: string }>(`/api/conversations/${conversation}/messages`, {
-      body: { content, view },
-    });
+    const { messageId } = await this.http.json<{ messageId: string }>(
+      route`/api/conversations/${{ conversation }}/messages`,
+      {
+        body: { content, view },
+      },
+    );
     return messageId;
   }
 
@@ -185,7 +193,7 @@ export class Spaces {
     for (;;) {
       try {
         const headers: Record<string, string> = last === '' ? {} : { 'last-event-id': last };
-        const response = await this.http.response(`/api/conversations/${conversation}/stream`, {
+        const response = await this.http.response(route`/api/conversations/${{ conversation }}/stream`, {
           query: { messageId },
           headers,
           signal,
@@ -209,6 +217,11 @@ export class Spaces {
   }
 }
 
-const at = (...parts: string[]) => `/api/spaces/${parts.map(encodeURIComponent).join('/')}`;
+function at(space: string, place?: EntityPlace, id?: string): string {
+  checkOneOf('place', place, ['pages', 'tasks', 'refs', 'projects']);
+  const inside = place === undefined ? '' : route`/${{ place }}`;
+  return route`/api/spaces/${{ space }}${inside}${id === undefined ? '' : route`/${{ id }}`}`;
+}
+
 const ifMatch = (version?: string): Record<string, string> =>
   version === undefined ? {} : { 'if-match': `"${version}"` };

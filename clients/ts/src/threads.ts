@@ -1,9 +1,10 @@
-import { OnyxError } from './error';
-import type { Http } from './http';
-import { serverSentEvents } from './lines';
-import { sleep } from './runs';
-import type { Preview } from './types';
-import type { Schema } from './wire';
+import { checkText, route } from './check.js';
+import { OnyxError } from './error.js';
+import type { Http } from './http.js';
+import { serverSentEvents } from './lines.js';
+import { sleep } from './sleep.js';
+import type { Preview } from './types.js';
+import type { Schema } from './wire.js';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
@@ -70,45 +71,49 @@ export class Threads {
     return (await this.http.json<{ threads: Thread[] }>('/api/threads', { query: filter })).threads;
   }
 
-  get(id: string): Promise<Thread> {
-    return this.http.json(`/api/threads/${id}`);
+  async get(id: string): Promise<Thread> {
+    return this.http.json(route`/api/threads/${{ id }}`);
   }
 
-  create(thread: { channel: string; title: string }): Promise<Thread> {
+  async create(thread: { channel: string; title: string }): Promise<Thread> {
     return this.http.json('/api/threads', { body: thread });
   }
 
-  rename(id: string, title: string): Promise<Thread> {
-    return this.http.json(`/api/threads/${id}`, { method: 'PATCH', body: { title } });
+  async rename(id: string, title: string): Promise<Thread> {
+    return this.http.json(route`/api/threads/${{ id }}`, { method: 'PATCH', body: { title } });
   }
 
-  remove(id: string): Promise<void> {
-    return this.http.json(`/api/threads/${id}`, { method: 'DELETE' });
+  async remove(id: string): Promise<void> {
+    return this.http.json(route`/api/threads/${{ id }}`, { method: 'DELETE' });
   }
 
   /** Best first; each with its source, lines and text. */
-  context(id: string, q: string, signal?: AbortSignal): Promise<ThreadContext> {
-    return this.http.json(`/api/threads/${id}/context`, { query: { q }, signal });
+  async context(id: string, q: string, signal?: AbortSignal): Promise<ThreadContext> {
+    return this.http.json(route`/api/threads/${{ id }}/context`, { query: { q }, signal });
   }
 
   /** Stores the words and sets the coworkers to work; their answers come through the listeners. */
-  sendMessage(
+  async sendMessage(
     threadId: string,
     content: string,
   ): Promise<{ userMessage: ThreadMessage; assistantMessages: ThreadMessage[] }> {
-    return this.http.json(`/api/threads/${threadId}/messages`, { body: { content } });
+    checkText('content', content);
+    return this.http.json(route`/api/threads/${{ threadId }}/messages`, { body: { content } });
   }
 
   /** The newest, or those before a message of the person's; oldest first. */
   async messages(threadId: string, page: { before?: string; limit?: number } = {}): Promise<ThreadMessage[]> {
-    const { messages } = await this.http.json<{ messages: ThreadMessage[] }>(`/api/threads/${threadId}/messages`, {
-      query: page,
-    });
+    const { messages } = await this.http.json<{ messages: ThreadMessage[] }>(
+      route`/api/threads/${{ threadId }}/messages`,
+      {
+        query: page,
+      },
+    );
     return messages;
   }
 
   async cancelMessage(messageId: string): Promise<void> {
-    await this.http.json(`/api/messages/${messageId}/cancel`, { body: {} });
+    await this.http.json(route`/api/messages/${{ messageId }}/cancel`, { body: {} });
   }
 
   onChunk(threadId: string, call: (event: Chunk) => void): () => void {
@@ -151,7 +156,7 @@ export class Threads {
     while (!signal.aborted) {
       try {
         const headers: Record<string, string> = last === undefined ? {} : { 'last-event-id': last };
-        const response = await this.http.response(`/api/threads/${threadId}/events`, { headers, signal });
+        const response = await this.http.response(route`/api/threads/${{ threadId }}/events`, { headers, signal });
         if (response.body) {
           for await (const { id, event, data } of serverSentEvents(response.body)) {
             last = id ?? last;

@@ -1,7 +1,7 @@
 // What travels between Onyx and its callers, as callers see it: camelCase. What the server describes in its OpenAPI file
 // is taken from there; what only the socket and the log speak of is written here.
 
-import type { Schema } from './wire';
+import type { Schema } from './wire.js';
 
 export interface Fault {
   /** One of the server's table, or `offline`. */
@@ -319,12 +319,29 @@ export interface SendResult {
 
 export interface ChatRequest {
   message: string;
+  /** Where it is said; a new session if nowhere. */
   sessionId?: string;
   agent?: string;
+  /** Nothing is done; what would be is told. */
   dryRun?: boolean;
+  /** A new session that is not listed, indexed or remembered, and is deleted a day after it was last used. */
+  temporary?: boolean;
+  /** Drafts of before that are approved with this message. */
+  confirm?: string[];
 }
 
-/** One piece of an answer for callers that only want the words. */
+/** One piece of an answer for callers that want the words, and what needs a decision. */
 export type ChatChunk =
   | { type: 'chunk'; text: string }
+  | {
+      /** `confirm`: the run waits for a decision through `drafts`. `draft`: it goes on, and the change waits. */
+      type: 'draft' | 'confirm';
+      draftId: string;
+      tool: string;
+      summary: string;
+      preview: Preview;
+      asksFor: AsksFor;
+      sessionId: string;
+      runId: string;
+    }
   | { type: 'done'; finishReason: RunStatus; sessionId: string; runId: string; usage: Usage };

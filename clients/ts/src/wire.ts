@@ -1,7 +1,7 @@
 // The server's schemas. Answers come in camelCase, because every request asks for that spelling (see `http.ts`); what is
 // sent is spelled as the server documents it.
 
-import type { components } from './generated';
+import type { components } from './generated.js';
 
 type Schemas = components['schemas'];
 

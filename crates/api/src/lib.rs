@@ -28,11 +28,11 @@ pub use pass_through::PassThrough;
 pub use ports::{
     CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
     DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, Histogram,
-    Listed, LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PriceView,
-    ProviderView, Readiness, TestView, Upstream, WeightsFileView, WeightsView, Written,
+    Listed, LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PluginSwitch,
+    PriceView, ProviderView, Readiness, TestView, Upstream, WeightsFileView, WeightsView, Written,
 };
 pub use problem::Problem;
-pub use routes::{AgreedAccess, mcp_response, openapi, router, routes};
+pub use routes::{AgreedAccess, UiChats, mcp_response, openapi, router, routes};
 pub use routing::{Route, Routes};
 pub use serve::{
     Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, SOCKET_KEY, SocketKey,

@@ -8,11 +8,12 @@ use onyx_knowledge::Index;
 use onyx_mcp::McpServers;
 use onyx_mcp::granting::GrantCodes;
 use onyx_mcp::serving::Endpoint;
+use onyx_plugins::Plugins;
 use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::{Artifacts, Repositories, Skills};
 
-use crate::routes::AgreedAccess;
+use crate::routes::{AgreedAccess, UiChats};
 use crate::{
     Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness,
     Traffic, Upstream,
@@ -50,6 +51,7 @@ pub struct Shared {
     pub traffic: Arc<Traffic>,
     pub admission: Arc<Admission>,
     pub pass_through: PassThrough,
+    pub ui_chats: UiChats,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
     pub connectors: Connectors,
@@ -63,6 +65,7 @@ pub struct Extensions {
     pub artifacts: Artifacts,
     pub repositories: Repositories,
     pub mcp: McpServers,
+    pub plugins: Plugins,
     /// Where MCP clients come in.
     pub mcp_endpoint: Arc<Endpoint>,
     /// Programs that were let in and have not picked their tokens up.

@@ -4,13 +4,19 @@
 //! answer is in the outbox in the same transaction that ends its update: no message is lost, and
 //! none is answered twice. Start reading at `connector.rs` (what a network is) and `hub`.
 //!
+//! Each layer knows only those before it: `connector`, `port`, `settings`, `text`, `ground`; then
+//! `outbox`, `peers`, `networks`; then `context`, `answers` and at last `hub`.
+//!
 //! What may not enter: the agent (it is behind `port.rs`), HTTP routes, the config file.
 
 mod answers;
 mod connector;
+mod context;
+mod ground;
 mod hub;
 mod mail;
 mod networks;
+mod notices;
 mod outbox;
 mod peers;
 mod port;
@@ -19,18 +25,17 @@ mod settings;
 mod text;
 
 pub use answers::{AnswerFold, AnswerStep, Command};
-pub(crate) use answers::{answer_texts, answers_destination};
 pub use connector::{
     Author, Batch, Button, Connector, FileKind, FileRef, Identity, Incoming, Listening,
     NetworkError, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind, PaceLimits, Press, Pushed,
     Quote, Update,
 };
+pub use ground::{CommandPlace, Ground, Tempo};
 pub use hub::{
-    AccountState, AccountStatus, Connectors, DeadLetterView, Ground, OwnerNotice, PeerView, Tempo,
-    TestReport, WeakConnectors,
+    AccountState, AccountStatus, Connectors, DeadLetterView, PeerView, TestReport, WeakConnectors,
 };
 pub use mail::{Letter, MailError, MailSecurity, MailSettings, Mailer};
-pub(crate) use outbox::kind_of as outbox_kind_of;
+pub use notices::OwnerNotice;
 pub use peers::{Asker, agent_for};
 pub use port::{
     AgentPort, Company, Decision, DraftVerdict, Picture, RunEvents, RunFate, StartRun, StartedRun,
@@ -38,7 +43,7 @@ pub use port::{
 pub use qr::{QrPicture, qr_picture};
 pub use settings::{
     Account, AccountSettings, Binding, BindingMatch, ConnectorsSettings, GroupRule, LookUp, Mode,
-    NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, Secret, TranscriberPlan,
-    TranscriberSettings, Visitors, plan,
+    NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, ProvidedConnector, Secret,
+    TranscriberPlan, TranscriberSettings, Visitors, plan,
 };
 pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};

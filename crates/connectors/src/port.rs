@@ -8,11 +8,17 @@ use onyx_types::{AgentId, DraftId, Envelope, Fault, PersonId, RunId, SessionId};
 /// The agent as connectors see it.
 #[async_trait]
 pub trait AgentPort: Send + Sync {
-    /// Starts the run that was promised to a message.
+    /// Starts the run that was promised to a message, or hands the message to the run that is at
+    /// work in its session.
     async fn start(&self, request: StartRun) -> Result<StartedRun, Fault>;
 
-    /// What became of a run that was promised.
-    async fn fate(&self, person: &PersonId, run: RunId) -> Result<RunFate, Fault>;
+    /// What became of a run that was promised to a message of this session.
+    async fn fate(
+        &self,
+        person: &PersonId,
+        session: Option<SessionId>,
+        run: RunId,
+    ) -> Result<RunFate, Fault>;
 
     /// `false`: nothing was running.
     async fn stop(&self, person: &PersonId, session: SessionId) -> Result<bool, Fault>;
@@ -84,9 +90,16 @@ pub enum Company {
     Group,
 }
 
-pub struct StartedRun {
-    pub session: SessionId,
-    pub events: Box<dyn RunEvents>,
+/// What became of a message.
+pub enum StartedRun {
+    Own {
+        session: SessionId,
+        events: Box<dyn RunEvents>,
+    },
+    /// It is kept, and this run of the session reads it as soon as it can.
+    Joined {
+        run: RunId,
+    },
 }
 
 /// What a run tells, in order.
@@ -100,8 +113,13 @@ pub trait RunEvents: Send {
 pub enum RunFate {
     /// It never began.
     Unknown,
-    /// It works, or its events are still kept.
-    Told { session: SessionId, events: Box<dyn RunEvents> },
+    /// It works, or its events are still kept. A message that waited may have got another run
+    /// than the promised one.
+    Told { run: RunId, session: SessionId, events: Box<dyn RunEvents> },
+    /// Another run has read the message that it was promised to: that run's answer is the answer.
+    Read,
+    /// The message is kept for a run that is at work and has not read it yet.
+    Waits,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

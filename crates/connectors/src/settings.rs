@@ -1,12 +1,15 @@
 //! The config's sections `connectors` (or OpenClaw's `channels`) and `bindings`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use onyx_types::{AgentId, ErrorCode, Fault};
 use serde::Deserialize;
 
 use onyx_storage::AccountKey;
 
+use crate::connector::Connector;
 use crate::mail::{MailSettings, Mailer};
 
 /// The networks that this program speaks.
@@ -116,10 +119,15 @@ impl PeerMatch {
     }
 }
 
-/// Who listens to recordings: a server that speaks as OpenAI's `/audio/transcriptions` does.
+/// Who listens to recordings: a server that speaks as OpenAI's `/audio/transcriptions` does, or a
+/// command of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TranscriberSettings {
+    /// A program and its arguments, `{file}` standing for the recording; it writes what was said.
+    pub command: Vec<String>,
+    /// Folders that the command may read beside the system's: where its models are.
+    pub readable: Vec<PathBuf>,
     /// The whole address, with `/audio/transcriptions`.
     pub url: String,
     /// `secret:<name>`, `env:<NAME>` or the key itself.
@@ -129,7 +137,19 @@ pub struct TranscriberSettings {
 
 /// The same with its key looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TranscriberPlan {
+pub enum TranscriberPlan {
+    Server(ServerPlan),
+    Command(CommandPlan),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandPlan {
+    pub(crate) argv: Vec<String>,
+    pub(crate) readable: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerPlan {
     pub(crate) url: String,
     pub(crate) api_key: Secret,
     pub(crate) model: String,
@@ -148,6 +168,24 @@ pub struct Account {
     pub url: Option<String>,
     pub origins: Vec<String>,
     pub visitors: Visitors,
+    /// Where the network is none of ours: who speaks it.
+    pub provided: Option<ProvidedConnector>,
+}
+
+/// A network that something else of this process speaks. Two are the same only if they are one.
+#[derive(Clone)]
+pub struct ProvidedConnector(Arc<dyn Connector>);
+
+impl ProvidedConnector {
+    pub fn connector(&self) -> Arc<dyn Connector> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl PartialEq for ProvidedConnector {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Who may talk to an agent through a widget.
@@ -203,15 +241,28 @@ impl Plan {
         settings: &TranscriberSettings,
         look_up: LookUp<'_>,
     ) -> Result<Self, Fault> {
+        if !settings.command.is_empty() {
+            if !settings.url.is_empty() {
+                let message = "connectors.transcriber: `url` and `command` exclude each other";
+                return Err(flaw(message.to_owned()));
+            }
+            let (argv, readable) = (settings.command.clone(), settings.readable.clone());
+            self.transcriber = Some(TranscriberPlan::Command(CommandPlan { argv, readable }));
+            return Ok(self);
+        }
+        if settings.url.is_empty() {
+            let message = "connectors.transcriber: it needs a `url` or a `command`";
+            return Err(flaw(message.to_owned()));
+        }
         let key = match &settings.api_key {
             Some(reference) => look_up(reference.reveal())?.unwrap_or_default(),
             None => String::new(),
         };
-        self.transcriber = Some(TranscriberPlan {
+        self.transcriber = Some(TranscriberPlan::Server(ServerPlan {
             url: settings.url.clone(),
             api_key: Secret::new(key),
             model: settings.model.clone().unwrap_or_else(|| "whisper-1".to_owned()),
-        });
+        }));
         Ok(self)
     }
 
@@ -228,7 +279,11 @@ impl Plan {
     /// Words that nobody is to be shown.
     pub fn secrets(&self) -> Vec<String> {
         let all = self.accounts.iter().flat_map(|account| [&account.token, &account.secret]);
-        let all = all.chain(self.transcriber.iter().map(|transcriber| &transcriber.api_key));
+        let key = self.transcriber.iter().filter_map(|transcriber| match transcriber {
+            TranscriberPlan::Server(server) => Some(&server.api_key),
+            TranscriberPlan::Command(_) => None,
+        });
+        let all = all.chain(key);
         let all = all.chain(self.mail.iter().map(Mailer::secret));
         all.filter(|secret| !secret.is_empty()).map(|secret| secret.reveal().to_owned()).collect()
     }
@@ -275,6 +330,23 @@ impl Account {
     pub fn with_plain_values(key: AccountKey, settings: &AccountSettings) -> Result<Self, String> {
         resolve(key, settings, &|text| Ok(Some(text.to_owned())))
     }
+
+    /// An account on a network that a plugin brings.
+    pub fn provided(network: String, account: String, connector: Arc<dyn Connector>) -> Self {
+        Self {
+            key: AccountKey { network, account },
+            token: Secret::default(),
+            api_base: None,
+            mode: Mode::default(),
+            allow: Vec::new(),
+            groups: GroupRule::default(),
+            secret: Secret::default(),
+            url: None,
+            origins: Vec::new(),
+            visitors: Visitors::default(),
+            provided: Some(ProvidedConnector(connector)),
+        }
+    }
 }
 
 fn resolve(
@@ -314,6 +386,7 @@ fn resolve(
             Some(true) => Visitors::Open,
             Some(false) | None => Visitors::Paired,
         },
+        provided: None,
     })
 }
 

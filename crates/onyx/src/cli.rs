@@ -2,6 +2,7 @@
 
 mod backup;
 mod extensions;
+mod operations;
 
 use std::path::PathBuf;
 
@@ -12,7 +13,12 @@ use onyx_types::{AgentId, CredentialId, DraftId, Grant, PersonId, RunId, Session
 use crate::exit;
 
 pub(crate) use backup::{BackupArguments, BackupCommand, ExportArguments, RestoreArguments};
-pub(crate) use extensions::{ConnectorsCommand, McpClient, McpCommand, SkillsCommand};
+pub(crate) use extensions::{
+    ConnectorsCommand, McpClient, McpCommand, PluginsCommand, SkillsCommand,
+};
+pub(crate) use operations::{
+    LogsArguments, ManArguments, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
+};
 
 /// A home for your AI agents.
 #[derive(Debug, Parser)]
@@ -49,6 +55,9 @@ pub(crate) enum Command {
     /// Programs that offer tools: add them, look at their tools, accept them
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Packages of other people: bring them along, look at what they ask for, accept them
+    #[command(subcommand)]
+    Plugins(PluginsCommand),
     /// Accounts on other networks: look at them, add one, let people in
     #[command(subcommand)]
     Connectors(ConnectorsCommand),
@@ -65,6 +74,13 @@ pub(crate) enum Command {
     Models(ModelsCommand),
     /// What was spent today, beside its limits
     Budgets(BudgetArguments),
+    /// What was used and what it cost: by day, agent, model or person
+    Usage(UsageArguments),
+    /// The log of the running server
+    Logs(LogsArguments),
+    /// Start the server with the machine (systemd)
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Make a home: config and the agent's first files. Overwrites nothing
     Init,
     /// Check config, storage, providers and token, and say how to mend what is broken
@@ -88,16 +104,49 @@ pub(crate) enum Command {
     Restore(RestoreArguments),
     /// Write the home out as plain files, for whoever leaves
     Export(ExportArguments),
+    /// Move in from another program: its agents, memory, skills, jobs and conversations
+    Import(ImportArguments),
     /// Build everything derived (session lists, the index) anew from the files
     Reindex,
     /// Print a completion script for a shell
     Completions { shell: Shell },
+    /// Write the pages for man(1), for those who make packages
+    #[command(hide = true)]
+    Man(ManArguments),
     /// The process that reads a document from its input for the gateway
     #[command(hide = true)]
     ReadDocument { task: Vec<std::ffi::OsString> },
     /// The process of a model that runs here; started by the server
     #[command(hide = true)]
     LocalWorker,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// The program you come from
+    pub(crate) from: ImportSource,
+    /// Its folder, or the file or ZIP archive that it exported
+    pub(crate) path: PathBuf,
+    /// Say what would come, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Leave broken files out instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_broken: bool,
+    #[command(flatten)]
+    pub(crate) json: AsJson,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ImportSource {
+    #[value(name = "openclaw")]
+    OpenClaw,
+    Nanobot,
+    #[value(name = "open-webui")]
+    OpenWebUi,
+    #[value(name = "chatgpt")]
+    ChatGpt,
+    Claude,
 }
 
 #[derive(Debug, Default, Args)]

@@ -42,6 +42,8 @@ const VISUAL: &str = "VISUAL";
 const EDITOR: &str = "EDITOR";
 /// Where programs lie that Onyx uses when they are installed, such as `tesseract`.
 const PATH: &str = "PATH";
+/// Who called sudo, for `onyx service install --system`.
+const SUDO_USER: &str = "SUDO_USER";
 /// Any value: no colours (https://no-color.org).
 const NO_COLOR: &str = "NO_COLOR";
 
@@ -134,6 +136,10 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&read(PATH)?)
         .map(|folder| folder.join(name))
         .find(|program| program.is_absolute() && program.is_file())
+}
+
+pub(crate) fn sudo_user() -> Option<String> {
+    text(SUDO_USER)
 }
 
 pub(crate) fn no_color() -> bool {

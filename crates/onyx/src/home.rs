@@ -68,6 +68,11 @@ impl HomeFolder {
         self.0.cache().join("write-probe")
     }
 
+    /// How large the home was when `onyx doctor` looked.
+    pub(crate) fn sizes(&self) -> PathBuf {
+        self.0.cache().join("home-sizes.json")
+    }
+
     /// Whole outputs that were too long for a model.
     pub(crate) fn artifacts(&self) -> PathBuf {
         self.0.cache().join("artifacts")

@@ -78,6 +78,9 @@ fn start(command: Command, logs: Arc<LogRing>) -> Result<Exit> {
     if let Command::Completions { shell } = command {
         return Ok(commands::completions::run(shell));
     }
+    if let Command::Man(arguments) = &command {
+        return commands::man::run(arguments);
+    }
     let home = HomeFolder::find()?;
     let runtime = cores::first().context("cannot start the runtime")?;
     let result = runtime.block_on(run(&home, command, logs));
@@ -96,6 +99,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Actions(command) => commands::actions::run(home, command).await,
         Command::Jobs(command) => commands::jobs::run(home, command).await,
         Command::Mcp(command) => commands::mcp::run(home, command).await,
+        Command::Plugins(command) => commands::plugins::run(home, command).await,
         Command::Skills(command) => commands::skills::run(home, command).await,
         Command::Connectors(command) => commands::connectors::run(home, command).await,
         Command::Undo(arguments) => commands::undo::run(home, &arguments).await,
@@ -107,13 +111,18 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Providers(command) => commands::models::providers(home, command).await,
         Command::Models(command) => commands::models::models(home, command).await,
         Command::Budgets(arguments) => commands::models::budgets(home, &arguments).await,
+        Command::Usage(arguments) => commands::usage::run(home, &arguments).await,
+        Command::Logs(arguments) => commands::logs::run(home, &arguments).await,
+        Command::Service(command) => commands::service::run(home, command),
         Command::Init => commands::init::run(home),
         Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
         Command::Backup(arguments) => commands::backup::run(home, arguments).await,
         Command::Restore(arguments) => commands::backup::restore(home, arguments).await,
         Command::Export(arguments) => commands::backup::export(home, arguments).await,
+        Command::Import(arguments) => commands::import::run(home, arguments).await,
         Command::Reindex => commands::reindex::run(home).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
+        Command::Man(arguments) => commands::man::run(&arguments),
         // Answered before there was a runtime.
         Command::ReadDocument { .. } | Command::LocalWorker => Ok(Exit::Done),
     }

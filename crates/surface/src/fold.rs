@@ -1,6 +1,7 @@
 //! The one fold over a run's events.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use onyx_types::{
     ActionRun, AgentId, AsksFor, CallLabel, CallReport, ContextPiece, DraftId, Envelope, ErrorCode,
@@ -84,6 +85,8 @@ pub enum Part<'a> {
         code: ErrorCode,
         message: &'a str,
         hint: &'a str,
+        /// When asking again may help.
+        retry_after: Option<Duration>,
     },
     /// Always the last part.
     Done {
@@ -122,7 +125,8 @@ impl RunFold {
     pub fn finish(&mut self) -> impl Iterator<Item = Part<'static>> + use<> {
         let was_over = std::mem::replace(&mut self.is_over, true);
         let code = ErrorCode::Interrupted;
-        let error = Part::Error { code, message: code.sentence(), hint: code.hint() };
+        let error =
+            Part::Error { code, message: code.sentence(), hint: code.hint(), retry_after: None };
         let done = Part::Done {
             status: RunStatus::Interrupted,
             assistant_turn_ids: &[],
@@ -219,7 +223,12 @@ impl RunFold {
             Event::Context { pieces } => Part::Context { pieces },
             Event::Status { message, code } => Part::Status { message, code: *code },
             Event::Usage { usage } => Part::Usage(usage),
-            Event::Error { code, message, hint } => Part::Error { code: *code, message, hint },
+            Event::Error { code, message, hint, retry_after_seconds } => Part::Error {
+                code: *code,
+                message,
+                hint,
+                retry_after: retry_after_seconds.map(Duration::from_secs),
+            },
             Event::Done { session_id, status, assistant_turn_ids, usage } => {
                 self.is_over = true;
                 // A run whose question could not be written tells its end and no start.

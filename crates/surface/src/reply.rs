@@ -165,8 +165,10 @@ impl ChatReply {
                     preview: (*preview).clone(),
                 });
             }
-            Part::Error { code, message, hint } => {
-                self.error = Some(Fault::new(*code, *message).with_hint(*hint));
+            Part::Error { code, message, hint, retry_after } => {
+                let mut fault = Fault::new(*code, *message).with_hint(*hint);
+                fault.retry_after = *retry_after;
+                self.error = Some(fault);
             }
             Part::Done { status, assistant_turn_ids: _, usage } => {
                 self.status = *status;

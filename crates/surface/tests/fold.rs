@@ -181,7 +181,12 @@ fn tools_proposals_and_errors_are_parts_and_the_end_is_the_last() {
             duration_ms: 3,
             report: &CallReport::default(),
         },
-        Part::Error { code: fault.code, message: &fault.message, hint: fault.hint() },
+        Part::Error {
+            code: fault.code,
+            message: &fault.message,
+            hint: fault.hint(),
+            retry_after: fault.retry_after,
+        },
         Part::Done { status: RunStatus::Error, assistant_turn_ids: &[], usage: Usage::default() },
     ];
     assert_eq!(told, expected);
@@ -197,7 +202,7 @@ fn a_run_whose_events_break_off_was_interrupted_and_that_is_said_once() {
     let code = ErrorCode::Interrupted;
     let end: Vec<Part<'_>> = fold.finish().collect();
     let expected = [
-        Part::Error { code, message: code.sentence(), hint: code.hint() },
+        Part::Error { code, message: code.sentence(), hint: code.hint(), retry_after: None },
         Part::Done {
             status: RunStatus::Interrupted,
             assistant_turn_ids: &[],

@@ -50,7 +50,7 @@ pub use programs::FakeProgram;
 pub use script::{
     ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
 };
-pub use server::{RecordedRequest, Recording, ScriptFile, ScriptedModel};
+pub use server::{RecordedRequest, Recording, Rule, ScriptFile, ScriptedModel};
 pub use site::{Page, Site};
 pub use tracer::{Fate, FileChange, Tracer};
 pub use wait::{wait_for, wait_until};

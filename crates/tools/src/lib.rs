@@ -39,8 +39,9 @@ pub use gate::{Authorised, Granted, KnownTools, Policy, ToolSettings, Warning, d
 pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
-    Answered, Audience, Delegates, JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish,
-    PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, ProposedJob, Spaces, TestAnswer, job_path,
+    Answered, Audience, Delegates, HookAnswer, HookNote, HookedCall, HookedRun, Hooks, JOBS_FOLDER,
+    JobPort, ModelPick, ModelRouter, ModelWish, PERSONA_EDITOR, PERSONA_GROUP, PersonaPort,
+    ProposedJob, Spaces, TestAnswer, Veto, job_path,
 };
 pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
 pub use settings::ToolsSettings;

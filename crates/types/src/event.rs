@@ -100,6 +100,9 @@ pub enum Event {
         code: ErrorCode,
         message: String,
         hint: String,
+        /// When asking again may help.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_seconds: Option<u64>,
     },
     Done {
         session_id: SessionId,
@@ -135,6 +138,9 @@ impl Event {
             code: fault.code,
             message: fault.message.clone(),
             hint: fault.hint().to_owned(),
+            retry_after_seconds: fault
+                .retry_after
+                .map(|wait| wait.as_millis().div_ceil(1000) as u64),
         }
     }
 }

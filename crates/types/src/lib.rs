@@ -3,6 +3,7 @@
 //! Everything here is a value or a trait. No I/O, no clock reads, no async runtime, no wire
 //! format of any surface or provider may enter: those live in the crates that own them.
 
+mod aliases;
 mod approver;
 mod authority;
 mod call;
@@ -38,6 +39,7 @@ mod usage;
 mod visible;
 mod zone;
 
+pub use aliases::{our_provider_name, our_tool_name};
 pub use approver::{Approver, ApproverKind};
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
 pub use call::{

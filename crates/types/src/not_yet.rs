@@ -18,23 +18,13 @@ pub struct NotYet {
 pub enum NotYetAt {
     /// A key at the top of `onyx.json`.
     ConfigSection(&'static str),
-    /// A key of an agent in `onyx.json`.
-    AgentField(&'static str),
 }
 
 /// Everything that does nothing yet.
 pub const NOT_YET: &[NotYet] = &[
     NotYet {
-        at: NotYetAt::ConfigSection("plugins"),
-        sentence: "This does nothing yet: Onyx loads no plugins.",
-    },
-    NotYet {
         at: NotYetAt::ConfigSection("storage"),
         sentence: "This does nothing yet: everything is kept in the home folder.",
-    },
-    NotYet {
-        at: NotYetAt::AgentField("workspace"),
-        sentence: "This does nothing yet: an agent's files are those of its folder in the home.",
     },
 ];
 
@@ -46,7 +36,7 @@ pub fn not_yet(at: NotYetAt) -> Option<&'static str> {
 /// A row as the app reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotYetView {
-    /// `config.plugins`, `agent.workspace` and so on.
+    /// `config.storage` and so on.
     pub id: String,
     pub sentence: String,
 }
@@ -64,7 +54,6 @@ impl NotYetAt {
     pub fn id(self) -> String {
         match self {
             Self::ConfigSection(name) => format!("config.{name}"),
-            Self::AgentField(name) => format!("agent.{name}"),
         }
     }
 }

@@ -11,6 +11,7 @@ import {
   MessageSquare,
   Plug,
   Plus,
+  Puzzle,
   Search,
   SlidersHorizontal,
   Users,
@@ -145,6 +146,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
         <Item to="/jobs" icon={<CalendarClock size={16} aria-hidden />} label="Jobs" badge={troubles} />
         <Item to="/skills" icon={<GraduationCap size={16} aria-hidden />} label="Skills" />
         <Item to="/tools" icon={<Plug size={16} aria-hidden />} label="MCP servers" />
+        {owner && <Item to="/plugins" icon={<Puzzle size={16} aria-hidden />} label="Plugins" />}
         {owner && <Item to="/connectors" icon={<Cable size={16} aria-hidden />} label="Connectors" />}
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />

@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
     ("onyx-backup", &["onyx-types", "onyx-storage"]),
+    ("onyx-import", &["onyx-types", "onyx-storage"]),
     (
         "onyx-tools",
         &[
@@ -33,7 +34,22 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("onyx-mcp", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-sandbox", "onyx-tools"]),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
-    ("onyx-connectors", &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress"]),
+    (
+        "onyx-connectors",
+        &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress", "onyx-sandbox"],
+    ),
+    (
+        "onyx-plugins",
+        &[
+            "onyx-types",
+            "onyx-storage",
+            "onyx-egress",
+            "onyx-sandbox",
+            "onyx-tools",
+            "onyx-mcp",
+            "onyx-connectors",
+        ],
+    ),
     (
         "onyx-api",
         &[
@@ -44,10 +60,12 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-sources",
             "onyx-knowledge",
             "onyx-identity",
+            "onyx-import",
             "onyx-tools",
             "onyx-mcp",
             "onyx-agent",
             "onyx-connectors",
+            "onyx-plugins",
         ],
     ),
     (
@@ -65,11 +83,13 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-knowledge",
             "onyx-identity",
             "onyx-backup",
+            "onyx-import",
             "onyx-tools",
             "onyx-mcp",
             "onyx-agent",
             "onyx-api",
             "onyx-connectors",
+            "onyx-plugins",
         ],
     ),
     ("onyx-test-support", &["onyx-types", "onyx-storage"]),
@@ -82,7 +102,8 @@ const PROGRAMS: &[&str] = &["onyx", "onyx-bench", "xtask"];
 
 /// Outside crates that only the named crates may use, so that what they do has one place.
 const DOORS: &[(&str, &[&str])] = &[
-    ("rusqlite", &["onyx-storage"]),
+    // Some of the homes that people move from are databases.
+    ("rusqlite", &["onyx-storage", "onyx-import"]),
     ("reqwest", &["onyx-providers", "onyx-egress", "onyx", "onyx-test-support", "onyx-bench"]),
     ("axum", &["onyx-api", "onyx", "onyx-test-support"]),
     ("clap", &["onyx", "onyx-bench"]),

@@ -14,7 +14,7 @@ pub struct AgentProfile {
     pub policy: Arc<Policy>,
     pub temperature: Option<f32>,
     pub max_output_tokens: Option<u32>,
-    /// A folder whose persona files are read instead of the home's.
+    /// A folder outside the home whose persona files are read instead of the home's.
     pub workspace: Option<String>,
     /// It uses models of this machine and no others.
     pub only_local: bool,

@@ -1,6 +1,8 @@
 //! Reads the files that a prompt is made of.
 
-use onyx_storage::{Area, End, Files, Found, StoreError, Wanted};
+use std::path::Path;
+
+use onyx_storage::{Area, End, Files, Found, LocalObjects, Objects as _, StoreError, Wanted};
 use onyx_tools::DailyLog;
 use onyx_types::{PersonId, Timestamp, Zone};
 
@@ -40,19 +42,55 @@ impl PromptFiles<'_> {
             ])
             .await?;
         let (judge, mut foreign) = (self.judge, Vec::new());
-        let sources = PromptSources {
+        let mut sources = PromptSources {
             agent_name: self.agent.name.clone(),
-            identity: judge.admit(&agent, "IDENTITY.md", identity, &mut foreign).await?,
-            soul: judge.admit(&agent, "SOUL.md", soul, &mut foreign).await?,
-            agents: judge.admit(&agent, "AGENTS.md", agents, &mut foreign).await?,
-            tools: judge.admit(&agent, "TOOLS.md", tools, &mut foreign).await?,
             user: judge.admit(&person, "USER.md", user, &mut foreign).await?,
             standing_instructions: judge
                 .admit(&person, "vault/agents.md", standing_instructions, &mut foreign)
                 .await?,
             ..PromptSources::default()
         };
+        if let Some(folder) = &self.agent.workspace {
+            self.read_workspace(folder, &mut sources).await?;
+            return Ok((sources, foreign));
+        }
+        sources.identity = judge.admit(&agent, "IDENTITY.md", identity, &mut foreign).await?;
+        sources.soul = judge.admit(&agent, "SOUL.md", soul, &mut foreign).await?;
+        sources.agents = judge.admit(&agent, "AGENTS.md", agents, &mut foreign).await?;
+        sources.tools = judge.admit(&agent, "TOOLS.md", tools, &mut foreign).await?;
         Ok((sources, foreign))
+    }
+
+    /// Who the agent is, from a folder that the owner's config names. It lies outside the home, is
+    /// only read, and its files are the owner's words as those of an agent's folder are. A folder that
+    /// is not there holds nothing.
+    async fn read_workspace(
+        &self,
+        folder: &str,
+        sources: &mut PromptSources,
+    ) -> Result<(), StoreError> {
+        let objects = match LocalObjects::open(Path::new(folder)) {
+            Ok(objects) => objects,
+            Err(error) => {
+                tracing::warn!(agent = %self.agent.id, folder, %error, "the workspace is not read");
+                return Ok(());
+            }
+        };
+        for (name, place) in [
+            ("IDENTITY.md", &mut sources.identity),
+            ("SOUL.md", &mut sources.soul),
+            ("AGENTS.md", &mut sources.agents),
+            ("TOOLS.md", &mut sources.tools),
+        ] {
+            match objects.get(&name.parse()?, LONGEST_END).await {
+                Ok(found) => *place = found.and_then(|object| text(Found::File(object))),
+                Err(StoreError::Refused(why)) => {
+                    tracing::warn!(agent = %self.agent.id, name, why, "left out of the prompt");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Adds what the agent remembers. Returns what of it may only travel as untrusted text.

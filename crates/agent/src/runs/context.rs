@@ -8,6 +8,7 @@ use onyx_tools::{Addresses, Execution, Granted, ToolCx};
 use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
 use super::Shared;
+use super::hooks::before_run;
 use super::lanes::{self, Lanes};
 use super::live::{LiveRun, RunContact};
 use super::opening::{MessageToAnswer, OpenedSession};
@@ -93,7 +94,9 @@ pub(super) async fn load_context(
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
     let scopes = retrieval_scopes(&plan, space);
     let index = runs.drive.index.get();
-    let retrieved = retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
+    let mut retrieved =
+        retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
+    before_run(runs, &plan, &opened, &mut retrieved).await?;
     let context = LoadedContext { lanes, history, client_turns, retrieved };
     Ok(assemble(runs, plan, opened, context, lease))
 }
@@ -297,7 +300,7 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
             input: RunInput::Waiting,
             view: None,
             // The promised id is this run's; another one has its own.
-            terms: RunTerms { run: None, ..plan.request.terms.clone() },
+            terms: RunTerms { run: None, words: None, ..plan.request.terms.clone() },
             ..plan.request.clone()
         },
         expects_words: false,

@@ -43,7 +43,8 @@ impl Runs {
             return self.start(request).await.map(SendOutcome::Started);
         };
         check_content(content, self.shared.roster.get().limits().max_prompt_bytes)?;
-        let (turn, now) = (self.shared.ids.turn(), self.shared.ids.now());
+        let turn = request.terms.words.unwrap_or_else(|| self.shared.ids.turn());
+        let now = self.shared.ids.now();
         let content = self.shared.context.mask.content(content.clone());
         let words = UserTurn { view: request.view.clone(), ..content.into() };
         let row = InboxRow { turn, delivery, words: words.clone(), received_at: now };

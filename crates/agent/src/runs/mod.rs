@@ -9,6 +9,7 @@
 mod context;
 mod figures;
 mod given;
+mod hooks;
 mod inbox;
 mod lanes;
 mod live;

@@ -86,7 +86,7 @@ impl OwnedRun {
             match &envelope.event {
                 Event::TextComplete { text, .. } if !text.is_empty() => texts.push(text.clone()),
                 Event::Status { code: StatusCode::Tainted, .. } => origin = Origin::AgentTainted,
-                Event::Error { code, message, hint } => {
+                Event::Error { code, message, hint, .. } => {
                     fault = Some(Fault::new(*code, message.clone()).with_hint(hint.clone()));
                 }
                 Event::Done { status, .. } => ended = *status,

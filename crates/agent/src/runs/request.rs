@@ -36,6 +36,8 @@ pub struct RunTerms {
     pub max_cost: Option<f64>,
     /// The id that it was promised by; `None` makes one.
     pub run: Option<RunId>,
+    /// The id that its words get where a run that is at work takes them; `None` makes one.
+    pub words: Option<TurnId>,
     /// What a new session is called.
     pub title: Option<String>,
     /// A prompt of its own in the place of the agent's.

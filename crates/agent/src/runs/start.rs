@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 
 use super::Runs;
 use super::context::{Run, load_context};
+use super::hooks::after_run;
 use super::live::RunContact;
 use super::opening::open_session;
 use super::owned::{OwnedRun, RunHandle};
@@ -249,6 +250,7 @@ impl Runs {
         let key = ended.contact.key;
         let last = ended.contact.feed.last();
         if let Some((status, usage)) = last.and_then(|last| super::figures::ending(&last.event)) {
+            after_run(&self.shared, &key, run, status);
             self.shared.counters.add(status, &usage, now.saturating_sub(ended.begun));
             let (session, agent) = (key.session, &key.agent);
             tracing::info!(

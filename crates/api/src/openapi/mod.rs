@@ -1,12 +1,15 @@
 //! `/openapi.json`: written from the table of routes alone, which says of each what it reads, what
 //! it answers and in one line what it does. Nothing is known here of a single route.
 
+mod plain;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use self::plain::{bound, plain_choices, without_boolean_schemas, without_null};
 use crate::problem::ProblemView;
 use crate::problem::{Form, anthropic_error_schema, form_of, openai_error_schema};
 use crate::routing::{PathValue, Reply, SchemaOf, schema_of};
@@ -37,6 +40,7 @@ pub(crate) fn document(routes: &Routes) -> Value {
     let mut problem = problem.to_value();
     for part in [&mut paths, &mut schemas, &mut problem] {
         without_boolean_schemas(part);
+        plain_choices(part);
     }
     json!({
         "openapi": "3.1.0",
@@ -164,6 +168,9 @@ impl Writer {
             response["content"] = content.into();
         }
         responses.insert(route.reply.status.to_string(), response);
+        if route.reply.or_nothing {
+            responses.insert("204".into(), json!({"description": "There is nothing to tell"}));
+        }
         let name = match form_of(route.path) {
             Some(Form::OpenAi) => "OpenAiError",
             Some(Form::Anthropic) => "AnthropicError",
@@ -229,72 +236,6 @@ fn name_apart(schema: &mut Value, clashing: &BTreeSet<String>) {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| name_apart(item, clashing)),
         _ => {}
-    }
-}
-
-/// Numbers end somewhere, which the schemas of Rust's types leave to their `format`.
-fn bound(schema: &mut Value) {
-    let largest = match schema["format"].as_str() {
-        Some("uint8") => Some(u64::from(u8::MAX)),
-        Some("uint16") => Some(u64::from(u16::MAX)),
-        Some("uint32") => Some(u64::from(u32::MAX)),
-        Some("uint" | "uint64") => Some(u64::MAX),
-        _ => None,
-    };
-    if let (Some(largest), Some(object)) = (largest, schema.as_object_mut()) {
-        object.entry("maximum").or_insert_with(|| largest.into());
-    }
-    match schema {
-        Value::Object(fields) => fields.values_mut().for_each(bound),
-        Value::Array(items) => items.iter_mut().for_each(bound),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// `true` is a schema that takes anything. Generators of clients know objects alone.
-fn without_boolean_schemas(value: &mut Value) {
-    const NAMED: [&str; 4] = ["properties", "$defs", "patternProperties", "schemas"];
-    const LISTED: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
-    let anything = |schema: &mut Value| {
-        if *schema == Value::Bool(true) {
-            *schema = json!({});
-        }
-    };
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                if name == "items" || name == "schema" {
-                    anything(value);
-                } else if NAMED.contains(&name.as_str()) {
-                    value.as_object_mut().into_iter().flatten().for_each(|(_, one)| anything(one));
-                } else if LISTED.contains(&name.as_str()) {
-                    value.as_array_mut().into_iter().flatten().for_each(anything);
-                }
-                without_boolean_schemas(value);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_boolean_schemas),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-fn without_null(schema: &mut Value) {
-    if let Some(kinds) = schema["type"].as_array() {
-        let kinds: Vec<Value> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
-        schema["type"] = match kinds.as_slice() {
-            [one] => one.clone(),
-            _ => kinds.into(),
-        };
-    }
-    if let Some(forms) = schema["anyOf"].as_array() {
-        let forms: Vec<Value> =
-            forms.iter().filter(|form| form["type"] != "null").cloned().collect();
-        if let [one] = forms.as_slice() {
-            *schema = one.clone();
-        }
-    }
-    if let Some(object) = schema.as_object_mut() {
-        object.retain(|_, value| !value.is_null());
     }
 }
 

@@ -27,6 +27,9 @@ pub trait Configuration: Send + Sync {
         account: &str,
     ) -> Result<Option<Map<String, Value>>, Problem>;
 
+    /// The settings of a plugin as the file has them, secrets shortened.
+    fn plugin(&self, name: &str) -> Result<Option<Map<String, Value>>, Problem>;
+
     /// Checks the change, writes it and takes it up: all of it or nothing. `expected` is said of
     /// what is changed, be it the file, an agent or a provider. Returns what that is now.
     fn change(
@@ -41,6 +44,12 @@ pub trait Configuration: Send + Sync {
 pub struct Written<T> {
     pub value: T,
     pub hash: Hash,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PluginSwitch {
+    On,
+    Off,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +73,17 @@ pub enum ConfigChange {
         settings: Map<String, Value>,
     },
     RemoveMcpServer(String),
+    SwitchPlugin {
+        name: String,
+        to: PluginSwitch,
+    },
+    /// As the file says it; a shortened value in it stands for the one that is there.
+    PutPlugin {
+        name: String,
+        settings: Map<String, Value>,
+    },
+    /// Off, and without settings.
+    RemovePlugin(String),
     /// As the file says it; a shortened secret in it stands for the one that is there.
     PutConnector {
         network: String,

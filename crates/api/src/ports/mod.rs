@@ -12,7 +12,9 @@ pub use catalogue::{
     CalledModelView, Catalogue, FailureView, FoundView, LoginBegun, LoginView, ModelView,
     PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
 };
-pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
+pub use configuration::{
+    ConfigChange, ConfigFlaw, ConfigView, Configuration, PluginSwitch, Written,
+};
 pub use readiness::{Dependency, DependencyState, Readiness};
 pub use upstream::{
     Dialect, Embedded, Forward, Forwarded, Histogram, Listed, Media, MediaRoute, ModelFigures,

@@ -1,12 +1,14 @@
 //! `/api/admin/*`: for the owner.
 
 mod config;
+mod import;
 mod logins;
 mod models;
 mod providers;
 mod usage;
 
 use axum::extract::State;
+use onyx_import::ImportReport;
 use onyx_storage::rebuild_person;
 use onyx_types::Fault;
 use schemars::JsonSchema;
@@ -19,6 +21,7 @@ use crate::{
     TestView,
 };
 use config::NewConfig;
+use import::ImportQuery;
 use logins::FoundProviders;
 use models::{Budgets, Models, NewLimits};
 use providers::{ProviderDetails, Providers, PutProvider};
@@ -40,6 +43,10 @@ pub(super) fn routes() -> Routes {
             .summary("Writes it; If-Match holds")
             .body::<NewConfig>()
             .answers_nothing(),
+        Route::post("/api/admin/import", Owner, import::import)
+            .summary("Brings what another program exported; twice brings nothing twice")
+            .query::<ImportQuery>()
+            .answers_json::<ImportReport>(),
     ];
     Routes::tagged("admin", rows).merge(provider_routes()).merge(model_routes())
 }

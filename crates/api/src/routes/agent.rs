@@ -196,10 +196,10 @@ async fn start(
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(extend("oneOf" = [
-    {"properties": {"session_id": {"type": "string"}}, "required": ["session_id"]},
-    {"properties": {"run_id": {"type": "string"}}, "required": ["run_id"]},
-]))]
+#[schemars(extend("not" = {"anyOf": [
+    {"properties": {"session_id": {"enum": [null]}, "run_id": {"enum": [null]}}},
+    {"required": ["session_id", "run_id"]},
+]}))]
 pub(crate) struct StopRequest {
     #[serde(default, deserialize_with = "optional_id")]
     session_id: Option<SessionId>,

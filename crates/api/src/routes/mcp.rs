@@ -227,6 +227,11 @@ async fn set_tool(
     Path((name, tool)): Path<(String, String)>,
     JsonBody(wish): JsonBody<McpToolSettings>,
 ) -> Result<Json<McpServerView>, Problem> {
+    if let Some(plugin) = state.extensions.plugins.plugin_of_server(&name) {
+        let message = format!("The MCP server {name} came with the plugin {plugin}.");
+        let hint = "What its tools do counts as reaching out. Accept those that agents may have.";
+        return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).into());
+    }
     let view = state.extensions.mcp.get(&name).await?;
     if !view.tools.iter().any(|known| known.name == tool) {
         let message = format!("The MCP server {name} has no tool {tool}.");

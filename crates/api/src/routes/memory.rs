@@ -291,11 +291,10 @@ pub(super) async fn status(
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(extend("oneOf" = [
-    {"properties": {"target": {"const": "daily"}, "heading": {"type": "null"}}},
-    {"properties": {"target": {"const": "memory"}, "heading": {"type": "string", "pattern": "\\S"}},
-     "required": ["heading"]},
-]))]
+#[schemars(extend("not" = {"anyOf": [
+    {"properties": {"target": {"const": "daily"}}, "required": ["heading"]},
+    {"properties": {"target": {"const": "memory"}, "heading": {"enum": [null]}}},
+]}))]
 pub(crate) struct NewMemory {
     /// None: the default agent.
     agent: Option<AgentId>,
@@ -303,6 +302,7 @@ pub(crate) struct NewMemory {
     text: String,
     target: Target,
     /// Of MEMORY.md; needed there.
+    #[schemars(regex(pattern = r"\S"))]
     heading: Option<String>,
 }
 

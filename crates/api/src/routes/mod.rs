@@ -23,6 +23,7 @@ mod oauth;
 mod owned;
 mod pending_changes;
 mod personas;
+mod plugins;
 mod runs;
 mod secrets;
 mod sessions;
@@ -48,6 +49,7 @@ use crate::serve::{followed, spare_the_reserve};
 use crate::{ApiState, Problem, Routes};
 pub use mcp_server::mcp_response;
 pub use oauth::Agreed as AgreedAccess;
+pub use ui_chat::UiChats;
 
 /// Every route of the server. Each folder declares its own.
 pub fn routes() -> Routes {
@@ -63,6 +65,7 @@ pub fn routes() -> Routes {
         .merge(artifacts::routes())
         .merge(mcp::routes())
         .merge(mcp_server::routes())
+        .merge(plugins::routes())
         .merge(connectors::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())

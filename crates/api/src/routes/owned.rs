@@ -1,15 +1,17 @@
 //! A run that belongs to its client: when the client goes away, the run is stopped.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream};
 use onyx_agent::{RunRequest, Runs};
 use onyx_surface::Encoder;
-use onyx_types::{Envelope, RunId, SessionId};
+use onyx_types::{Envelope, ErrorCode, Event, Fault, RunId, RunStatus, SessionId};
 
 use crate::Problem;
 
@@ -17,23 +19,78 @@ use crate::Problem;
 const CHUNK: usize = 16 * 1024;
 
 /// Dropping it before its last event stops the run.
-pub(crate) struct OwnedRun(onyx_agent::OwnedRun);
+pub(crate) struct OwnedRun {
+    run: onyx_agent::OwnedRun,
+    /// Events that were looked at before they are told.
+    ahead: VecDeque<Arc<Envelope>>,
+}
 
 impl OwnedRun {
     pub(super) async fn start(runs: &Runs, request: RunRequest) -> Result<Self, Problem> {
-        Ok(Self(runs.start_owned(request).await?))
+        let run = runs.start_owned(request).await?;
+        Ok(Self { run, ahead: VecDeque::new() })
     }
 
     pub(super) async fn next(&mut self) -> Option<Arc<Envelope>> {
-        self.0.next().await
+        match self.ahead.pop_front() {
+            Some(envelope) => Some(envelope),
+            None => self.run.next().await,
+        }
+    }
+
+    fn next_now(&mut self) -> Poll<Option<Arc<Envelope>>> {
+        match self.ahead.pop_front() {
+            Some(envelope) => Poll::Ready(Some(envelope)),
+            None => self.run.next_now(),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.run.has_ended() && self.ahead.is_empty()
+    }
+
+    /// Waits until the run says or does something. `Some`: it failed before it did either, so that
+    /// whoever asked can still be answered with a status.
+    pub(super) async fn early_failure(&mut self) -> Option<Fault> {
+        let mut fault = None;
+        while let Some(envelope) = self.run.next().await {
+            let settled = match &envelope.event {
+                Event::Error { code, message, hint, retry_after_seconds } => {
+                    let mut failed = Fault::new(*code, message.clone()).with_hint(hint.clone());
+                    failed.retry_after = retry_after_seconds.map(Duration::from_secs);
+                    // An answer that met its length is one, if an empty one.
+                    fault = Some(failed).filter(|fault| fault.code != ErrorCode::LimitOutput);
+                    false
+                }
+                Event::Done { status: RunStatus::Error, .. } if fault.is_some() => return fault,
+                Event::Start { .. }
+                | Event::Status { .. }
+                | Event::Context { .. }
+                | Event::Usage { .. } => false,
+                Event::TextDelta { .. }
+                | Event::TextComplete { .. }
+                | Event::ReasoningDelta { .. }
+                | Event::ToolCall { .. }
+                | Event::ToolOutput { .. }
+                | Event::ToolResult { .. }
+                | Event::Draft { .. }
+                | Event::Confirm { .. }
+                | Event::Done { .. } => true,
+            };
+            self.ahead.push_back(envelope);
+            if settled {
+                break;
+            }
+        }
+        None
     }
 
     pub(super) fn run_id(&self) -> RunId {
-        self.0.run_id()
+        self.run.run_id()
     }
 
     pub(super) fn session_id(&self) -> SessionId {
-        self.0.session_id()
+        self.run.session_id()
     }
 
     /// The run in a surface's format.
@@ -70,16 +127,16 @@ struct Frames<E> {
 
 impl<E: Encoder<Frame = Bytes>> Frames<E> {
     async fn next_chunk(mut self: Box<Self>) -> Option<(Result<Bytes, Infallible>, Box<Self>)> {
-        if self.run.0.has_ended() {
+        if self.run.has_ended() {
             return None;
         }
         let mut chunk = BytesMut::new();
-        while chunk.is_empty() && !self.run.0.has_ended() {
+        while chunk.is_empty() && !self.run.has_ended() {
             let envelope = self.run.next().await;
             self.add(&mut chunk, envelope);
         }
-        while chunk.len() < CHUNK && !self.run.0.has_ended() {
-            let Poll::Ready(envelope) = self.run.0.next_now() else { break };
+        while chunk.len() < CHUNK && !self.run.has_ended() {
+            let Poll::Ready(envelope) = self.run.next_now() else { break };
             self.add(&mut chunk, envelope);
         }
         (!chunk.is_empty()).then(|| (Ok(chunk.freeze()), self))

@@ -13,6 +13,8 @@ const LINES: &str = "application/x-ndjson";
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) forms: Vec<(&'static str, SchemaOf)>,
+    /// It may also have nothing to tell, and then answers 204.
+    pub(crate) or_nothing: bool,
 }
 
 impl Described {
@@ -58,6 +60,11 @@ impl Described {
         self.answers(200, vec![(EVENTS, event)])
     }
 
+    /// The same where there may be none to wait for.
+    pub(crate) fn answers_events_or_nothing(self, event: SchemaOf) -> Declared {
+        self.declared(Reply { status: 200, forms: vec![(EVENTS, event)], or_nothing: true })
+    }
+
     /// One JSON object a line.
     pub(crate) fn answers_lines<T: JsonSchema>(self) -> Declared {
         self.answers(200, vec![(LINES, schema_of::<T>)])
@@ -69,6 +76,6 @@ impl Described {
     }
 
     fn answers(self, status: u16, forms: Vec<(&'static str, SchemaOf)>) -> Declared {
-        self.declared(Reply { status, forms })
+        self.declared(Reply { status, forms, or_nothing: false })
     }
 }

@@ -52,6 +52,43 @@ fn the_events_of_a_run_are_a_union_told_apart_by_type() {
     }
 }
 
+/// Generators of clients make nothing useful of these; `make test-clients` runs three of them.
+#[test]
+fn no_schema_is_written_in_a_way_that_generators_cannot_read() {
+    let document = openapi();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let origin = &schemas["SessionOrigin"];
+    assert_eq!(origin["type"], "string");
+    assert!(origin["enum"].as_array().unwrap().contains(&"chat".into()), "{origin}");
+    for name in ["ChatRequest", "StopRequest", "NewMemory"] {
+        let schema = &schemas[name];
+        assert!(schema["properties"].is_object(), "{schema}");
+        assert!(schema.get("oneOf").or(schema.get("anyOf")).is_none(), "{schema}");
+    }
+    // A choice that holds itself.
+    let text = schemas["MessagesResultContent"].to_string();
+    assert!(!text.contains("/MessagesBlock\""), "{text}");
+    let mut words_apart = Vec::new();
+    choices_of_words(&document, &mut words_apart);
+    assert!(words_apart.is_empty(), "{words_apart:?}");
+}
+
+/// Every `oneOf` whose forms are all single words.
+fn choices_of_words(value: &Value, found: &mut Vec<Value>) {
+    match value {
+        Value::Object(fields) => {
+            let forms = fields.get("oneOf").and_then(Value::as_array);
+            let is_word = |form: &Value| form["type"] == "string" && form["const"].is_string();
+            if forms.is_some_and(|forms| forms.iter().all(is_word)) {
+                found.push(value.clone());
+            }
+            fields.values().for_each(|value| choices_of_words(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| choices_of_words(item, found)),
+        _ => {}
+    }
+}
+
 fn collect(value: &Value, references: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

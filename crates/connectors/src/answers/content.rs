@@ -3,7 +3,7 @@
 use onyx_storage::PeerKind;
 
 use crate::connector::{FileKind, FileRef, Incoming};
-use crate::hub::AccountContext;
+use crate::context::AccountContext;
 use crate::port::Picture;
 
 const MOST_FILES: usize = 8;
@@ -79,7 +79,7 @@ async fn read(context: &AccountContext, file: &FileRef) -> Read {
             let text = String::from_utf8_lossy(&bytes);
             Read::Text(format!("File {name}:\n```\n{text}\n```"))
         }
-        FileKind::Voice => match context.transcriber() {
+        FileKind::Voice => match context.home.transcriber() {
             None => unread("no transcriber is set up, so nobody can listen to it."),
             Some(transcriber) => match transcriber.words(name, &bytes).await {
                 Ok(words) => Read::Text(words),

@@ -5,9 +5,9 @@ use onyx_storage::{NewPart, PeerKind};
 use onyx_types::{Fault, PersonId};
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::words::{Destination, file_part};
 use crate::connector::OutgoingFile;
-use crate::hub::AccountContext;
+use crate::context::AccountContext;
+use crate::outbox::{Destination, file_part};
 
 const MOST_FILES: usize = 5;
 

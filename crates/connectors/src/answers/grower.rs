@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::connector::{NetworkError, Outgoing, OutgoingKind};
-use crate::hub::AccountContext;
-use crate::outbox_kind_of;
+use crate::context::AccountContext;
+use crate::outbox::kind_of;
 
 const TYPING: Duration = Duration::from_secs(4);
 
@@ -121,7 +121,7 @@ impl Growing {
         if let Err(NetworkError::TooFast(wait)) = &answer {
             context.pace.hold(peer, now, *wait);
         }
-        context.pace.done(peer, outbox_kind_of(peer), now);
+        context.pace.done(peer, kind_of(peer), now);
         self.note(answer).await;
         traits.pace.chat_gap
     }

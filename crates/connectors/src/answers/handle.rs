@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use onyx_storage::{
     ConversationRow, InboxUpdate, PairingCode, PeerChange, PeerKind, PeerRow, PeerState,
@@ -9,11 +10,14 @@ use super::commands::{Command, HELP};
 use super::decision::{Approach, Standing, decide};
 use super::proposals::pressed;
 use super::pursue::{Asked, answering_agent, is_passing, pursue};
-use super::words::{Destination, plain_part, press_answer};
 use crate::connector::{Incoming, Press};
-use crate::hub::AccountContext;
+use crate::context::AccountContext;
+use crate::outbox::{Destination, plain_part, press_answer};
 use crate::peers::{CODE_LIFE, MOST_WAITING, fresh_code, same_code};
 use crate::port::{Decision, DraftVerdict};
+
+/// How old the note of when a peer was last seen may get before it is written again.
+const SEEN_ANEW: Duration = Duration::from_secs(600);
 
 /// What became of an attempt.
 #[derive(Debug)]
@@ -70,13 +74,20 @@ async fn acquainted(
     incoming: &Incoming,
     known: Option<PeerRow>,
 ) -> Result<(PeerRow, PersonId), Fault> {
-    if let Some(peer) = known
-        && peer.state == PeerState::Paired
-        && let Some(person) = peer.person.clone()
-    {
-        return Ok((peer, person));
+    let now = context.clock.wall();
+    let paired = known.as_ref().filter(|peer| peer.state == PeerState::Paired);
+    let person = paired.and_then(|peer| peer.person.clone());
+    if let (Some(peer), Some(person)) = (paired, &person) {
+        if peer.last_seen.saturating_add(SEEN_ANEW) > now {
+            return Ok((peer.clone(), person.clone()));
+        }
+    } else if context.is_visitor(&incoming.peer) {
+        context.make_room_for_visitor().await?;
     }
-    let person = context.port.owner()?;
+    let person = match person {
+        Some(person) => person,
+        None => context.port.owner()?,
+    };
     let change = PeerChange {
         key: update.peer.clone(),
         kind: incoming.kind,
@@ -84,7 +95,7 @@ async fn acquainted(
         state: PeerState::Paired,
         person: Some(person.clone()),
         code: None,
-        at: context.clock.wall(),
+        at: now,
     };
     let peer = context.ledger.put_peer(change, MOST_WAITING).await?;
     let peer = peer.ok_or_else(|| Fault::plain(ErrorCode::Internal))?;
@@ -119,7 +130,7 @@ async fn give_code(
     if !is_ours {
         return context.finish(update.id, Vec::new()).await;
     }
-    context.tell_owner(format!(
+    context.home.tell(format!(
         "{} wants to talk to your agents over {} (code {code}).",
         incoming.peer_name, context.account.key
     ));

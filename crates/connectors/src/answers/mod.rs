@@ -11,9 +11,7 @@ mod grower;
 mod handle;
 mod proposals;
 mod pursue;
-mod words;
 
 pub use commands::Command;
 pub use fold::{AnswerFold, AnswerStep};
 pub(crate) use handle::{Handled, handle};
-pub(crate) use words::{answer_texts, answers_destination, plain_part};

@@ -4,9 +4,9 @@ use onyx_storage::{NewPart, PeerRow};
 use onyx_types::{AsksFor, DraftId, Fault, Preview};
 
 use super::fold::Proposal;
-use super::words::{Destination, parts_with_buttons};
 use crate::connector::Button;
-use crate::hub::AccountContext;
+use crate::context::AccountContext;
+use crate::outbox::{Destination, parts_with_buttons};
 use crate::port::DraftVerdict;
 
 /// A preview that would take more than this is shown in the app.

@@ -12,11 +12,11 @@ use super::files::file_parts;
 use super::fold::{AnswerFold, AnswerStep};
 use super::grower::{Grower, GrowingPlace};
 use super::proposals::proposal_parts;
-use super::words::{Destination, answer_parts};
 use crate::connector::Incoming;
-use crate::hub::AccountContext;
+use crate::context::AccountContext;
+use crate::outbox::{Destination, answer_parts, plain_part};
 use crate::peers::{Asker, agent_for};
-use crate::port::{Company, RunEvents, RunFate, StartRun};
+use crate::port::{Company, RunEvents, RunFate, StartRun, StartedRun};
 
 /// A message of a peer that agents may answer.
 pub(super) struct Asked<'a> {
@@ -34,33 +34,116 @@ impl Asked<'_> {
 
 pub(super) async fn pursue(context: &Arc<AccountContext>, asked: Asked<'_>) -> Result<(), Fault> {
     let ledger = &context.ledger;
-    let was_promised = asked.update.run.is_some();
-    let promised = ledger.promise_run(asked.update.id, &asked.person, context.fresh_run()).await?;
+    let update = asked.update;
+    let place = context.line_up((update.peer.peer.clone(), asked.thread().to_owned()), update.id);
+    let promised = ledger.promise_run(update.id, &asked.person, context.fresh_run()).await?;
     // Somebody else has answered it.
     let Some((person, run)) = promised else { return Ok(()) };
     let conversation = ledger.conversation(asked.peer.id, asked.thread()).await?;
-    let told = if was_promised {
-        match context.port.fate(&person, run).await? {
-            RunFate::Unknown => None,
-            RunFate::Told { session, events } => Some((session, events)),
-        }
-    } else {
-        None
+    let promised = Promised { person, session: conversation.session, run };
+    let told = match take_up(context, &asked, &conversation, &promised).await? {
+        TakenUp::Told(told) => told,
+        TakenUp::Elsewhere => return context.finish(update.id, Vec::new()).await,
+        TakenUp::Refused(fault) => return refuse(context, &asked, &fault).await,
     };
-    let started = match told {
-        Some(told) => Ok(told),
-        None => start(context, &asked, &conversation, &person, run).await,
-    };
-    let (session, events) = match started {
-        Ok(started) => started,
-        Err(fault) if is_passing(fault.code) => return Err(fault),
-        Err(fault) => return refuse(context, &asked, &fault).await,
-    };
-    if conversation.session != Some(session) {
-        let row = ConversationRow { session: Some(session), ..conversation };
+    if conversation.session != Some(told.session) {
+        let row = ConversationRow { session: Some(told.session), ..conversation };
         ledger.put_conversation(asked.peer.id, asked.thread(), row).await?;
     }
-    follow(context, &asked, events).await
+    place.is_first().await;
+    context.note_followed(told.run);
+    follow(context, &asked, told.events).await
+}
+
+/// How a message is answered.
+enum TakenUp {
+    /// By the answer of this run.
+    Told(Told),
+    /// By the answer to an earlier message, whose run has read this one too.
+    Elsewhere,
+    /// By nothing but the reason.
+    Refused(Fault),
+}
+
+struct Told {
+    run: RunId,
+    session: SessionId,
+    events: Box<dyn RunEvents>,
+}
+
+async fn take_up(
+    context: &Arc<AccountContext>,
+    asked: &Asked<'_>,
+    conversation: &ConversationRow,
+    promised: &Promised,
+) -> Result<TakenUp, Fault> {
+    let was_promised = asked.update.run.is_some();
+    let fate =
+        if was_promised { promised.fate(context, promised.run).await? } else { RunFate::Unknown };
+    match fate {
+        RunFate::Told { run, session, events } => {
+            return Ok(TakenUp::Told(Told { run, session, events }));
+        }
+        RunFate::Read => return Ok(TakenUp::Elsewhere),
+        RunFate::Waits => return Err(Fault::plain(ErrorCode::SessionBusy)),
+        RunFate::Unknown => {}
+    }
+    let run = promised.run;
+    let started = match start(context, asked, conversation, promised).await {
+        Ok(started) => started,
+        Err(fault) if is_passing(fault.code) => return Err(fault),
+        Err(fault) => return Ok(TakenUp::Refused(fault)),
+    };
+    match started {
+        StartedRun::Own { session, events } => Ok(TakenUp::Told(Told { run, session, events })),
+        StartedRun::Joined { run: other } if context.has_followed(other) => {
+            join(context, asked.update.id, promised, other).await?;
+            Ok(TakenUp::Elsewhere)
+        }
+        // Somebody set it off elsewhere, so nobody else tells its answer here.
+        StartedRun::Joined { run: other } => match promised.fate(context, other).await? {
+            RunFate::Told { run, session, events } => {
+                Ok(TakenUp::Told(Told { run, session, events }))
+            }
+            RunFate::Read | RunFate::Waits | RunFate::Unknown => {
+                Err(Fault::plain(ErrorCode::SessionBusy))
+            }
+        },
+    }
+}
+
+/// A run that was promised to a message.
+struct Promised {
+    person: PersonId,
+    session: Option<SessionId>,
+    run: RunId,
+}
+
+impl Promised {
+    async fn fate(&self, context: &AccountContext, run: RunId) -> Result<RunFate, Fault> {
+        context.port.fate(&self.person, self.session, run).await
+    }
+}
+
+/// The message went to a run that is at work: it is over when that run has read it and ended. A run
+/// that ended without reading it leaves it to another attempt.
+async fn join(
+    context: &Arc<AccountContext>,
+    update: i64,
+    promised: &Promised,
+    other: RunId,
+) -> Result<(), Fault> {
+    context.takes_words(update);
+    if let RunFate::Told { mut events, .. } = promised.fate(context, other).await? {
+        while events.next().await.is_some() {}
+    }
+    context.takes_no_words(update);
+    match promised.fate(context, promised.run).await? {
+        RunFate::Read => Ok(()),
+        RunFate::Told { .. } | RunFate::Waits | RunFate::Unknown => {
+            Err(Fault::plain(ErrorCode::SessionBusy))
+        }
+    }
 }
 
 /// What may be over in a moment; the message waits and is no worse for it.
@@ -68,23 +151,20 @@ pub(super) fn is_passing(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::SessionBusy | ErrorCode::Overloaded | ErrorCode::RateLimited)
 }
 
-type Told = (SessionId, Box<dyn RunEvents>);
-
 async fn start(
     context: &Arc<AccountContext>,
     asked: &Asked<'_>,
     conversation: &ConversationRow,
-    person: &PersonId,
-    run: RunId,
-) -> Result<Told, Fault> {
+    promised: &Promised,
+) -> Result<StartedRun, Fault> {
     let incoming = asked.incoming;
     let content = content(context, incoming).await;
     let mut request = StartRun {
-        person: person.clone(),
+        person: promised.person.clone(),
         session: conversation.session,
         agent: answering_agent(context, incoming, conversation),
         model: conversation.model.clone(),
-        run,
+        run: promised.run,
         title: format!("{} ({})", incoming.peer_name, context.account.key.network),
         text: content.text,
         pictures: content.pictures,
@@ -93,15 +173,14 @@ async fn start(
             PeerKind::Group => Company::Group,
         },
     };
-    let started = match context.port.start(request.clone()).await {
+    match context.port.start(request.clone()).await {
         // The conversation was deleted in the app: the next message begins another.
         Err(fault) if fault.code == ErrorCode::NotFound && request.session.is_some() => {
             request.session = None;
-            context.port.start(request).await?
+            context.port.start(request).await
         }
-        other => other?,
-    };
-    Ok((started.session, started.events))
+        other => other,
+    }
 }
 
 /// Chosen in the chat, else bound by the config, else the default one.
@@ -122,7 +201,7 @@ pub(super) fn answering_agent(
                 peer: &incoming.peer,
                 thread: &incoming.thread,
             };
-            agent_for(&context.bindings(), asker)
+            agent_for(&context.home.bindings(), asker)
         })
         .unwrap_or_else(|| context.port.default_agent())
 }
@@ -141,6 +220,7 @@ async fn follow(
     };
     let grower = Grower::start(Arc::clone(context), place);
     let mut fold = AnswerFold::default();
+    context.takes_words(update.id);
     while let Some(envelope) = events.next().await {
         for step in fold.read(&envelope) {
             match step {
@@ -155,6 +235,7 @@ async fn follow(
             }
         }
     }
+    context.takes_no_words(update.id);
     fold.finish();
     let growing = grower.finish().await;
     let name = format!("in:{}", update.id);
@@ -174,6 +255,6 @@ async fn refuse(
     let name = format!("in:{}", asked.update.id);
     let to = Destination { peer: &asked.update.peer, thread: asked.thread(), name: &name };
     let text = format!("⚠ {} {}", fault.message, fault.hint());
-    let part = super::words::plain_part(&context.connector.traits(), to, &text)?;
+    let part = plain_part(&context.connector.traits(), to, &text)?;
     context.finish(asked.update.id, vec![part]).await
 }

@@ -1,17 +1,19 @@
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use onyx_storage::{AccountKey, SendEnd};
 use onyx_types::{Cancel, Mint};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
-use super::context::AccountContext;
+use super::Shared;
 use super::dispatch::dispatch;
 use super::health::{AccountStatus, Health};
 use super::listen::listen;
-use super::{Ground, Shared, Tempo};
 use crate::connector::{Connector, Listening};
+use crate::context::{AccountContext, HomeContext};
+use crate::ground::Tempo;
 use crate::outbox::{HearSend, Pace, Sender};
+use crate::peers::{MOST_VISITORS, forget_idle_visitors};
 use crate::settings::Account;
 
 /// What was answered and sent is forgotten after this.
@@ -31,29 +33,23 @@ pub(super) struct RunningAccount {
 
 impl RunningAccount {
     pub(super) fn start(
-        ground: &Ground,
+        home: &Arc<HomeContext>,
         account: Account,
         connector: Arc<dyn Connector>,
         hub: Weak<Shared>,
     ) -> Self {
+        let ground = &home.ground;
         let limits = ground.tempo.pace.unwrap_or(connector.traits().pace);
-        let context = Arc::new(AccountContext {
-            account,
-            connector,
-            ledger: Arc::clone(&ground.ledger),
-            port: Arc::clone(&ground.port),
-            clock: Arc::clone(&ground.clock),
-            pace: Arc::new(Pace::new(limits, ground.clock.now().mono)),
-            incoming: Arc::default(),
-            outgoing: Arc::default(),
-            hub,
-            mint: Mutex::new(Mint::new(seed())),
-        });
+        let pace = Pace::new(limits, ground.clock.now().mono);
+        let mint = Mint::new(seed());
+        let context =
+            Arc::new(AccountContext::new(account, connector, pace, Arc::clone(home), mint));
         let (health, stop) = (Arc::new(Health::default()), Cancel::new());
         health.begin(&*ground.clock);
         let mut tasks = JoinSet::new();
         let tempo = ground.tempo;
-        tasks.spawn(work(Arc::clone(&context), Arc::clone(&health), tempo, stop.clone()));
+        let work = Work { context: Arc::clone(&context), health: Arc::clone(&health), tempo, hub };
+        tasks.spawn(work.run(stop.clone()));
         Self { context, health, tempo, stop, tasks: tokio::sync::Mutex::new(tasks) }
     }
 
@@ -111,37 +107,103 @@ fn deafness(context: &AccountContext, tempo: Tempo) -> Option<Duration> {
     }
 }
 
-/// Everything of one account, until it is told to stop.
-async fn work(context: Arc<AccountContext>, health: Arc<Health>, tempo: Tempo, stop: Cancel) {
-    match context.ledger.settle_sends(context.key()).await {
-        Ok(0) => {}
-        Ok(unknown) => context.tell_owner(format!(
-            "{unknown} messages over {} were being sent when the server stopped; nobody knows \
-             whether they arrived. Look at Connectors to send them again.",
-            context.key()
-        )),
-        Err(error) => {
-            tracing::error!(account = %context.key(), %error, "sends could not be settled");
+/// Everything of one account.
+struct Work {
+    context: Arc<AccountContext>,
+    health: Arc<Health>,
+    tempo: Tempo,
+    /// All accounts; gone when the process lets go of them.
+    hub: Weak<Shared>,
+}
+
+impl Work {
+    /// Works until it is told to stop.
+    async fn run(self, stop: Cancel) {
+        let context = &self.context;
+        match context.ledger.settle_sends(context.key()).await {
+            Ok(0) => {}
+            Ok(unknown) => context.home.tell(format!(
+                "{unknown} messages over {} were being sent when the server stopped; nobody knows \
+                 whether they arrived. Look at Connectors to send them again.",
+                context.key()
+            )),
+            Err(error) => {
+                tracing::error!(account = %context.key(), %error, "sends could not be settled");
+            }
+        }
+        let sender = Arc::new(Sender {
+            account: context.key().clone(),
+            connector: Arc::clone(&context.connector),
+            ledger: Arc::clone(&context.ledger),
+            port: Arc::clone(&context.port),
+            clock: Arc::clone(&context.clock),
+            pace: Arc::clone(&context.pace),
+            backoff: self.tempo.backoff / 2,
+            wake: Arc::clone(&context.outgoing),
+            heard: heard(context),
+        });
+        tokio::join!(
+            sender.run(stop.clone()),
+            dispatch(Arc::clone(context), stop.clone()),
+            self.watch(&stop),
+            introduce(context, &self.health, &stop),
+            tidy(context, &stop),
+        );
+    }
+
+    /// Keeps a listener at work; one that has heard nothing for too long is ended and started anew.
+    async fn watch(&self, stop: &Cancel) {
+        let Self { context, health, tempo, .. } = self;
+        while !stop.is_cancelled() {
+            let ended = stop.child();
+            let listening = listen(Arc::clone(context), Arc::clone(health), *tempo, ended.clone());
+            let listener = tokio::spawn(listening);
+            self.until_deaf(&listener, stop).await;
+            ended.cancel();
+            listener.abort();
+            // Its end is waited for, so that no two ever ask for the same updates.
+            let _ = listener.await;
+            if !stop.is_cancelled() {
+                health.restarted(&*context.clock);
+                let key = context.key();
+                tracing::warn!(account = %key, "nothing was heard for too long; started anew");
+                if health.should_tell() {
+                    let silent = tempo.deaf.as_secs();
+                    self.tell_everywhere(format!(
+                        "{key} has heard nothing for {silent} s and was started anew."
+                    ))
+                    .await;
+                }
+            }
         }
     }
-    let sender = Arc::new(Sender {
-        account: context.key().clone(),
-        connector: Arc::clone(&context.connector),
-        ledger: Arc::clone(&context.ledger),
-        port: Arc::clone(&context.port),
-        clock: Arc::clone(&context.clock),
-        pace: Arc::clone(&context.pace),
-        backoff: tempo.backoff / 2,
-        wake: Arc::clone(&context.outgoing),
-        heard: heard(&context),
-    });
-    tokio::join!(
-        sender.run(stop.clone()),
-        dispatch(Arc::clone(&context), stop.clone()),
-        watch(&context, &health, tempo, &stop),
-        introduce(&context, &health, &stop),
-        tidy(&context, &stop),
-    );
+
+    /// Returns when the listener has ended or was deaf for as long as is allowed, not a moment later.
+    async fn until_deaf(&self, listener: &JoinHandle<()>, stop: &Cancel) {
+        let clock = &self.context.clock;
+        let most = deafness(&self.context, self.tempo);
+        loop {
+            let waited = self.health.waiting(&**clock);
+            let left = most.map(|most| most.saturating_sub(waited));
+            if listener.is_finished() || left == Some(Duration::ZERO) {
+                return;
+            }
+            // Now and then, since a listener that ended by itself tells nobody.
+            let look = self.tempo.deaf / 8;
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = clock.sleep(left.map_or(look, |left| left.min(look))) => {}
+            }
+        }
+    }
+
+    /// Tells the owner in the app and over every other account that works.
+    async fn tell_everywhere(&self, text: String) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.tell_elsewhere(self.context.key(), &text).await;
+        }
+        self.context.home.tell(text);
+    }
 }
 
 /// Tells the owner of messages that did not arrive or may not have.
@@ -149,49 +211,14 @@ fn heard(context: &Arc<AccountContext>) -> HearSend {
     let (context, key) = (Arc::clone(context), context.key().clone());
     Arc::new(move |_, end| match end {
         SendEnd::Sent(_) | SendEnd::Again { .. } => {}
-        SendEnd::Unknown(why) => context.tell_owner(format!(
+        SendEnd::Unknown(why) => context.home.tell(format!(
             "Nobody knows whether a message over {key} arrived ({why}). Look at Connectors to \
              send it again."
         )),
         SendEnd::Dead(why) => {
-            context.tell_owner(format!("A message over {key} was not sent: {why}"));
+            context.home.tell(format!("A message over {key} was not sent: {why}"));
         }
     })
-}
-
-/// Keeps a listener at work; one that has heard nothing for too long is ended and started anew.
-async fn watch(context: &Arc<AccountContext>, health: &Arc<Health>, tempo: Tempo, stop: &Cancel) {
-    let clock = Arc::clone(&context.clock);
-    while !stop.is_cancelled() {
-        let ended = stop.child();
-        let listener =
-            tokio::spawn(listen(Arc::clone(context), Arc::clone(health), tempo, ended.clone()));
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => break,
-                () = clock.sleep(tempo.deaf / 8) => {}
-            }
-            let is_deaf =
-                deafness(context, tempo).is_some_and(|most| health.waiting(&*clock) > most);
-            if listener.is_finished() || is_deaf {
-                break;
-            }
-        }
-        ended.cancel();
-        listener.abort();
-        // Its end is waited for, so that no two ever ask for the same updates.
-        let _ = listener.await;
-        if !stop.is_cancelled() {
-            health.restarted(&*clock);
-            tracing::warn!(account = %context.key(), "nothing was heard for too long; started anew");
-            if health.should_tell() {
-                let key = context.key();
-                let silent = tempo.deaf.as_secs();
-                let text = format!("{key} has heard nothing for {silent} s and was started anew.");
-                context.tell_everywhere(text).await;
-            }
-        }
-    }
 }
 
 /// Asks the network who this account is, until it says so.
@@ -220,6 +247,10 @@ async fn tidy(context: &AccountContext, stop: &Cancel) {
         let before = onyx_types::Timestamp::from_millis(now.as_millis().saturating_sub(kept));
         if let Err(error) = context.ledger.forget_before(context.key(), before).await {
             tracing::warn!(account = %context.key(), %error, "old messages could not be removed");
+        }
+        let visitors = forget_idle_visitors(&*context.ledger, context.key(), MOST_VISITORS);
+        if let Err(error) = visitors.await {
+            tracing::warn!(account = %context.key(), %error, "idle visitors could not be forgotten");
         }
         tokio::select! {
             () = context.clock.sleep(TIDYING) => {}

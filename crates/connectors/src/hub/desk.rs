@@ -1,7 +1,5 @@
 //! What surfaces ask: how accounts are, who waits to be let in, what did not arrive.
 
-use std::sync::PoisonError;
-
 use onyx_storage::{
     AccountKey, DeadLetter, LetterKind, Mail, PartState, PeerKey, PeerRow, PeerState,
 };
@@ -9,8 +7,8 @@ use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Timestamp};
 
 use super::health::{AccountState, AccountStatus};
 use super::{Connectors, RunningAccount};
-use crate::answers_destination;
 use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, Pushed};
+use crate::outbox::{answer_texts, main_chat};
 use crate::peers::{Asker, MOST_WAITING, agent_for, same_code};
 use crate::settings::{Account, Binding, plain_origin};
 
@@ -49,7 +47,7 @@ impl Connectors {
         let unusable = self.accounts_mut(|accounts| accounts.unusable.clone());
         for (key, why) in unusable {
             all.push(AccountStatus {
-                queues: self.shared.ground.ledger.figures(&key).await?,
+                queues: self.shared.home.ground.ledger.figures(&key).await?,
                 key,
                 state: AccountState::Unusable,
                 detail: Some(why),
@@ -66,7 +64,7 @@ impl Connectors {
 
     /// Asks the network about a token, without reading or sending anything.
     pub async fn test(&self, account: &Account) -> Result<TestReport, Fault> {
-        let ground = &self.shared.ground;
+        let ground = &self.shared.home.ground;
         let connector = crate::networks::connect(account, ground)
             .map_err(|why| Fault::new(ErrorCode::InvalidRequest, why))?;
         match connector.identity().await {
@@ -87,12 +85,12 @@ impl Connectors {
     }
 
     pub async fn peers(&self, account: &AccountKey) -> Result<Vec<PeerView>, Fault> {
-        Ok(self.shared.ground.ledger.peers(account).await?)
+        Ok(self.shared.home.ground.ledger.peers(account).await?)
     }
 
     /// Who answers a peer in its main chat: chosen there, else bound, else the default agent.
     pub async fn answering(&self, peer: &PeerView) -> Result<AgentId, Fault> {
-        let ground = &self.shared.ground;
+        let ground = &self.shared.home.ground;
         let known = ground.port.agents();
         let chosen = ground.ledger.conversation(peer.id, "").await?.agent;
         if let Some(agent) = chosen.filter(|agent| known.contains(agent)) {
@@ -106,8 +104,7 @@ impl Connectors {
             peer: &peer.key.peer,
             thread: "",
         };
-        let bindings = self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Ok(agent_for(&bindings, asker).unwrap_or_else(|| ground.port.default_agent()))
+        Ok(agent_for(&self.bindings(), asker).unwrap_or_else(|| ground.port.default_agent()))
     }
 
     /// Who answers somebody whom the account meets for the first time.
@@ -119,13 +116,13 @@ impl Connectors {
             peer: "",
             thread: "",
         };
-        let bindings = self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner);
-        agent_for(&bindings, asker).unwrap_or_else(|| self.shared.ground.port.default_agent())
+        agent_for(&self.bindings(), asker)
+            .unwrap_or_else(|| self.shared.home.ground.port.default_agent())
     }
 
     /// The bindings of the config, the most specific of which counts.
     pub fn bindings(&self) -> Vec<Binding> {
-        self.shared.bindings.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.home.bindings()
     }
 
     /// Lets a peer in: it talks to the agents of this person.
@@ -142,9 +139,9 @@ impl Connectors {
 
     /// Lets in whoever has this code, in any account.
     pub async fn approve_code(&self, code: &str, person: PersonId) -> Result<PeerView, Fault> {
-        let now = self.shared.ground.clock.wall();
+        let now = self.shared.home.ground.clock.wall();
         for running in self.running() {
-            for peer in self.shared.ground.ledger.peers(running.key()).await? {
+            for peer in self.shared.home.ground.ledger.peers(running.key()).await? {
                 let is_it = peer
                     .code
                     .as_ref()
@@ -167,28 +164,28 @@ impl Connectors {
             state: PeerState::Blocked,
             person: None,
             code: None,
-            at: self.shared.ground.clock.wall(),
+            at: self.shared.home.ground.clock.wall(),
         };
-        let changed = self.shared.ground.ledger.put_peer(change, MOST_WAITING).await?;
+        let changed = self.shared.home.ground.ledger.put_peer(change, MOST_WAITING).await?;
         changed.ok_or_else(|| Fault::plain(ErrorCode::Internal))
     }
 
     /// Forgets a peer and its conversations here; the sessions stay in the app.
     pub async fn remove_peer(&self, account: &AccountKey, peer: &str) -> Result<(), Fault> {
         let row = self.peer(account, peer).await?;
-        Ok(self.shared.ground.ledger.remove_peer(&row.key).await?)
+        Ok(self.shared.home.ground.ledger.remove_peer(&row.key).await?)
     }
 
     async fn peer(&self, account: &AccountKey, peer: &str) -> Result<PeerRow, Fault> {
         let key = PeerKey { account: account.clone(), peer: peer.to_owned() };
-        let row = self.shared.ground.ledger.peer(&key).await?;
+        let row = self.shared.home.ground.ledger.peer(&key).await?;
         row.ok_or_else(|| {
             Fault::new(ErrorCode::NotFound, format!("{account} knows no peer {peer}."))
         })
     }
 
     pub async fn dead_letters(&self, account: &AccountKey) -> Result<Vec<DeadLetterView>, Fault> {
-        let letters = self.shared.ground.ledger.dead_letters(account, MOST_LETTERS).await?;
+        let letters = self.shared.home.ground.ledger.dead_letters(account, MOST_LETTERS).await?;
         Ok(letters.into_iter().map(view).collect())
     }
 
@@ -198,7 +195,7 @@ impl Connectors {
         kind: LetterKind,
         id: i64,
     ) -> Result<(), Fault> {
-        let was_there = self.shared.ground.ledger.retry_letter(account, kind, id).await?;
+        let was_there = self.shared.home.ground.ledger.retry_letter(account, kind, id).await?;
         if let Some(running) = self.find(account) {
             running.context.incoming.notify_one();
             running.context.outgoing.notify_one();
@@ -212,7 +209,7 @@ impl Connectors {
         kind: LetterKind,
         id: i64,
     ) -> Result<(), Fault> {
-        there(self.shared.ground.ledger.drop_letter(account, kind, id).await?)
+        there(self.shared.home.ground.ledger.drop_letter(account, kind, id).await?)
     }
 
     /// What a network brings to our door. Returns when it is stored.
@@ -252,8 +249,8 @@ impl Connectors {
     ) -> Result<(), Fault> {
         let running = self.required(&to.account)?;
         self.check_paired(person, to).await?;
-        let destination = answers_destination(to, key);
-        let parts = crate::answer_texts(&running.context.connector.traits(), destination, text)?;
+        let destination = main_chat(to, key);
+        let parts = answer_texts(&running.context.connector.traits(), destination, text)?;
         running.context.queue(parts).await
     }
 

@@ -1,18 +1,18 @@
 //! Hands updates to their handlers: in order within a conversation, side by side across them, and
-//! what cannot wait at once.
+//! what cannot wait at once. Words that come while a run works in their conversation go to that run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{InboxUpdate, StoreError, UpdateFailure};
+use onyx_storage::{InboxUpdate, PeerKind, StoreError, UpdateFailure};
 use onyx_types::{Cancel, Fault};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 
-use super::context::AccountContext;
-use crate::answers::{Command, Handled, handle, plain_part};
-use crate::answers_destination;
+use crate::answers::{Command, Handled, handle};
 use crate::connector::Incoming;
+use crate::context::{AccountContext, Conversation};
+use crate::outbox::{main_chat, plain_part};
 
 const PAGE: u32 = 512;
 const MOST_AT_ONCE: usize = 64;
@@ -22,9 +22,14 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 const LATER: Duration = Duration::from_millis(500);
 
 pub(super) async fn dispatch(context: Arc<AccountContext>, stop: Cancel) {
-    let mut dispatcher = Dispatcher { context, at_work: HashSet::new(), tasks: JoinSet::new() };
+    let mut dispatcher = Dispatcher {
+        context: Arc::clone(&context),
+        at_work: HashSet::new(),
+        lanes: HashMap::new(),
+        updates: HashMap::new(),
+        tasks: JoinSet::new(),
+    };
     while !stop.is_cancelled() {
-        let context = Arc::clone(&dispatcher.context);
         let woken = context.incoming.notified();
         let wait = dispatcher.start_ready().await.unwrap_or_else(|error| {
             tracing::warn!(account = %context.key(), %error, "the inbox cannot be read");
@@ -32,11 +37,7 @@ pub(super) async fn dispatch(context: Arc<AccountContext>, stop: Cancel) {
         });
         tokio::select! {
             () = woken => {}
-            Some(done) = dispatcher.tasks.join_next() => {
-                if let Ok(id) = done {
-                    dispatcher.at_work.remove(&id);
-                }
-            }
+            Some(done) = dispatcher.tasks.join_next_with_id() => dispatcher.ended(done),
             () = context.clock.sleep(wait) => {}
             () = stop.cancelled() => {}
         }
@@ -47,19 +48,49 @@ pub(super) async fn dispatch(context: Arc<AccountContext>, stop: Cancel) {
 
 struct Dispatcher {
     context: Arc<AccountContext>,
+    /// Updates that somebody attends to.
     at_work: HashSet<i64>,
-    tasks: JoinSet<i64>,
+    /// Of the open updates that were looked at last, so that each is read once.
+    lanes: HashMap<i64, Lane>,
+    /// Which update a task attends to, also one that panicked.
+    updates: HashMap<Id, i64>,
+    tasks: JoinSet<()>,
 }
 
 impl Dispatcher {
+    /// Every task that has ended by now is noted before the ledger is read again, so that a crowd
+    /// costs one look for many messages.
+    fn ended(&mut self, first: Result<(Id, ()), JoinError>) {
+        let mut next = Some(first);
+        while let Some(done) = next {
+            let task = match &done {
+                Ok((task, ())) => *task,
+                Err(error) => error.id(),
+            };
+            if let Some(update) = self.updates.remove(&task) {
+                self.at_work.remove(&update);
+            }
+            next = self.tasks.try_join_next_with_id();
+        }
+    }
+
     async fn start_ready(&mut self) -> Result<Duration, StoreError> {
         let mut wait = LOOK_AGAIN;
-        let mut taken = HashSet::new();
         let now = self.context.clock.wall();
-        for update in self.context.ledger.open_updates(self.context.key(), PAGE).await? {
-            let Lane { conversation, is_urgent } = lane(&update);
-            let is_free = is_urgent || taken.insert(conversation);
-            if self.at_work.contains(&update.id) || !is_free {
+        let open = self.context.ledger.open_updates(self.context.key(), PAGE).await?;
+        let taking_words = self.context.taking_words();
+        let mut lanes = HashMap::with_capacity(open.len());
+        let mut queues: HashMap<Conversation, Queue> = HashMap::new();
+        for update in open {
+            let lane = self.lanes.remove(&update.id).unwrap_or_else(|| Lane::of(&update));
+            let queue = queues.entry(lane.conversation.clone()).or_default();
+            let may_start = queue.lets(lane.urgency) && !self.at_work.contains(&update.id);
+            if lane.urgency != Urgency::Urgent {
+                let takes_words = taking_words.contains(&update.id);
+                *queue = if takes_words { queue.and_works() } else { Queue::Stands };
+            }
+            lanes.insert(update.id, lane);
+            if !may_start {
                 continue;
             }
             if update.not_before > now {
@@ -67,34 +98,86 @@ impl Dispatcher {
                 wait = wait.min(Duration::from_millis(millis.unsigned_abs().max(1)));
                 continue;
             }
-            if self.tasks.len() >= MOST_AT_ONCE {
-                break;
+            if self.tasks.len() < MOST_AT_ONCE {
+                self.attend_to(update.id);
             }
-            let (id, context) = (update.id, Arc::clone(&self.context));
-            self.at_work.insert(id);
-            self.tasks.spawn(async move {
-                attend(&context, id).await;
-                id
-            });
         }
+        self.lanes = lanes;
         Ok(wait)
+    }
+
+    fn attend_to(&mut self, update: i64) {
+        let context = Arc::clone(&self.context);
+        self.at_work.insert(update);
+        let task = self.tasks.spawn(async move { attend(&context, update).await });
+        self.updates.insert(task.id(), update);
+    }
+}
+
+/// Whom an update waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    /// For nobody.
+    Urgent,
+    /// For the run of the one before to take words.
+    Words,
+    /// For everything before it to be over.
+    InTurn,
+}
+
+/// How far those stand that came before in the same conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Queue {
+    #[default]
+    Empty,
+    /// All of them are at runs that take words.
+    Works,
+    /// One of them has to go on first.
+    Stands,
+}
+
+impl Queue {
+    fn lets(self, urgency: Urgency) -> bool {
+        match (urgency, self) {
+            (Urgency::Urgent, _) | (_, Self::Empty) | (Urgency::Words, Self::Works) => true,
+            (Urgency::InTurn, Self::Works) | (_, Self::Stands) => false,
+        }
+    }
+
+    fn and_works(self) -> Self {
+        match self {
+            Self::Empty | Self::Works => Self::Works,
+            Self::Stands => Self::Stands,
+        }
     }
 }
 
 /// Which line an update waits in.
 struct Lane {
-    conversation: (String, String),
-    is_urgent: bool,
+    conversation: Conversation,
+    urgency: Urgency,
 }
 
-fn lane(update: &InboxUpdate) -> Lane {
-    let incoming: Option<Incoming> = serde_json::from_str(&update.body).ok();
-    let is_urgent = incoming.as_ref().is_some_and(|incoming| {
-        incoming.press.is_some()
-            || Command::parse(&incoming.text).is_some_and(|command| command.is_urgent())
-    });
-    let thread = incoming.map(|incoming| incoming.thread).unwrap_or_default();
-    Lane { conversation: (update.peer.peer.clone(), thread), is_urgent }
+impl Lane {
+    fn of(update: &InboxUpdate) -> Self {
+        let incoming: Option<Incoming> = serde_json::from_str(&update.body).ok();
+        let urgency = incoming.as_ref().map_or(Urgency::InTurn, urgency);
+        let thread = incoming.map(|incoming| incoming.thread).unwrap_or_default();
+        Self { conversation: (update.peer.peer.clone(), thread), urgency }
+    }
+}
+
+fn urgency(incoming: &Incoming) -> Urgency {
+    if incoming.press.is_some() {
+        return Urgency::Urgent;
+    }
+    match Command::parse(&incoming.text) {
+        Some(command) if command.is_urgent() => Urgency::Urgent,
+        Some(_) => Urgency::InTurn,
+        // In a group others speak too, and a run takes words only from its own person.
+        None if incoming.kind == PeerKind::Group => Urgency::InTurn,
+        None => Urgency::Words,
+    }
 }
 
 async fn attend(context: &Arc<AccountContext>, id: i64) {
@@ -125,13 +208,13 @@ async fn attend(context: &Arc<AccountContext>, id: i64) {
 
 /// Both sides are told: who wrote, and who can do something about it.
 async fn give_up(context: &AccountContext, update: &InboxUpdate, fault: &Fault) {
-    context.tell_owner(format!(
+    context.home.tell(format!(
         "A message over {} could not be answered: {}",
         context.key(),
         fault.message
     ));
     let name = format!("in:{}:dead", update.id);
-    let to = answers_destination(&update.peer, &name);
+    let to = main_chat(&update.peer, &name);
     let text = "⚠ I could not answer this message. The owner of this Onyx was told.";
     let said = match plain_part(&context.connector.traits(), to, text) {
         Ok(part) => context.queue(vec![part]).await,

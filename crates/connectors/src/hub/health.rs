@@ -112,7 +112,7 @@ impl Health {
         let inner = self.inner();
         let since = inner.heard.map_or(inner.started, |(_, mono)| mono);
         let silent = now.saturating_sub(since);
-        let state = if deaf.is_some_and(|deaf| silent > deaf) && inner.heard.is_some() {
+        let state = if deaf.is_some_and(|deaf| silent >= deaf) && inner.heard.is_some() {
             AccountState::Deaf
         } else if inner.trouble.is_some() {
             AccountState::Failing

@@ -6,10 +6,10 @@ use std::time::Duration;
 use onyx_storage::NewUpdate;
 use onyx_types::{Cancel, ErrorCode, Fault};
 
-use super::Tempo;
-use super::context::AccountContext;
 use super::health::Health;
 use crate::connector::{Batch, NetworkError};
+use crate::context::AccountContext;
+use crate::ground::Tempo;
 
 const LONGEST_BACKOFF: u32 = 60;
 
@@ -30,7 +30,7 @@ pub(super) async fn listen(
             Ok(()) => {
                 failures = 0;
                 if health.heard(&*context.clock) {
-                    context.tell_owner(format!("{} works again.", context.key()));
+                    context.home.tell(format!("{} works again.", context.key()));
                 }
                 continue;
             }

@@ -3,7 +3,6 @@
 //! [`Connectors`]. What a message means is decided in `answers`, what a network is in `networks`.
 
 mod account;
-mod context;
 mod desk;
 mod dispatch;
 mod health;
@@ -12,61 +11,18 @@ mod telling;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
-use std::time::Duration;
 
-use onyx_egress::Egress;
-use onyx_storage::{AccountKey, ConnectorLedger};
-use onyx_types::Clock;
+use onyx_storage::AccountKey;
 
-use crate::connector::PaceLimits;
+use crate::context::HomeContext;
+use crate::ground::Ground;
 use crate::networks::Transcriber;
-use crate::port::AgentPort;
-use crate::settings::{Account, Binding, Plan, TranscriberPlan};
+use crate::notices::OwnerNotice;
+use crate::settings::{Account, Plan, TranscriberPlan};
 use account::RunningAccount;
-use telling::OwnerNotices;
 
-pub(crate) use context::AccountContext;
 pub use desk::{DeadLetterView, PeerView, TestReport};
 pub use health::{AccountState, AccountStatus};
-pub use telling::OwnerNotice;
-
-/// Every wait that tests shorten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tempo {
-    /// How long a network may wait with its answer to a question for updates.
-    pub poll: Duration,
-    /// How long any other question may take.
-    pub request: Duration,
-    /// An account that has heard nothing for so long is started anew.
-    pub deaf: Duration,
-    /// After a failed poll; grows with each.
-    pub backoff: Duration,
-    /// Instead of the network's own pace.
-    pub pace: Option<PaceLimits>,
-}
-
-impl Default for Tempo {
-    fn default() -> Self {
-        Self {
-            poll: Duration::from_secs(50),
-            request: Duration::from_secs(30),
-            deaf: Duration::from_secs(120),
-            backoff: Duration::from_secs(1),
-            pace: None,
-        }
-    }
-}
-
-/// What connectors are made from.
-#[derive(Clone)]
-pub struct Ground {
-    pub ledger: Arc<dyn ConnectorLedger>,
-    pub port: Arc<dyn AgentPort>,
-    pub clock: Arc<dyn Clock>,
-    /// The way to the networks.
-    pub egress: Egress,
-    pub tempo: Tempo,
-}
 
 /// All connectors of this home. Cheap to clone.
 #[derive(Clone)]
@@ -75,13 +31,10 @@ pub struct Connectors {
 }
 
 struct Shared {
-    ground: Ground,
-    bindings: Arc<RwLock<Vec<Binding>>>,
+    home: Arc<HomeContext>,
     accounts: RwLock<Accounts>,
     /// One change of the plan after the other.
     changing: tokio::sync::Mutex<()>,
-    notices: OwnerNotices,
-    transcriber: RwLock<Option<Arc<Transcriber>>>,
 }
 
 #[derive(Default)]
@@ -110,12 +63,9 @@ impl Connectors {
 
     pub fn new(ground: Ground) -> Self {
         let shared = Shared {
-            ground,
-            bindings: Arc::default(),
+            home: Arc::new(HomeContext::new(ground)),
             accounts: RwLock::default(),
             changing: tokio::sync::Mutex::default(),
-            notices: OwnerNotices::default(),
-            transcriber: RwLock::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -124,7 +74,7 @@ impl Connectors {
     /// that changed has ended before it begins anew, so that no two ever read the same updates.
     pub async fn follow(&self, plan: Plan) {
         let _one_by_one = self.shared.changing.lock().await;
-        *self.shared.bindings.write().unwrap_or_else(PoisonError::into_inner) = plan.bindings;
+        self.shared.home.set_bindings(plan.bindings);
         self.listen_with(plan.transcriber);
         let wanted: BTreeMap<_, _> =
             plan.accounts.into_iter().map(|account| (account.key.clone(), account)).collect();
@@ -152,15 +102,16 @@ impl Connectors {
     }
 
     fn listen_with(&self, plan: Option<TranscriberPlan>) {
-        let made = plan.map(|plan| Transcriber::new(plan, &self.shared.ground.egress));
+        let home = &self.shared.home;
+        let made = plan.map(|plan| Transcriber::new(plan, &home.ground));
         let transcriber = match made.transpose() {
             Ok(transcriber) => transcriber.map(Arc::new),
             Err(why) => {
-                self.shared.tell(why);
+                home.tell(why);
                 None
             }
         };
-        *self.shared.transcriber.write().unwrap_or_else(PoisonError::into_inner) = transcriber;
+        home.set_transcriber(transcriber);
     }
 
     fn start(&self, account: Account) -> Result<Arc<RunningAccount>, String> {
@@ -173,10 +124,10 @@ impl Connectors {
         if let Some(twin) = twin {
             return Err(format!("the account {} has the same token", twin.key()));
         }
-        let ground = &self.shared.ground;
-        let connector = crate::networks::connect(&account, ground)?;
+        let home = &self.shared.home;
+        let connector = crate::networks::connect(&account, &home.ground)?;
         let hub = Arc::downgrade(&self.shared);
-        Ok(Arc::new(RunningAccount::start(ground, account, connector, hub)))
+        Ok(Arc::new(RunningAccount::start(home, account, connector, hub)))
     }
 
     /// Ends every account: nothing is read or sent any more.
@@ -190,7 +141,7 @@ impl Connectors {
 
     /// What the owner was told lately, newest first.
     pub fn notices(&self) -> Vec<OwnerNotice> {
-        self.shared.notices.all()
+        self.shared.home.notices.all()
     }
 
     fn running(&self) -> Vec<Arc<RunningAccount>> {

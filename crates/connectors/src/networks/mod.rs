@@ -12,7 +12,7 @@ mod widget;
 use std::sync::Arc;
 
 use crate::connector::Connector;
-use crate::hub::Ground;
+use crate::ground::Ground;
 use crate::settings::Account;
 
 pub(crate) use transcriber::Transcriber;
@@ -20,6 +20,9 @@ pub(crate) use widget::is_visitor;
 
 /// The connector of an account, or why there is none.
 pub(crate) fn connect(account: &Account, ground: &Ground) -> Result<Arc<dyn Connector>, String> {
+    if let Some(provided) = &account.provided {
+        return Ok(provided.connector());
+    }
     match account.key.network.as_str() {
         "discord" => Ok(Arc::new(discord::Discord::new(account, ground)?)),
         "telegram" => Ok(Arc::new(telegram::Telegram::new(account, ground)?)),

@@ -19,7 +19,7 @@ use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
     OutgoingKind, PaceLimits, Pushed, Update,
 };
-use crate::hub::{Ground, Tempo};
+use crate::ground::{Ground, Tempo};
 use crate::settings::{Account, Secret};
 use crate::text::{TextFormat, TextLimits};
 

@@ -17,7 +17,7 @@ use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
     OutgoingKind, PaceLimits, Pushed, Update,
 };
-use crate::hub::Ground;
+use crate::ground::Ground;
 use crate::settings::{Account, Visitors, plain_origin};
 use crate::text::{TextFormat, TextLimits};
 

@@ -1,8 +1,10 @@
 //! Whom an account talks to: which agent answers (`bindings.rs`), and how a stranger becomes
-//! somebody that is known (`pairing.rs`). No message is sent from here.
+//! somebody that is known (`pairing.rs`), how many visitors are remembered (`visitors.rs`). No message is sent from here.
 
 mod bindings;
 mod pairing;
+mod visitors;
 
 pub use bindings::{Asker, agent_for};
 pub(crate) use pairing::{CODE_LIFE, MOST_WAITING, fresh_code, same_code};
+pub(crate) use visitors::{MOST_VISITORS, forget_idle_visitors};

@@ -52,6 +52,20 @@ impl Block {
         }
     }
 
+    pub(super) fn is_quote(&self) -> bool {
+        matches!(self, Self::Text { is_quote: true, .. })
+    }
+
+    /// One line of bold words: the title of what comes next.
+    pub(super) fn is_heading(&self) -> bool {
+        match self {
+            Self::Text { spans, is_quote: false, .. } => {
+                spans.iter().all(|span| span.style.bold && !span.text.contains('\n'))
+            }
+            Self::Text { .. } | Self::Code { .. } => false,
+        }
+    }
+
     fn is_blank(&self) -> bool {
         match self {
             Self::Text { spans, .. } => spans.iter().all(|span| span.text.trim().is_empty()),
@@ -246,8 +260,16 @@ impl Reader {
     }
 
     fn put(&mut self, text: &str, style: Style) {
-        if let Some(mark) = self.mark.take() {
-            self.spans.push(Span { text: mark, style: Style::default() });
+        let indent = match self.mark.take() {
+            Some(mark) => Some(mark),
+            // A second paragraph of an item stands under the words of the first.
+            None if self.spans.is_empty() && !self.lists.is_empty() && self.table.is_none() => {
+                Some("    ".repeat(self.lists.len() - 1) + "  ")
+            }
+            None => None,
+        };
+        if let Some(indent) = indent {
+            self.spans.push(Span { text: indent, style: Style::default() });
         }
         match self.spans.last_mut() {
             Some(last) if last.style == style => last.text.push_str(text),

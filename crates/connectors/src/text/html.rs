@@ -7,9 +7,15 @@ pub(super) fn render(blocks: &[Block]) -> String {
     for (index, block) in blocks.iter().enumerate() {
         match block {
             Block::Text { spans, is_quote: true, .. } => {
-                out.push_str("<blockquote>");
+                // Paragraphs of one quote stand in one.
+                let before = index.checked_sub(1).and_then(|before| blocks.get(before));
+                if !before.is_some_and(Block::is_quote) {
+                    out.push_str("<blockquote>");
+                }
                 spans.iter().for_each(|span| write_span(&mut out, span));
-                out.push_str("</blockquote>");
+                if !blocks.get(index + 1).is_some_and(Block::is_quote) {
+                    out.push_str("</blockquote>");
+                }
             }
             Block::Text { spans, .. } => spans.iter().for_each(|span| write_span(&mut out, span)),
             Block::Code { language, text } if language.is_empty() => {

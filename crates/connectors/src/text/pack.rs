@@ -30,7 +30,9 @@ impl Packer {
             if self.used().plus(joint).plus_weight(&weight).fits(self.limits) {
                 self.open.push(block);
             } else if !self.open.is_empty() {
+                let title = self.title();
                 self.close();
+                self.open.extend(title);
                 rest = Some(block);
             } else {
                 let (head, tail) = cut(self.text_format, block, self.limits);
@@ -38,6 +40,13 @@ impl Packer {
                 rest = tail;
             }
         }
+    }
+
+    /// The heading at the end of a message that has more than it: it goes to the next one, with what
+    /// it is the heading of.
+    fn title(&mut self) -> Option<Block> {
+        let is_title = self.open.len() > 1 && self.open.last().is_some_and(Block::is_heading);
+        if is_title { self.open.pop() } else { None }
     }
 
     fn used(&self) -> Weight {

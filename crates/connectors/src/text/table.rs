@@ -1,9 +1,14 @@
 //! A table, as columns where it is narrow and as a list of records where it is wide: phones show
 //! about so many characters in a line.
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::blocks::{Block, Span, Style};
 
 const WIDEST: usize = 46;
+/// Stands before each cell of a table with Hebrew or Arabic in it: without it such a line would be
+/// drawn from the right, with its columns in reverse.
+const LEFT_TO_RIGHT: char = '\u{200e}';
 
 #[derive(Default)]
 pub(super) struct Table {
@@ -26,7 +31,7 @@ impl Table {
         let mut widths = vec![0; columns];
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(words(cell).chars().count());
+                *width = (*width).max(words(cell).width());
             }
         }
         let whole = widths.iter().sum::<usize>() + 3 * columns.saturating_sub(1);
@@ -34,6 +39,8 @@ impl Table {
     }
 
     fn columns(&self, widths: &[usize]) -> Block {
+        let is_mixed = self.rows.iter().flatten().any(|cell| is_right_to_left(&words(cell)));
+        let direction = if is_mixed { LEFT_TO_RIGHT.to_string() } else { String::new() };
         let mut lines = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
             let cells: Vec<String> = widths
@@ -41,8 +48,8 @@ impl Table {
                 .enumerate()
                 .map(|(column, width)| {
                     let text = row.get(column).map(|cell| words(cell)).unwrap_or_default();
-                    let padding = width.saturating_sub(text.chars().count());
-                    format!("{text}{}", " ".repeat(padding))
+                    let padding = width.saturating_sub(text.width());
+                    format!("{direction}{text}{direction}{}", " ".repeat(padding))
                 })
                 .collect();
             lines.push(cells.join(" │ ").trim_end().to_owned());
@@ -77,6 +84,12 @@ impl Table {
         }
         blocks
     }
+}
+
+/// Hebrew, Arabic, Syriac, Thaana, N'Ko and their presentation forms.
+fn is_right_to_left(text: &str) -> bool {
+    let is_letter = |c: char| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}');
+    text.chars().any(is_letter)
 }
 
 fn words(cell: &[Span]) -> String {

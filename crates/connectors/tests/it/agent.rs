@@ -1,12 +1,13 @@
 //! An agent for tests: it answers every message at its own speed, remembers its runs as a log does,
 //! and counts how often it was asked the same thing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_connectors::{AgentPort, Decision, RunEvents, RunFate, StartRun, StartedRun};
+use onyx_connectors::{AgentPort, Company, Decision, RunEvents, RunFate, StartRun, StartedRun};
 use onyx_types::{
     AgentId, AsksFor, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, PersonId, Preview, RunId,
     RunStatus, SessionId, Timestamp, TurnId, Usage,
@@ -28,12 +29,17 @@ impl Reply {
     }
 }
 
-type Answer = Box<dyn Fn(&StartRun) -> Reply + Send + Sync>;
+type Answer = Arc<dyn Fn(&StartRun) -> Reply + Send + Sync>;
 
 /// Shared by all processes of a test, as a home is.
 pub(crate) struct TestAgent {
     answer: Answer,
     runs: Mutex<HashMap<RunId, Recorded>>,
+    words: Arc<Mutex<Words>>,
+    /// Runs take what comes while they work; else each message gets a run of its own.
+    steers: AtomicBool,
+    /// No run goes past its first answer as long as this is set.
+    held: Arc<AtomicBool>,
     pub(crate) asked: Mutex<Vec<StartRun>>,
     pub(crate) decisions: Mutex<Vec<Decision>>,
     pub(crate) told: Mutex<Vec<String>>,
@@ -42,10 +48,35 @@ pub(crate) struct TestAgent {
     pub(crate) files: Mutex<HashMap<String, Vec<u8>>>,
 }
 
+/// Messages that came while a run was at work in their session.
+#[derive(Default)]
+struct Words {
+    at_work: HashMap<SessionId, RunId>,
+    waiting: HashMap<SessionId, Vec<StartRun>>,
+    /// By the runs that were promised to them.
+    read: HashSet<RunId>,
+}
+
+impl Words {
+    /// What the run of a session reads next; where there is nothing, it is over.
+    fn read_or_end(&mut self, session: SessionId) -> Vec<StartRun> {
+        let waiting = self.waiting.remove(&session).unwrap_or_default();
+        self.read.extend(waiting.iter().map(|request| request.run));
+        if waiting.is_empty() {
+            self.at_work.remove(&session);
+        }
+        waiting
+    }
+
+    fn waits(&self, run: RunId) -> bool {
+        self.waiting.values().flatten().any(|request| request.run == run)
+    }
+}
+
 #[derive(Clone)]
 struct Recorded {
     session: SessionId,
-    events: watch::Receiver<Vec<Arc<Envelope>>>,
+    events: watch::Receiver<Told>,
 }
 
 pub(crate) fn owner() -> PersonId {
@@ -55,8 +86,11 @@ pub(crate) fn owner() -> PersonId {
 impl TestAgent {
     pub(crate) fn new(answer: impl Fn(&StartRun) -> Reply + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
-            answer: Box::new(answer),
+            answer: Arc::new(answer),
             runs: Mutex::default(),
+            words: Arc::default(),
+            steers: AtomicBool::new(false),
+            held: Arc::default(),
             asked: Mutex::default(),
             decisions: Mutex::default(),
             told: Mutex::default(),
@@ -74,48 +108,90 @@ impl TestAgent {
         self.asked.lock().unwrap().iter().map(|request| request.text.clone()).collect()
     }
 
+    /// From now on runs take what comes while they work.
+    pub(crate) fn steer(&self) {
+        self.steers.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn hold(&self, is_held: bool) {
+        self.held.store(is_held, Ordering::Release);
+    }
+
+    pub(crate) fn run_count(&self) -> usize {
+        self.runs.lock().unwrap().len()
+    }
+
     pub(crate) fn told(&self) -> Vec<String> {
         self.told.lock().unwrap().clone()
     }
 
-    fn events(request: &StartRun, session: SessionId, reply: &Reply) -> Vec<Event> {
-        let agent = request.agent.clone();
-        let turn_id = TurnId::from_uuid(request.run.as_uuid());
-        let mut events = vec![Event::Start {
-            session_id: session,
-            agents: vec![agent.clone()],
-            model: "test/model".to_owned(),
-            action: None,
-        }];
-        for text in &reply.pieces {
-            let (agent, text) = (agent.clone(), text.clone());
-            events.push(Event::TextDelta { turn_id, agent, text });
-        }
-        if let Some((draft_id, summary)) = &reply.proposes {
-            events.push(Event::Draft {
-                draft_id: *draft_id,
-                tool: "write_file".to_owned(),
-                summary: summary.clone(),
-                preview: Preview::Diff {
-                    path: "a.md".to_owned(),
-                    unified: "+new <line>".to_owned(),
-                },
-                asks_for: AsksFor::Approval,
+    /// The run goes on whatever becomes of who asked for it, as real ones do in one process.
+    fn run(&self, request: StartRun, session: SessionId, sender: watch::Sender<Told>) {
+        let (answer, words) = (Arc::clone(&self.answer), Arc::clone(&self.words));
+        let held = Arc::clone(&self.held);
+        std::thread::spawn(move || {
+            let run = request.run;
+            let tell = |event: Event| {
+                sender.send_modify(|all| {
+                    let (seq, lane) = (all.len() as u64 + 1, LaneId::default());
+                    all.push(Arc::new(Envelope { seq, run_id: run, lane, event }));
+                });
+            };
+            let agent = request.agent.clone();
+            let turn_id = TurnId::from_uuid(run.as_uuid());
+            tell(Event::Start {
+                session_id: session,
+                agents: vec![agent.clone()],
+                model: "test/model".to_owned(),
+                action: None,
             });
-        }
-        events.push(Event::TextComplete { turn_id, agent, text: reply.pieces.concat() });
-        events.push(Event::Done {
-            session_id: session,
-            status: RunStatus::Done,
-            assistant_turn_ids: vec![turn_id],
-            usage: Usage::default(),
+            let (mut whole, mut to_read) = (String::new(), vec![request]);
+            while !to_read.is_empty() {
+                for request in to_read {
+                    let mut reply = answer(&request);
+                    if !whole.is_empty() {
+                        reply.pieces.insert(0, "\n\n".to_owned());
+                    }
+                    for text in reply.pieces {
+                        std::thread::sleep(reply.between);
+                        whole.push_str(&text);
+                        tell(Event::TextDelta { turn_id, agent: agent.clone(), text });
+                    }
+                    if let Some((draft, summary)) = &reply.proposes {
+                        tell(proposal(*draft, summary));
+                    }
+                    std::thread::sleep(reply.between);
+                }
+                while held.load(Ordering::Acquire) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                to_read = words.lock().unwrap().read_or_end(session);
+            }
+            tell(Event::TextComplete { turn_id, agent, text: whole });
+            tell(Event::Done {
+                session_id: session,
+                status: RunStatus::Done,
+                assistant_turn_ids: vec![turn_id],
+                usage: Usage::default(),
+            });
         });
-        events
     }
 }
 
+fn proposal(draft_id: DraftId, summary: &str) -> Event {
+    Event::Draft {
+        draft_id,
+        tool: "write_file".to_owned(),
+        summary: summary.to_owned(),
+        preview: Preview::Diff { path: "a.md".to_owned(), unified: "+new <line>".to_owned() },
+        asks_for: AsksFor::Approval,
+    }
+}
+
+type Told = Vec<Arc<Envelope>>;
+
 struct Reader {
-    events: watch::Receiver<Vec<Arc<Envelope>>>,
+    events: watch::Receiver<Told>,
     next: usize,
 }
 
@@ -136,41 +212,41 @@ impl RunEvents for Reader {
 #[async_trait]
 impl AgentPort for TestAgent {
     async fn start(&self, request: StartRun) -> Result<StartedRun, Fault> {
-        let reply = (self.answer)(&request);
         let session =
             request.session.unwrap_or_else(|| SessionId::from_uuid(request.run.as_uuid()));
-        let (sender, events) = watch::channel(Vec::new());
+        let mut words = self.words.lock().unwrap();
+        if self.steers.load(Ordering::Acquire)
+            && request.company == Company::Private
+            && let Some(run) = words.at_work.get(&session).copied()
         {
-            let mut runs = self.runs.lock().unwrap();
-            let recorded = Recorded { session, events: events.clone() };
-            if runs.insert(request.run, recorded).is_some() {
-                return Err(Fault::new(ErrorCode::Internal, "this run was there already"));
-            }
+            words.waiting.entry(session).or_default().push(request.clone());
+            self.asked.lock().unwrap().push(request);
+            return Ok(StartedRun::Joined { run });
         }
+        let (sender, events) = watch::channel(Vec::new());
+        let recorded = Recorded { session, events: events.clone() };
+        if self.runs.lock().unwrap().insert(request.run, recorded).is_some() {
+            return Err(Fault::new(ErrorCode::Internal, "this run was there already"));
+        }
+        words.at_work.insert(session, request.run);
         self.asked.lock().unwrap().push(request.clone());
-        let told = Self::events(&request, session, &reply);
-        let (run_id, between) = (request.run, reply.between);
-        // The run goes on whatever becomes of who asked for it, as real ones do in one process.
-        std::thread::spawn(move || {
-            for (seq, event) in told.into_iter().enumerate() {
-                if !between.is_zero() && seq > 0 {
-                    std::thread::sleep(between);
-                }
-                let envelope =
-                    Envelope { seq: seq as u64 + 1, run_id, lane: LaneId::default(), event };
-                sender.send_modify(|all| all.push(Arc::new(envelope)));
-            }
-        });
-        Ok(StartedRun { session, events: Box::new(Reader { events, next: 0 }) })
+        self.run(request, session, sender);
+        Ok(StartedRun::Own { session, events: Box::new(Reader { events, next: 0 }) })
     }
 
-    async fn fate(&self, _: &PersonId, run: RunId) -> Result<RunFate, Fault> {
+    async fn fate(&self, _: &PersonId, _: Option<SessionId>, run: RunId) -> Result<RunFate, Fault> {
         let known = self.runs.lock().unwrap().get(&run).cloned();
-        Ok(match known {
-            None => RunFate::Unknown,
-            Some(Recorded { session, events }) => {
-                RunFate::Told { session, events: Box::new(Reader { events, next: 0 }) }
-            }
+        if let Some(Recorded { session, events }) = known {
+            let events = Box::new(Reader { events, next: 0 });
+            return Ok(RunFate::Told { run, session, events });
+        }
+        let words = self.words.lock().unwrap();
+        Ok(if words.read.contains(&run) {
+            RunFate::Read
+        } else if words.waits(run) {
+            RunFate::Waits
+        } else {
+            RunFate::Unknown
         })
     }
 

@@ -4,8 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 mod agent;
+mod clock;
 mod discord;
 mod process;
+mod sandboxed;
+mod secrets;
 mod telegram;
 mod text;
 mod webhook;

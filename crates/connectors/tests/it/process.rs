@@ -18,7 +18,8 @@ use tokio::runtime::Runtime;
 
 use crate::agent::TestAgent;
 
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+/// Long enough for a busy machine: only what never comes is a failure.
+pub(crate) const SOON: Duration = Duration::from_secs(60);
 pub(crate) const GAP: Duration = Duration::from_millis(30);
 
 /// A second of the real thing takes milliseconds here.
@@ -78,14 +79,25 @@ impl Process {
         plan: Plan,
         tempo: Tempo,
     ) -> Self {
+        let clock = Arc::new(SystemClock::in_zone(Zone::utc()));
+        Self::start_by(home, agent, plan, tempo, clock).await
+    }
+
+    pub(crate) async fn start_by(
+        home: &Path,
+        agent: &Arc<TestAgent>,
+        plan: Plan,
+        tempo: Tempo,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
         let (home, port) = (home.to_owned(), Arc::clone(agent) as _);
+        let scratch = home.join("cache/scratch");
         let opening = runtime.spawn(async move {
-            let clock: Arc<dyn Clock> = Arc::new(SystemClock::in_zone(Zone::utc()));
             // The process before may be letting go of it.
             let home = loop {
                 match Home::open(&home) {
@@ -96,7 +108,9 @@ impl Process {
             let store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
             let egress = Egress::new(Arc::new(SystemResolver), Vec::new(), Bounds::default());
             let ledger = Arc::clone(&store.connectors);
-            let connectors = Connectors::new(Ground { ledger, port, clock, egress, tempo });
+            let commands = Some(crate::sandboxed::place(&scratch));
+            let ground = Ground { ledger, port, clock, egress, tempo, commands };
+            let connectors = Connectors::new(ground);
             connectors.follow(plan).await;
             (connectors, store)
         });
@@ -124,8 +138,12 @@ impl Process {
     /// The same for any account, once everything was read.
     pub(crate) async fn settled_when(&self, account: &AccountKey, is_read: impl Fn() -> bool) {
         wait_for("everything to be answered", SOON, async || {
+            // What is acknowledged is stored, so the queues are looked at afterwards.
+            if !is_read() {
+                return None;
+            }
             let queues = self.store.connectors.figures(account).await.unwrap();
-            (is_read() && queues.incoming == 0 && queues.outgoing == 0).then_some(())
+            (queues.incoming == 0 && queues.outgoing == 0).then_some(())
         })
         .await;
     }

@@ -59,6 +59,31 @@ fn narrow_tables_are_columns_and_wide_ones_records() {
 }
 
 #[test]
+fn columns_stand_under_each_other_whatever_is_in_them() {
+    let shown = telegram("| name | n |\n|---|---|\n| 👩‍👩‍👧‍👦 | 1 |\n| 日本 | 2 |\n| abcd | 3 |\n");
+    // A family and two Japanese letters are as wide as two and four others.
+    assert_eq!(shown, ["<pre>name │ n\n─────┼──\n👩‍👩‍👧‍👦   │ 1\n日本 │ 2\nabcd │ 3</pre>"]);
+    // Every cell is drawn from the left, also where its words go the other way.
+    let mixed = telegram("| a | b |\n|---|---|\n| שלום | 1 |\n");
+    assert!(mixed[0].contains("\u{200e}שלום\u{200e} │ \u{200e}1"), "{mixed:?}");
+}
+
+#[test]
+fn a_heading_goes_with_what_it_is_the_heading_of_and_a_quote_stays_one() {
+    let filler = "word ".repeat(790);
+    let shown = telegram(&format!("{filler}\n\n## Next\n\n{}", "other ".repeat(100)));
+    assert_eq!(shown.len(), 2);
+    assert!(!shown[0].contains("Next") && shown[1].starts_with("<b>Next</b>\n\nother"));
+    // A heading that is alone with a block too long for one message is not moved for ever.
+    let long = telegram(&format!("# Title\n\n{}", "w".repeat(9_000)));
+    assert_eq!((long.len(), long[0].as_str()), (4, "<b>Title</b>"));
+    let quote = telegram("> one\n>\n> two\n\nafter");
+    assert_eq!(quote, ["<blockquote>one\n\ntwo</blockquote>\n\nafter"]);
+    let item = telegram("- one\n\n  more of it\n- two\n");
+    assert_eq!(item, ["• one\n  more of it\n• two"]);
+}
+
+#[test]
 fn a_long_fence_is_closed_and_opened_again() {
     let code = (0..400).map(|line| format!("line number {line}")).collect::<Vec<_>>().join("\n");
     let shown = telegram(&format!("before\n\n```python\n{code}\n```\n\nafter"));
@@ -76,30 +101,75 @@ fn a_long_fence_is_closed_and_opened_again() {
     }
 }
 
-/// A hundred kilobytes of everything that is hard to split.
+/// A hundred kilobytes of everything that is hard to split. Each `part-N.` stands in it once, so that
+/// what is lost, doubled or out of order is seen.
 pub(crate) fn everything() -> String {
-    let piece = "## Überschrift 👩‍👩‍👧‍👦\n\nA paragraph with **bold**, `code` and שלום עולם, مرحبا, <b>not html</b> & more.\n\n\
-                 | k | v |\n|---|---|\n| a | 1 |\n| b | 🇫🇷 |\n\n1. one\n   - deep\n     - deeper\n2. two\n\n```js\nlet a = \"<b>\" && `x`;\n```\n\n> quote *here*\n\n";
-    piece.repeat(100 * 1024 / piece.len() + 1)
+    let (mut text, mut part) = (String::new(), 0);
+    while text.len() < 100 * 1024 {
+        let mut mark = || {
+            part += 1;
+            format!("part-{part}.")
+        };
+        text.push_str(&format!(
+            "## Überschrift {} 👩‍👩‍👧‍👦\n\nA paragraph with **bold {}**, `code` and שלום עולם, مرحبا, <b>not html</b> & \
+             more, [a link](https://example.org/?a=1&b=\"2\") {}\n\n",
+            mark(), mark(), mark(),
+        ));
+        text.push_str(&format!(
+            "| k | v |\n|---|---|\n| {} | 1 |\n| שלום | {} 🇫🇷 |\n\n1. one {}\n   - deep {}\n     - deeper {}\n\n       \
+             and more of it\n   - [x] done {}\n2. two\n\n   ```sh\n   echo {}\n   ```\n\n",
+            mark(), mark(), mark(), mark(), mark(), mark(), mark(),
+        ));
+        text.push_str(&format!(
+            "| Name | What it is about |\n|---|---|\n| {} | {} |\n| {} | **b** & <i> |\n\n",
+            mark(),
+            "a long cell ".repeat(6),
+            mark(),
+        ));
+        let code: Vec<String> =
+            (0..40).map(|line| format!("let a{line} = \"<b>\" && `x`; // {}", mark())).collect();
+        text.push_str(&format!(
+            "```js\n{}\n```\n\n> quote *here* {}\n>\n> שורה\n\n",
+            code.join("\n"),
+            mark()
+        ));
+        text.push_str(&format!(
+            "<details open>\n<summary>{}</summary>\n</details>\n\n---\n\n",
+            mark()
+        ));
+    }
+    text
+}
+
+/// The numbers of the parts, in the order in which they are read.
+fn parts(text: &str) -> Vec<usize> {
+    let pieces = text.split("part-").skip(1);
+    pieces.map(|piece| piece.split('.').next().unwrap().parse().unwrap()).collect()
 }
 
 #[test]
 fn a_hundred_kilobytes_arrive_whole_and_every_message_is_valid() {
     let text = everything();
-    let messages = TextFormat::TelegramHtml.messages(&text, TELEGRAM);
-    let mut paragraphs = 0;
-    for message in &messages {
-        let seen = telegram_text(&message.marked).unwrap();
-        assert!(seen.encode_utf16().count() <= 4_096);
-        assert!(!seen.trim().is_empty());
-        paragraphs += seen.matches("A paragraph with bold, code and שלום עולם").count();
+    let whole: Vec<usize> = (1..=parts(&text).len()).collect();
+    assert_eq!(parts(&text), whole);
+    let mut seen = String::new();
+    for message in TextFormat::TelegramHtml.messages(&text, TELEGRAM) {
+        let shown = telegram_text(&message.marked).unwrap();
+        assert!(shown.encode_utf16().count() <= 4_096);
+        assert!(!shown.trim().is_empty());
+        // No message ends with a heading whose text is in the next one.
+        let last = shown.trim_end().lines().last().unwrap_or_default();
+        assert!(!last.contains("Überschrift"), "{shown}");
+        seen.push_str(&shown);
     }
-    assert_eq!(paragraphs, text.matches("A paragraph with").count());
-    let discord = TextFormat::DiscordMarkdown.messages(&text, DISCORD);
-    for message in &discord {
+    assert_eq!(parts(&seen), whole);
+    let mut seen = String::new();
+    for message in TextFormat::DiscordMarkdown.messages(&text, DISCORD) {
         assert!(message.marked.chars().count() <= 2_000, "{}", message.marked.chars().count());
-        discord_text(&message.marked).unwrap_or_else(|why| panic!("{why}: {}", message.marked));
+        let shown = discord_text(&message.marked);
+        seen.push_str(&shown.unwrap_or_else(|why| panic!("{why}: {}", message.marked)));
     }
+    assert_eq!(parts(&seen), whole);
 }
 
 #[test]

@@ -15,8 +15,9 @@ use sha2::Sha256;
 
 use crate::agent::TestAgent;
 use crate::process::{Process, SOON};
+use crate::telegram;
 
-const SECRET: &str = "a secret of sixteen or more";
+pub(crate) const SECRET: &str = "a secret of sixteen or more";
 
 fn key() -> AccountKey {
     AccountKey { network: "webhook".to_owned(), account: "home".to_owned() }
@@ -118,11 +119,13 @@ async fn a_signed_message_is_answered_with_a_signed_one_and_an_unsigned_one_is_r
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_the_receiver_does_each_answer_arrives_under_one_key() {
-    let seeds = if std::env::var("ONYX_ALL_SEEDS").is_ok() { 1_000 } else { 50 };
-    stream::iter(0..seeds).for_each_concurrent(6, conversation).await;
+    stream::iter(telegram::seeds::seeds())
+        .for_each_concurrent(6, async |seed| drop(conversation(seed).await))
+        .await;
 }
 
-async fn conversation(seed: u64) {
+/// Returns what people were shown of it.
+pub(crate) async fn conversation(seed: u64) -> String {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
     let (http, taken) = receiver(seed, 12).await;
     let mut process = Process::start(home.path(), &agent, webhook_plan(&http.url())).await;
@@ -156,4 +159,5 @@ async fn conversation(seed: u64) {
             .collect();
         assert_eq!(keys.len(), 1, "seed {seed}: {text}: {keys:?}");
     }
+    format!("{:?} {:?}", agent.told(), process.status().await)
 }

@@ -1,8 +1,9 @@
 //! The widget: visitors write from pages of the sites that the config names, and fetch answers.
 
+use futures::{StreamExt as _, stream};
 use onyx_connectors::{Company, Plan, Pushed};
-use onyx_storage::{AccountKey, PeerState};
-use onyx_types::ErrorCode;
+use onyx_storage::{AccountKey, PeerChange, PeerKey, PeerKind, PeerState};
+use onyx_types::{ErrorCode, Timestamp};
 use serde_json::{Value, json};
 
 use crate::agent::{TestAgent, owner};
@@ -127,4 +128,47 @@ async fn an_origin_that_is_none_makes_the_account_unusable_with_a_reason() {
         assert!(status.detail.as_deref().unwrap().contains(why), "{status:?}");
         process.crash().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_widget_remembers_a_bounded_number_of_visitors_and_forgets_the_idle_ones() {
+    let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
+    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    write(&process, SECRET, "1", "the first").await;
+    // Everybody else came before, one after the other.
+    let met = |number: i64| PeerChange {
+        key: PeerKey { account: key(), peer: format!("visitor-{number:032}") },
+        kind: PeerKind::Group,
+        name: "Visitor".to_owned(),
+        state: PeerState::Paired,
+        person: Some(owner()),
+        code: None,
+        at: Timestamp::from_millis(1_000 + number),
+    };
+    let paired = PeerChange {
+        key: PeerKey { account: key(), peer: "a-paired-one".to_owned() },
+        kind: PeerKind::Person,
+        at: Timestamp::from_millis(1),
+        ..met(0)
+    };
+    process.store.connectors.put_peer(paired, 200).await.unwrap();
+    stream::iter(0..2_500)
+        .for_each_concurrent(64, async |number| {
+            process.store.connectors.put_peer(met(number), 200).await.unwrap();
+        })
+        .await;
+    // The process has met one visitor; after a hundred it looks at how many there are.
+    process.crash().await;
+    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    write(&process, OTHER, "1", "one more").await;
+    let peers = process.connectors.peers(&key()).await.unwrap();
+    let names: Vec<&str> = peers.iter().map(|peer| peer.key.peer.as_str()).collect();
+    assert!(names.len() <= 2_001, "{}", names.len());
+    assert!(names.contains(&"a-paired-one"), "somebody whom the owner let in was forgotten");
+    assert!(!names.contains(&format!("visitor-{:032}", 0).as_str()), "the idlest is still there");
+    assert!(names.contains(&format!("visitor-{:032}", 2_499).as_str()));
+    // Who was here last goes on with the same conversation.
+    write(&process, SECRET, "2", "again").await;
+    let asked = agent.asked.lock().unwrap().clone();
+    assert!(asked.last().unwrap().session.is_some());
 }

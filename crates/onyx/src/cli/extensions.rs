@@ -1,4 +1,4 @@
-//! Commands for what comes from outside: other networks, other programs' tools, skills.
+//! Commands for what comes from outside: other networks, other programs' tools, skills, plugins.
 
 use clap::Subcommand;
 use onyx_types::AgentId;
@@ -149,6 +149,56 @@ pub(crate) enum McpClient {
     Cursor,
     Vscode,
     Zed,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginsCommand {
+    /// Every plugin, whether it is on, and what waits for you
+    List(AsJson),
+    /// Bring a plugin along, or another version of one: a folder, a .zip file, or the address of a
+    /// git repository
+    #[command(visible_alias = "install")]
+    Add {
+        from: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// One plugin: what it asks for, and what has changed since you accepted it
+    Show {
+        plugin: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Accept a plugin and what it asks for, as it is now
+    Accept {
+        plugin: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Switch an accepted plugin on; one that failed too often starts again
+    Enable {
+        plugin: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Switch a plugin off
+    Disable {
+        plugin: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// The last lines that its program wrote
+    Logs {
+        plugin: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Take a plugin away, with its settings and what it kept
+    Remove {
+        plugin: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -84,6 +84,27 @@ impl ChatLines {
     }
 }
 
+/// The data of an event stream's events, for events whose data is one line.
+#[derive(Debug)]
+pub(crate) struct EventLines(ChatLines);
+
+impl EventLines {
+    pub(super) fn new(response: Response) -> Self {
+        Self(ChatLines::new(response))
+    }
+
+    /// The next event's data; `None` when the stream ended.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
+        while let Some(mut line) = self.0.next_raw().await? {
+            if line.starts_with(b"data:") {
+                line.advance(b"data:".len());
+                return Ok(Some(line));
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl ChatLine {
     pub(crate) fn parse(line: &[u8]) -> Self {
         // What does not read is of a newer server too.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::gateway::SocketPath;
 
-pub(crate) use lines::{ChatLine, ChatLines};
+pub(crate) use lines::{ChatLine, ChatLines, EventLines};
 
 /// Any name will do: the socket decides where it goes.
 const BASE: &str = "http://localhost";
@@ -65,6 +65,12 @@ impl Client {
         self.send(self.http.get(format!("{BASE}{path}"))).await
     }
 
+    /// A stream of events, for as long as the server tells them.
+    pub(crate) async fn follow(&self, path: &str) -> Result<EventLines, ClientError> {
+        let request = self.http.get(format!("{BASE}{path}")).header("accept", "text/event-stream");
+        Ok(EventLines::new(self.send(request).await?))
+    }
+
     pub(crate) async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.get(path).await?.json().await.map_err(ClientError::Unreachable)
     }
@@ -78,6 +84,15 @@ impl Client {
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Response, ClientError> {
         self.send(self.http.post(format!("{BASE}{path}")).json(body)).await
+    }
+
+    /// Bytes of any kind.
+    pub(crate) async fn post_bytes(
+        &self,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Response, ClientError> {
+        self.send(self.http.post(format!("{BASE}{path}")).body(bytes)).await
     }
 
     /// The answer whatever its status, for who passes it on.

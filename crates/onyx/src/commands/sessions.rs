@@ -140,7 +140,7 @@ async fn list(
 }
 
 /// Every byte that could mean something in an address is spelt out.
-fn in_query(text: &str) -> String {
+pub(super) fn in_query(text: &str) -> String {
     let spelt = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
         other => format!("%{other:02X}"),

@@ -170,7 +170,12 @@ fn brought(from: &str) -> Result<Value> {
 }
 
 /// Files below a folder. Links are left out: they may lead anywhere.
-fn collect(root: &Path, folder: &Path, files: &mut Vec<Value>, bytes: &mut u64) -> Result<()> {
+pub(super) fn collect(
+    root: &Path,
+    folder: &Path,
+    files: &mut Vec<Value>,
+    bytes: &mut u64,
+) -> Result<()> {
     let cannot = || format!("cannot read {}", folder.display());
     let entries: Result<Vec<_>, _> = fs::read_dir(folder).with_context(cannot)?.collect();
     let mut paths: Vec<PathBuf> =
@@ -184,7 +189,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<Value>, bytes: &mut u64) 
         } else if meta.is_file() {
             *bytes += meta.len();
             if files.len() == MOST_FILES || *bytes > MOST_BYTES {
-                bail!("{} holds more files than skills have", root.display());
+                bail!("{} holds more files than can be brought at once", root.display());
             }
             let name = path.strip_prefix(root).unwrap_or(&path);
             let name = name.to_str().with_context(|| format!("{} is no text", name.display()))?;

@@ -3,6 +3,7 @@
 
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use onyx_agent::AgentSettings;
+use onyx_api::PluginSwitch;
 use serde_json::{Map, Value, json};
 
 use super::{ConfigError, JSON5, unreadable};
@@ -150,6 +151,41 @@ impl ConfigText {
     pub(crate) fn remove_mcp_server(&self, name: &str) -> bool {
         let servers = self.config.object_value("mcp").and_then(|mcp| mcp.object_value("servers"));
         servers.is_some_and(|servers| remove(&servers, name))
+    }
+
+    pub(crate) fn plugin(&self, name: &str) -> Option<Value> {
+        self.config.object_value("plugins")?.get(name)?.value()?.to_serde_value()
+    }
+
+    pub(crate) fn put_plugin(
+        &self,
+        name: &str,
+        settings: &Map<String, Value>,
+    ) -> Result<(), ConfigError> {
+        put_all(&self.section("plugins")?, name, settings);
+        Ok(())
+    }
+
+    /// In the list of those that are on, or out of it.
+    pub(crate) fn switch_plugin(&self, name: &str, to: PluginSwitch) -> Result<(), ConfigError> {
+        let plugins = self.section("plugins")?;
+        let present = plugins.get("enabled").and_then(|enabled| enabled.value());
+        let mut enabled = match present.and_then(|enabled| enabled.to_serde_value()) {
+            Some(Value::Array(enabled)) => enabled,
+            Some(_) | None => Vec::new(),
+        };
+        enabled.retain(|known| known != name);
+        if to == PluginSwitch::On {
+            enabled.push(name.into());
+        }
+        set(&plugins, "enabled", Some(&Value::Array(enabled)));
+        Ok(())
+    }
+
+    pub(crate) fn remove_plugin(&self, name: &str) -> Result<(), ConfigError> {
+        let Some(plugins) = self.config.object_value("plugins") else { return Ok(()) };
+        remove(&plugins, name);
+        self.switch_plugin(name, PluginSwitch::Off)
     }
 
     /// An account of a connector as it is written.

@@ -4,8 +4,11 @@
 mod check;
 mod dotenv;
 mod edit;
+mod foreign_names;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod keys;
 pub(crate) mod last_good;
 mod nearest;
 mod not_yet;
@@ -26,6 +29,7 @@ use onyx_connectors::{Binding, ConnectorsSettings, MailSettings, TranscriberSett
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_mcp::McpSettings;
+use onyx_plugins::PluginsSettings;
 use onyx_providers::{ModelsSettings, ProviderSettings, RoutingSettings};
 use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
@@ -92,6 +96,8 @@ pub(crate) struct Config {
     pub(crate) tools: ToolsSettings,
     /// Programs that offer tools to agents.
     pub(crate) mcp: McpSettings,
+    /// Packages of other people that are on.
+    pub(crate) plugins: PluginsSettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -200,16 +206,17 @@ pub(crate) fn load(home: &HomeFolder) -> Result<Config, ConfigError> {
         }
         Err(error) => return Err(ConfigError::new(format!("it cannot be read: {error}"))),
     };
-    parse_with(text, environment, warnings)
+    parse_with(home, text, environment, warnings)
 }
 
 /// A text as the file would be read if it held it.
 pub(crate) fn read(home: &HomeFolder, text: String) -> Result<Config, ConfigError> {
     let (environment, warnings) = read_dotenv(home)?;
-    parse_with(text, environment, warnings)
+    parse_with(home, text, environment, warnings)
 }
 
 fn parse_with(
+    home: &HomeFolder,
     text: String,
     environment: Environment,
     mut warnings: Vec<String>,
@@ -217,6 +224,7 @@ fn parse_with(
     let mut config = parse(&text, environment)?;
     warnings.append(&mut config.warnings);
     config.warnings = warnings;
+    foreign_names::adopt(&mut config, home.path());
     config.text = Some(FileText(text));
     Ok(config)
 }
@@ -250,7 +258,6 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
     };
     let providers = read_providers(providers, &mut notes)?;
     let agents: AgentsSettings = section("agents", take("agents"), &mut notes)?;
-    notes.warnings.extend(not_yet::agents(&agents));
     let mut networks = take("connectors");
     let transcriber = networks.as_mut().and_then(Value::as_object_mut);
     let transcriber = transcriber.and_then(|networks| networks.shift_remove("transcriber"));
@@ -277,6 +284,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         bindings: section("bindings", take("bindings"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,
         mcp: section("mcp", take("mcp"), &mut notes)?,
+        plugins: section("plugins", take("plugins"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,
@@ -497,7 +505,7 @@ two',
     fn what_does_nothing_yet_is_said_where_it_is_set() {
         let config = parse_plain(
             "{ plugins: {}, storage: { kind: 's3' }, tools: null, \
-             agents: { entries: { main: { workspace: '~/w' }, other: {} } } }",
+             providers: { claude: { kind: 'claude-cli' }, p: { kind: 'openai' } } }",
         );
         let places: Vec<String> = config
             .unwrap()
@@ -505,7 +513,7 @@ two',
             .iter()
             .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
             .collect();
-        let expected = ["plugins", "storage", "agents.main.workspace"];
+        let expected = ["storage"];
         assert_eq!(places, expected);
     }
 

@@ -1,6 +1,5 @@
 //! Warnings for what a config sets and nothing reads yet.
 
-use onyx_agent::AgentsSettings;
 use onyx_types::{NOT_YET, NotYet, NotYetAt};
 use serde_json::{Map, Value};
 
@@ -16,14 +15,4 @@ pub(super) fn sections(sections: &Map<String, Value>) -> Vec<String> {
         }
     }
     warnings
-}
-
-pub(super) fn agents(agents: &AgentsSettings) -> Vec<String> {
-    let Some(sentence) = onyx_types::not_yet(NotYetAt::AgentField("workspace")) else {
-        return Vec::new();
-    };
-    let listed = agents.list.iter().map(|agent| (agent.id.as_deref().unwrap_or("?"), agent));
-    let keyed = agents.entries.iter().map(|(id, agent)| (id.as_str(), agent));
-    let with_one = listed.chain(keyed).filter(|(_, agent)| agent.workspace.is_some());
-    with_one.map(|(id, _)| format!("agents.{id}.workspace: {sentence}")).collect()
 }

@@ -4,6 +4,7 @@
 use onyx_api::Dependency;
 use onyx_knowledge::Embedding;
 use onyx_mcp::{OfferedToolState, ServerStatus, ServerView};
+use onyx_plugins::{PluginState, PluginStatus, PluginView};
 use onyx_sandbox::{NoSandbox, Rung, Sandbox};
 use onyx_tools::Docker;
 use onyx_types::PersonId;
@@ -30,6 +31,7 @@ impl Live {
         all.extend(self.menos());
         all.push(self.jobs(person).await);
         all.extend(self.mcp_servers().await);
+        all.extend(self.plugins().await);
         all.push(self.subscription_gateway());
         all
     }
@@ -140,6 +142,13 @@ impl Live {
         subscription::dependency(&self.models.get().registry)
     }
 
+    async fn plugins(&self) -> Vec<Dependency> {
+        match self.extensions.plugins.list().await {
+            Ok(plugins) => plugins.into_iter().filter_map(plugin).collect(),
+            Err(fault) => vec![Dependency::degraded("plugins", fault.message)],
+        }
+    }
+
     async fn mcp_servers(&self) -> Vec<Dependency> {
         match self.extensions.mcp.list().await {
             Ok(servers) if servers.is_empty() => {
@@ -168,5 +177,32 @@ fn mcp_server(server: ServerView) -> Dependency {
         ServerStatus::Idle => Dependency::ok(name).with_detail("Starts when it is needed"),
         ServerStatus::Starting => Dependency::ok(name).with_detail("Starting"),
         ServerStatus::Running => Dependency::ok(name).with_detail("Running"),
+    }
+}
+
+/// One that is off and waits for nobody says nothing.
+fn plugin(plugin: PluginView) -> Option<Dependency> {
+    let name = format!("plugin:{}", plugin.name);
+    let hint = "Look at it with `onyx plugins show`, and at its log.";
+    let look = |why: String| Some(Dependency::degraded(name.clone(), why).with_hint(hint));
+    match (plugin.state, plugin.enabled) {
+        (PluginState::Broken(why), _) => return look(why),
+        (PluginState::Changed, true) => {
+            return look("It is not what was accepted any more".to_owned());
+        }
+        (PluginState::Missing, true) => return look("Its folder is gone".to_owned()),
+        (PluginState::New, true) => return look("It was not accepted".to_owned()),
+        (_, false) => return None,
+        (PluginState::Accepted, true) => {}
+    }
+    match plugin.status {
+        PluginStatus::Failing(why) => look(why),
+        PluginStatus::Parked(why) => look(format!("It is not started any more: {why}")),
+        PluginStatus::Idle | PluginStatus::Starting | PluginStatus::Running => {
+            match plugin.problems.into_iter().next() {
+                Some(problem) => look(problem),
+                None => Some(Dependency::ok(name)),
+            }
+        }
     }
 }

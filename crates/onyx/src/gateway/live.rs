@@ -109,6 +109,7 @@ impl Live {
         config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.tools.menos.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.plugins.check().map_err(|error| ConfigError::new(error.to_string()))?;
         check_jobs(&config)?;
         let search = config.memory.search().map_err(ConfigError::new)?;
         let connections = connections(&config)?;
@@ -139,7 +140,9 @@ impl Live {
         self.auth.identity().declare(declared).await?;
         declare_zones(&self.agent, zones(&config));
         self.agent.jobs.set_settings(config.jobs.check(&self.auth.identity().owner()?)?);
-        self.extensions.mcp.follow(&config.mcp).await?;
+        self.extensions.plugins.follow(&config.plugins).await?;
+        let servers = self.extensions.plugins.with_servers(&config.mcp);
+        self.extensions.mcp.follow(&servers).await?;
         remember(&self.home, &config);
         self.masker.add(plan.secrets());
         *self.link.write().unwrap_or_else(PoisonError::into_inner) =
@@ -166,7 +169,8 @@ impl Live {
     /// A command that only borrows the home for a moment connects to nothing.
     async fn follow_plan(&self) {
         if self.is_connected.load(Ordering::Acquire) {
-            let plan = self.planned.read().unwrap_or_else(PoisonError::into_inner).clone();
+            let mut plan = self.planned.read().unwrap_or_else(PoisonError::into_inner).clone();
+            plan.accounts.extend(self.extensions.plugins.accounts());
             self.connectors.follow(plan).await;
         }
     }

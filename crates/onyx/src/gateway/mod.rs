@@ -37,7 +37,7 @@ use axum::Router;
 use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{
     Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
-    Traffic,
+    Traffic, UiChats,
 };
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
@@ -93,6 +93,7 @@ pub(crate) struct Gateway {
     socket: Option<HomeSocket>,
     traffic: Arc<Traffic>,
     pass_through: PassThrough,
+    ui_chats: UiChats,
     logs: Arc<LogRing>,
 }
 
@@ -144,7 +145,10 @@ impl Gateway {
         live::declare_zones(&agent, parts.zones);
         agent.jobs.set_outside(parts.outside);
         agent.jobs.set_settings(parts.jobs.check(&auth.identity().owner()?)?);
-        parts.extensions.mcp.follow(&parts.mcp).await.context("cannot offer the MCP tools")?;
+        let plugins = &parts.extensions.plugins;
+        plugins.follow(&parts.plugins).await.context("cannot look at the plugins")?;
+        let servers = plugins.with_servers(&parts.mcp);
+        parts.extensions.mcp.follow(&servers).await.context("cannot offer the MCP tools")?;
         let closed = agent.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
@@ -157,6 +161,7 @@ impl Gateway {
         let link = Arc::new(RwLock::new(parts.link));
         let connectors = connectors::open(
             &store,
+            folder.path(),
             &clock,
             AgentDoor {
                 agent: agent.clone(),
@@ -213,6 +218,7 @@ impl Gateway {
             socket: None,
             traffic: Arc::default(),
             pass_through: PassThrough::default(),
+            ui_chats: UiChats::default(),
             logs: Arc::default(),
         })
     }
@@ -249,6 +255,7 @@ impl Gateway {
         self.servers.spawn(async move { agent.tend(&stop).await });
         let (mcp, stop) = (self.live.extensions.mcp.clone(), self.stop.clone());
         self.servers.spawn(async move { mcp.tend(&stop).await });
+        self.tend_plugins();
         let mut watch = config::watch(&self.live.home)?;
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
@@ -256,11 +263,18 @@ impl Gateway {
                 tokio::select! {
                     () = watch.edited() => live.reload().await,
                     () = live.secrets.changed() => live.reload().await,
+                    () = live.extensions.plugins.changed() => live.reload().await,
                     () = stop.cancelled() => return,
                 }
             }
         });
         Ok(())
+    }
+
+    /// Looks for plugins that change.
+    fn tend_plugins(&mut self) {
+        let (plugins, stop) = (self.live.extensions.plugins.clone(), self.stop.clone());
+        self.servers.spawn(async move { plugins.tend(&stop).await });
     }
 
     /// Fires jobs when they are due.
@@ -271,6 +285,7 @@ impl Gateway {
 
     /// Connects to the networks of the config, from now on.
     pub(crate) async fn connect(&mut self) {
+        self.live.extensions.plugins.begin();
         self.live.connect().await;
     }
 
@@ -327,6 +342,7 @@ impl Gateway {
         self.live.connectors.close().await;
         tokio::join!(self.live.agent.drain(PATIENCE), self.pass_through.drain(PATIENCE));
         self.live.models.logins().settle().await;
+        self.live.extensions.plugins.close().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
             tracing::warn!("some clients did not take their last bytes in time");
@@ -349,6 +365,7 @@ impl Gateway {
             traffic: Arc::clone(&self.traffic),
             admission: Arc::clone(&self.live.admission),
             pass_through: self.pass_through.clone(),
+            ui_chats: self.ui_chats.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
             extensions: self.live.extensions.clone(),

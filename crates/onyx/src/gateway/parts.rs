@@ -14,6 +14,7 @@ use onyx_knowledge::{Index, MemorySettings};
 use onyx_mcp::oauth::TokenKeeper;
 use onyx_mcp::serving::Endpoint;
 use onyx_mcp::{McpServers, McpSettings, McpSetup};
+use onyx_plugins::{Plugins, PluginsSettings, PluginsSetup, Tempo};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
@@ -56,6 +57,7 @@ pub(super) struct Parts {
     pub(super) memory: MemorySettings,
     pub(super) jobs: JobsSettings,
     pub(super) mcp: McpSettings,
+    pub(super) plugins: PluginsSettings,
     /// The way out for jobs.
     pub(super) outside: JobOutside,
     pub(super) zones: BTreeMap<PersonId, Zone>,
@@ -103,7 +105,7 @@ impl Parts {
             .map_err(|error| ConfigError::new(error.to_string()))?;
         let declared = declared(config, token)?;
         let owner = declared.owner().map_err(ConfigError::from)?;
-        let owner_of_tools = owner.clone();
+        let (owner_of_tools, owner_of_plugins) = (owner.clone(), owner.clone());
         let desk = Arc::new(Desk::default());
         let docker = Docker::new(&config.tools.docker, owner.clone());
         let open = super::secrets::opener(ground.secrets);
@@ -139,13 +141,17 @@ impl Parts {
         log(&warnings);
         check_jobs(config)?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.plugins.check().map_err(|error| ConfigError::new(error.to_string()))?;
         let tokens =
             super::KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
         let mcp = mcp(ground, &web, owner_of_tools, Arc::new(tokens));
         mcp.set_toolbox(Arc::clone(&toolbox));
+        let plugins = plugins(ground, &web, &skills, owner_of_plugins);
+        toolbox.set_hooks(Arc::new(plugins.clone()));
         let mcp_endpoint = Arc::new(mcp_endpoint()?);
         let grants = Arc::default();
-        let extensions = Extensions { skills, artifacts, repositories, mcp, mcp_endpoint, grants };
+        let extensions =
+            Extensions { skills, artifacts, repositories, mcp, plugins, mcp_endpoint, grants };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
         let connectors = super::connectors::plan(config, &knows, ground.secrets)?;
         masker.add(connectors.secrets());
@@ -173,6 +179,7 @@ impl Parts {
             memory: config.memory.clone(),
             jobs: config.jobs.clone(),
             mcp: config.mcp.clone(),
+            plugins: config.plugins.clone(),
             outside: JobOutside::new(runtime, web.clone()),
             zones: zones(config),
             connectors,
@@ -220,6 +227,24 @@ fn mcp(
         acceptances: Arc::clone(&ground.store.acceptances),
         clock: Arc::clone(ground.clock),
         owner,
+    })
+}
+
+/// The plugins of the home; none is started.
+fn plugins(ground: &Ground<'_>, web: &Web, skills: &Skills, owner: PersonId) -> Plugins {
+    let home = ground.folder.path();
+    Plugins::new(PluginsSetup {
+        folder: home.join("plugins"),
+        cache: home.join("cache/plugins"),
+        scratch: home.join("cache/scratch"),
+        sandbox: sandbox(),
+        web: web.clone(),
+        secrets: super::secrets::opener(ground.secrets),
+        skills: skills.clone(),
+        acceptances: Arc::clone(&ground.store.acceptances),
+        clock: Arc::clone(ground.clock),
+        owner,
+        tempo: Tempo::default(),
     })
 }
 

@@ -60,6 +60,12 @@ impl Configuration for Live {
         shown.map(Some).map_err(|error| Problem::field(format!("connectors.{network}"), error))
     }
 
+    fn plugin(&self, name: &str) -> Result<Option<Map<String, Value>>, Problem> {
+        let Some(value) = self.parsed()?.plugin(name) else { return Ok(None) };
+        let shown = serde_json::from_str(&redacted(&value.to_string()));
+        shown.map(Some).map_err(|error| Problem::field(format!("plugins.{name}"), error))
+    }
+
     fn change(
         &self,
         change: ConfigChange,
@@ -134,6 +140,21 @@ impl Live {
             ConfigChange::RemoveMcpServer(name) => {
                 hold(expected, file.mcp_server(&name).as_ref().map(version))?;
                 gone(file.remove_mcp_server(&name), "mcp.servers", &name)?;
+                None
+            }
+            ConfigChange::SwitchPlugin { name, to } => {
+                file.switch_plugin(&name, to)?;
+                None
+            }
+            ConfigChange::PutPlugin { name, settings } => {
+                let present = file.plugin(&name);
+                hold(expected, present.as_ref().map(version))?;
+                let settings = whole(&settings, present.as_ref())?;
+                file.put_plugin(&name, &settings)?;
+                file.plugin(&name).as_ref().map(version)
+            }
+            ConfigChange::RemovePlugin(name) => {
+                file.remove_plugin(&name)?;
                 None
             }
             ConfigChange::PutConnector { network, account, settings } => {

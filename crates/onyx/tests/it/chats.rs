@@ -53,7 +53,7 @@ async fn a_rating_is_kept_in_the_log_exported_and_never_shown_to_a_model() {
     assert_eq!(kept, expected);
 
     // Only answers are rated, and with what a rating can be.
-    assert_eq!(rate(&question, json!({"rating": "good"})).await.0, 400);
+    assert_eq!(rate(&question, json!({"rating": "good"})).await.0, 404);
     let elsewhere = "01890000-0000-7000-8000-000000000000";
     assert_eq!(rate(elsewhere, json!({"rating": "good"})).await.0, 404);
     assert_eq!(rate(&answer, json!({"rating": "superb"})).await.0, 400);

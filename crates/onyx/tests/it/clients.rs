@@ -1,7 +1,6 @@
 //! Other makers' own libraries against a running server: they must work unchanged.
 
 mod coding_agents;
-mod libraries;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -67,6 +67,7 @@ const MEANING: &[(&str, &str)] = &[
     ("POST /api/admin/mcp/{name}/login", "an address is named that must be one of this machine"),
     ("GET /api/oauth/request", "a program is named that must have made itself known"),
     ("POST /api/oauth/authorize", "the same"),
+    ("POST /api/admin/plugins", "one of three ways to bring it, and never two"),
     ("POST /api/skills/import", "one of three ways to bring it, and never two"),
     ("PUT /api/skills/{name}", "a file in a language of its own"),
 ];

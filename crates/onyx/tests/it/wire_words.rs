@@ -156,13 +156,13 @@ async fn an_action_says_where_it_lies_what_it_would_say_and_what_became_of_it() 
 #[tokio::test]
 async fn what_does_nothing_yet_is_said_by_the_log_the_doctor_and_the_app() {
     let model = ScriptedModel::start().await;
-    let onyx = builder(&model).merge(json!({"plugins": {}, "storage": {}})).start().await;
-    assert!(onyx.log().contains("plugins: This does nothing yet"), "{}", onyx.log());
+    let onyx = builder(&model).merge(json!({"storage": {}})).start().await;
+    assert!(onyx.log().contains("storage: This does nothing yet"), "{}", onyx.log());
     let config = onyx.get("/api/admin/config").await.expect(200).json();
     let warnings = config["warnings"].to_string();
     assert!(warnings.contains("storage: This does nothing yet"), "{warnings}");
     let doctor = run(&onyx.home(), &["doctor"]).await;
-    let told = "plugins: This does nothing yet";
+    let told = "storage: This does nothing yet";
     assert!(doctor.out.contains(told), "{}", doctor.out);
 }
 

@@ -12,6 +12,10 @@ use super::telegram_text;
 use super::trouble::{Fate, Trouble, strikes};
 use crate::Dice;
 
+const FIRST_UPDATE: i64 = 1_000;
+/// How far back updates come again.
+const AGAIN: i64 = 3;
+
 pub const TELEGRAM_TOKEN: &str = "4242:test_token_of_a_bot";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +68,7 @@ struct Inner {
 
 impl FakeTelegram {
     pub async fn start() -> Self {
-        let inner = Inner { next_update: 1_000, next_message: 1, ..Inner::default() };
+        let inner = Inner { next_update: FIRST_UPDATE, next_message: 1, ..Inner::default() };
         let state = Arc::new(State { inner: Mutex::new(inner), came: Notify::new() });
         let served = Arc::clone(&state);
         let http = FakeHttp::start(Arc::new(move |request| {
@@ -199,6 +203,12 @@ impl FakeTelegram {
         inner.offset >= inner.next_update
     }
 
+    /// How many updates nobody has acknowledged.
+    pub fn unread(&self) -> u64 {
+        let inner = self.inner();
+        u64::try_from(inner.next_update - inner.offset.max(FIRST_UPDATE)).unwrap_or(0)
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.state.inner()
     }
@@ -313,9 +323,11 @@ impl State {
 impl Inner {
     fn read(&mut self, offset: i64) -> Vec<Value> {
         self.offset = self.offset.max(offset);
+        // What was acknowledged is forgotten, but for the few that may come again.
+        self.updates = self.updates.split_off(&(self.offset - AGAIN));
         let trouble = self.trouble;
         let again = self.dice.as_mut().is_some_and(|dice| strikes(dice, trouble.redelivers));
-        let from = if again { offset - 3 } else { offset };
+        let from = if again { offset - AGAIN } else { offset };
         let mut found: Vec<Value> =
             self.updates.range(from..).map(|(_, u)| u.clone()).take(100).collect();
         let has_new = found.iter().any(|update| update["update_id"].as_i64() >= Some(offset));

@@ -111,6 +111,9 @@ fn is_media(request: &RecordedRequest) -> bool {
 
 /// Routes that are not the model itself: the list of models, and the record for standalone use.
 fn side_route(state: &State, request: &RecordedRequest) -> Reply {
+    if request.route().starts_with("/_") {
+        return control(state, request);
+    }
     let inner = state.inner();
     if request.route().ends_with("/models") {
         let data: Vec<Value> = inner
@@ -123,10 +126,32 @@ fn side_route(state: &State, request: &RecordedRequest) -> Reply {
     if request.route().ends_with("/embeddings") {
         return Reply::json(200, &embeddings(&request.body["input"]));
     }
-    if request.route() == "/_requests" {
-        return Reply::json(200, &json!(inner.requests));
-    }
     Reply::json(404, &json!({"error": {"message": "no such route", "code": null}}))
+}
+
+/// For programs beside it: the record, how many answers there were and broke off, and another
+/// script in place of this one.
+fn control(state: &State, request: &RecordedRequest) -> Reply {
+    let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
+    match request.route() {
+        "/_requests" => Reply::json(200, &json!(state.inner().requests)),
+        "/_counts" => Reply::json(
+            200,
+            &json!({
+                "received": count(&state.received),
+                "answering": count(&state.answering),
+                "abandoned": count(&state.abandoned),
+            }),
+        ),
+        "/_script" => match serde_json::from_slice(&request.raw) {
+            Ok(file) => {
+                state.load(file);
+                Reply::json(200, &json!({}))
+            }
+            Err(error) => Reply::json(400, &json!({"error": error.to_string()})),
+        },
+        _ => Reply::json(404, &json!({"error": "no such route"})),
+    }
 }
 
 /// Vectors that tell their texts apart by length.

@@ -2,8 +2,10 @@
 
 mod connection;
 mod request;
+mod rule;
 
 pub use request::RecordedRequest;
+pub use rule::Rule;
 
 use crate::answer::Answer;
 use crate::canary;
@@ -33,6 +35,9 @@ pub struct ScriptedModel {
 pub struct ScriptFile {
     #[serde(default)]
     pub answers: Vec<Answer>,
+    /// Tried in order once the answers are used up; the first that fits decides.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
     #[serde(default = "default_answer")]
     pub default: Answer,
     #[serde(default = "default_models")]
@@ -59,6 +64,7 @@ struct State {
 
 struct Inner {
     queue: VecDeque<Answer>,
+    rules: Vec<Rule>,
     respond: Option<Arc<Respond>>,
     default: Arc<Answer>,
     models: Vec<String>,
@@ -94,10 +100,7 @@ impl ScriptedModel {
     }
 
     pub fn load(&self, file: ScriptFile) {
-        let mut inner = self.state.inner();
-        inner.queue = file.answers.into();
-        inner.default = Arc::new(file.default);
-        inner.models = file.models;
+        self.state.load(file);
     }
 
     /// Queues the answer for the next request that has none yet.
@@ -208,7 +211,12 @@ impl Drop for ScriptedModel {
 
 impl Default for ScriptFile {
     fn default() -> Self {
-        Self { answers: Vec::new(), default: default_answer(), models: default_models() }
+        Self {
+            answers: Vec::new(),
+            rules: Vec::new(),
+            default: default_answer(),
+            models: default_models(),
+        }
     }
 }
 
@@ -218,6 +226,7 @@ impl State {
         Self {
             inner: Mutex::new(Inner {
                 queue: VecDeque::new(),
+                rules: Vec::new(),
                 respond: None,
                 default: Arc::new(file.default),
                 models: file.models,
@@ -238,6 +247,14 @@ impl State {
         self.inner.lock().expect("no holder of this lock panics")
     }
 
+    fn load(&self, file: ScriptFile) {
+        let mut inner = self.inner();
+        inner.queue = file.answers.into();
+        inner.rules = file.rules;
+        inner.default = Arc::new(file.default);
+        inner.models = file.models;
+    }
+
     /// Remembers the request and picks its answer.
     fn answer(&self, request: &RecordedRequest) -> Arc<Answer> {
         if asks_for_a_title(request) {
@@ -256,6 +273,9 @@ impl State {
             }
             self.received.fetch_add(1, Ordering::SeqCst);
             if let Some(answer) = inner.queue.pop_front() {
+                return Arc::new(answer);
+            }
+            if let Some(answer) = rule::first_that_fits(&mut inner.rules, &request.raw) {
                 return Arc::new(answer);
             }
             (inner.respond.clone(), Arc::clone(&inner.default))

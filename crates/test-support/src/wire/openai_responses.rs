@@ -138,7 +138,7 @@ impl Stream {
         for round in 0..rounds {
             for (offset, call) in calls.iter().enumerate() {
                 if let Some(piece) = call.pieces.get(round) {
-                    let body = json!({"output_index": base + offset, "item_id": call.id,
+                    let body = json!({"output_index": base + offset, "item_id": item_id(call),
                                       "delta": piece});
                     self.send("response.function_call_arguments.delta", body);
                 }
@@ -146,7 +146,7 @@ impl Stream {
         }
         for call in calls {
             let item = function_call(call, &call.arguments(), "completed");
-            let body = json!({"item_id": call.id, "arguments": call.arguments()});
+            let body = json!({"item_id": item_id(call), "arguments": call.arguments()});
             self.item_event("response.function_call_arguments.done", body);
             self.item_event("response.output_item.done", json!({"item": item}));
             self.output.push(item);
@@ -221,7 +221,12 @@ fn reasoning(text: &str) -> Value {
            "encrypted_content": "c2NyaXB0ZWQgcmVhc29uaW5n"})
 }
 
+/// An item has a name of its own; its events bear that one, and results the call's.
+fn item_id(call: &ScriptedCall) -> String {
+    format!("fc_{}", call.id)
+}
+
 fn function_call(call: &ScriptedCall, arguments: &str, status: &str) -> Value {
-    json!({"id": format!("fc_{}", call.id), "type": "function_call", "status": status,
+    json!({"id": item_id(call), "type": "function_call", "status": status,
            "call_id": call.id, "name": call.name, "arguments": arguments})
 }

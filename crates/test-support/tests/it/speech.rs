@@ -171,6 +171,36 @@ fn a_script_file_says_all_that_the_builders_say() {
     assert_eq!(file.default, Answer::text("ok"));
 }
 
+#[tokio::test]
+async fn rules_answer_by_what_a_request_holds_as_often_as_they_say() {
+    let file: ScriptFile = serde_json::from_value(json!({
+        "rules": [
+            {"contains": ["red", "round"], "answer": {"script": {"steps": [{"text": "apple"}]}}},
+            {"contains": ["red"], "times": 1, "answer": {"status": {"code": 429, "body": "wait"}}},
+        ],
+        "default": {"script": {"steps": [{"text": "nothing"}]}},
+    }))
+    .unwrap();
+    let server = ScriptedModel::start().await;
+    server.load(file);
+    let said = async |words: &str| {
+        let body = json!({"model": "m", "messages": [{"role": "user", "content": words}]});
+        let reply = ask(&server, &body).await;
+        (reply.status().as_u16(), reply.text().await.unwrap())
+    };
+    assert!(said("red and round").await.1.contains("apple"));
+    assert_eq!(said("red").await, (429, "wait".to_owned()));
+    assert!(said("red").await.1.contains("nothing"));
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let control = |path: &str| format!("http://{}{path}", server.address());
+    let counts: Value = client.get(control("/_counts")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(counts, json!({"received": 3, "answering": 0, "abandoned": 0}));
+    let script = json!({"default": {"script": {"steps": [{"text": "other"}]}}});
+    let loaded = client.post(control("/_script")).json(&script).send().await.unwrap();
+    assert_eq!(loaded.status(), 200);
+    assert!(said("red and round").await.1.contains("other"));
+}
+
 async fn one_text(server: &ScriptedModel) -> String {
     let body: Value = ask(server, &json!({"model": "m"})).await.json().await.unwrap();
     body["choices"][0]["message"]["content"].as_str().unwrap().to_owned()

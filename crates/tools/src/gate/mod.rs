@@ -51,6 +51,15 @@ pub(crate) enum GateDecision {
     Denied(Plan),
 }
 
+impl GateDecision {
+    pub(crate) fn plan(&self) -> &Plan {
+        match self {
+            Self::Allowed(plan) => plan.get(),
+            Self::NeedsPerson(_, plan) | Self::Denied(plan) => plan,
+        }
+    }
+}
+
 pub(crate) fn pass(
     policy: &Policy,
     attendance: Attendance,

@@ -2,7 +2,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onyx_types::{ErrorCode, Fault, Plan, Taint, Tier, ToolName, ToolSpec, Visibility};
+use onyx_types::{
+    ErrorCode, Fault, Plan, Taint, Tier, ToolName, ToolSpec, Visibility, our_tool_name,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::CommandRule;
@@ -174,12 +176,13 @@ fn allowed(settings: &ToolSettings, known: &KnownTools<'_>) -> Vec<ToolName> {
     tools.into_iter().collect()
 }
 
-/// A tool is meant by its name or by `group:<group>`.
+/// A tool is meant by its name, by another program's name for it, or by `group:<group>`. A name that
+/// is ours and theirs (`read`) means both tools: who denies it must not be left with the other one.
 fn is_named(name: &str, spec: &ToolSpec) -> bool {
-    match name.strip_prefix("group:") {
+    [name, our_tool_name(name)].into_iter().any(|name| match name.strip_prefix("group:") {
         Some(group) => spec.group == group,
         None => *spec.name == *name,
-    }
+    })
 }
 
 /// `mcp:<server>/<tool>`, or all tools of a server.

@@ -1,16 +1,18 @@
 //! What tools need from the crates above: other agents and sessions, other models, personas, jobs,
-//! and where spaces lie.
+//! where spaces lie, and the hooks of plugins.
 //!
 //! Each port says what a tool may ask for; the agent crate and the binary answer. Nothing here
 //! does the work itself.
 
 mod delegation;
+mod hooks;
 mod jobs;
 mod persona;
 mod routing;
 mod spaces;
 
 pub use delegation::{Answered, Delegates};
+pub use hooks::{HookAnswer, HookNote, HookedCall, HookedRun, Hooks, Veto};
 pub use jobs::{JOBS_FOLDER, JobPort, ProposedJob, job_path};
 pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, TestAnswer};
 pub use routing::{Audience, ModelPick, ModelRouter, ModelWish};

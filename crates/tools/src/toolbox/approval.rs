@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::acceptance::is_acceptance;
 use super::attempt::within;
 use super::tool_set::{Entry, Readiness};
-use super::{Toolbox, proposal};
+use super::{Toolbox, hooked, proposal};
 use crate::files::{AgentFiles, current_hash};
 use crate::gate::{self, Policy};
 use crate::text::one_line;
@@ -306,6 +306,11 @@ impl Toolbox {
         else {
             return Ending::failed("it is not what was approved, or its tool is gone".to_owned());
         };
+        // Asked again: what a person approved is told to the hooks when it happens.
+        if let Some(veto) = hooked::before(self, &draft.plan, cx).await.veto {
+            let ToolOutcome { output, origin, .. } = hooked::vetoed(&veto);
+            return Ending { origin, ..Ending::failed(output) };
+        }
         let limit = entry.tool.spec().timeout;
         let invoked = match entry.tool.read(draft.plan.arguments.clone()) {
             Ok(read) => within(limit, cx, read.invoke(plan, cx)).await,
@@ -314,6 +319,7 @@ impl Toolbox {
         cx.live.finish();
         match invoked {
             Ok(outcome) => {
+                let outcome = hooked::after(self, Some(&draft.plan), cx, outcome).await;
                 let outcome = self.finished(outcome, cx).await;
                 let ToolOutcome { output, is_error, origin, .. } = outcome;
                 let state = if is_error { DraftState::Failed } else { DraftState::Applied };

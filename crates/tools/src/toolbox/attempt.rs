@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::audit::{AuditTrail, Record};
 use super::finding::{CALL_TOOL, FIND_TOOL, Need, found, inner_call, is_foreign};
 use super::tool_set::{Entry, Readiness};
-use super::{Execution, ToolSet, Toolbox, proposal};
+use super::{Execution, ToolSet, Toolbox, hooked, proposal};
 use crate::ToolError;
 use crate::files::origin_of_targets;
 use crate::gate::{self, Authorised, GateDecision, Policy};
@@ -120,17 +120,41 @@ impl<'a> Attempt<'a> {
         match passage {
             GateDecision::Denied(plan) => self.denied(&trail, &plan).await,
             passage if self.execution == Execution::DryRun => self.rehearse(&trail, passage).await,
+            passage => self.unless_vetoed(call, entry, read, &trail, passage).await,
+        }
+    }
+
+    /// The gate has decided; the hooks can still say no.
+    async fn unless_vetoed(
+        &self,
+        call: &ToolCall,
+        entry: &Entry,
+        read: Box<dyn ReadCall + '_>,
+        trail: &AuditTrail<'_>,
+        passage: GateDecision,
+    ) -> Result<ToolOutcome, ToolError> {
+        let heard = hooked::before(self.toolbox, passage.plan(), self.cx).await;
+        if let Some(veto) = heard.veto {
+            let result = format!("vetoed by the plugin {}: {}", veto.by, one_line(&veto.why));
+            self.decided(trail, passage.plan(), Verdict::Deny, &result).await?;
+            return Ok(hooked::vetoed(&veto));
+        }
+        let outcome = match passage {
+            GateDecision::Denied(plan) => return self.denied(trail, &plan).await,
             GateDecision::NeedsPerson(verdict, plan) => {
-                self.ask_person(call, &trail, verdict, plan).await
+                self.ask_person(call, trail, verdict, plan).await?
             }
             GateDecision::Allowed(plan) => {
                 let report = report(plan.get(), CallState::Done);
-                let mut outcome = self.perform(entry, read, &trail, plan).await?;
+                let kept = hooked::kept(self.toolbox, plan.get());
+                let mut outcome = self.perform(entry, read, trail, plan).await?;
                 let state = outcome.report.state;
                 outcome.report = CallReport { state, ..report };
-                self.propose_rest(call, &trail, outcome).await
+                let outcome = hooked::after(self.toolbox, kept.as_ref(), self.cx, outcome).await;
+                self.propose_rest(call, trail, outcome).await?
             }
-        }
+        };
+        Ok(hooked::with_notes(outcome, &heard.notes))
     }
 
     /// Of the agent's tools, only those that its model was shown with this very request, that are

@@ -12,13 +12,14 @@ mod approval;
 mod attempt;
 mod audit;
 mod finding;
+mod hooked;
 mod offering;
 mod output;
 mod proposal;
 mod tool_set;
 
 use std::borrow::Cow;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use onyx_storage::{Drafts, Ledger, StoreError};
 use onyx_types::{
@@ -29,6 +30,7 @@ use crate::ToolError;
 use crate::artifacts::{Artifacts, Before};
 use crate::gate::Policy;
 use crate::mask::Masker;
+use crate::ports::Hooks;
 use crate::text::one_line;
 use crate::tool::{Pending, Registration, Tool, ToolCx};
 
@@ -44,6 +46,7 @@ pub use tool_set::ToolSet;
 pub struct Toolbox {
     tools: RwLock<Arc<ToolSet>>,
     services: Services,
+    hooks: OnceLock<Arc<dyn Hooks>>,
 }
 
 /// What the toolbox itself needs to do its work.
@@ -66,7 +69,19 @@ impl Toolbox {
     /// Fails as [`Toolbox::register`] does.
     pub fn new(tools: Vec<Arc<dyn Tool>>, services: Services) -> Result<Self, Fault> {
         let (tools, _) = ToolSet::default().with(tools)?;
-        Ok(Self { tools: RwLock::new(Arc::new(tools)), services })
+        let tools = RwLock::new(Arc::new(tools));
+        Ok(Self { tools, services, hooks: OnceLock::new() })
+    }
+
+    /// Who is told of calls from now on.
+    pub fn set_hooks(&self, hooks: Arc<dyn Hooks>) {
+        // A process has one.
+        let _ = self.hooks.set(hooks);
+    }
+
+    /// `None`: nobody is told of anything.
+    pub fn hooks(&self) -> Option<&Arc<dyn Hooks>> {
+        self.hooks.get()
     }
 
     /// Adds tools, all of them or none. Fails when a schema does not compile or a name is taken.

@@ -6,7 +6,6 @@ import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Card, Choices, Field, Form, Line, Section, Switch } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
-import { NotYet } from '../../ui/NotYet';
 import type { AgentTab } from './AgentPage';
 import { ModelField, TIERS } from './fields';
 
@@ -75,7 +74,7 @@ export function Overview({ agent, reload }: AgentTab) {
       </Section>
       {agent.settings.workspace && (
         <Section title="Workspace" detail={agent.settings.workspace}>
-          <NotYet id="agent.workspace" />
+          <p className="meta">Its persona files are read from this folder and not from the home.</p>
         </Section>
       )}
       <Section title="Name and model">

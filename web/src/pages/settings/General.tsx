@@ -46,6 +46,20 @@ export function General() {
           <Notifications />
         </Card>
       </Section>
+      <Section title="Help">
+        <Card>
+          <Line label="Manual" detail="How to do things, every setting, command and error. It is part of your server.">
+            <a className="btn" href="/manual/" target="_blank" rel="noreferrer">
+              Open the manual
+            </a>
+          </Line>
+          <Line label="API" detail="Every route of this server, for your own programs.">
+            <a className="btn" href="/docs" target="_blank" rel="noreferrer">
+              Open the API page
+            </a>
+          </Line>
+        </Card>
+      </Section>
       <Section title="This browser">
         <Card>
           <Line label="Sign out" detail="Ends this browser’s session.">

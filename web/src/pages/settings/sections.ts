@@ -2,6 +2,7 @@ import type { ComponentType } from 'react';
 import { Budgets } from './Budgets';
 import { Devices } from './Devices';
 import { General } from './General';
+import { Import } from './Import';
 import { People } from './People';
 import { Providers } from './Providers';
 import { RawConfig } from './RawConfig';
@@ -21,7 +22,8 @@ export const SECTIONS: SettingsSection[] = [
   {
     id: 'general',
     title: 'General',
-    words: 'appearance theme light dark system writing enter send steer queue keyboard notifications sign out browser',
+    words:
+      'appearance theme light dark system writing enter send steer queue keyboard notifications help manual docs api sign out browser',
     Body: General,
   },
   {
@@ -42,6 +44,13 @@ export const SECTIONS: SettingsSection[] = [
   { id: 'tokens', title: 'Tokens', words: 'api keys access revoke sessions', owner: true, Body: Tokens },
   { id: 'devices', title: 'Devices', words: 'pair pairing code phone browser', owner: true, Body: Devices },
   { id: 'budgets', title: 'Budgets', words: 'cost spending limits money tokens day', owner: true, Body: Budgets },
+  {
+    id: 'import',
+    title: 'Import',
+    words: 'move migrate export chatgpt claude openclaw nanobot open webui conversations',
+    owner: true,
+    Body: Import,
+  },
   {
     id: 'config',
     title: 'Configuration',

@@ -81,6 +81,7 @@ const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
   menos: { label: 'menos', to: '/settings/config', action: 'Open configuration' },
   connector: { label: 'Connector', to: '/connectors', action: 'Open connectors' },
   mcp: { label: 'MCP server', to: '/tools', action: 'Open MCP servers' },
+  plugin: { label: 'Plugin', to: '/plugins', action: 'Open plugins' },
   jobs: { label: 'Jobs', to: '/jobs', action: 'Open jobs' },
   gateway: { label: 'Subscription gateway' },
 };

@@ -13,14 +13,16 @@ use serde::{Deserialize, Deserializer};
 use crate::{AuthContext, Problem};
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("anyOf" = [
-    {"properties": {"message": {"type": "string"}}, "required": ["message"]},
-    {"properties": {"action_id": {"type": "string"}}, "required": ["action_id"]},
-]))]
-#[schemars(extend("not" = {
-    "properties": {"temporary": {"const": true}, "session_id": {"type": "string", "minLength": 1}},
-    "required": ["temporary", "session_id"],
-}))]
+#[schemars(extend("not" = {"anyOf": [
+    {"properties": {"message": {"enum": [null]}, "action_id": {"enum": [null]}}},
+    {
+        "properties": {
+            "temporary": {"const": true},
+            "session_id": {"type": "string", "minLength": 1},
+        },
+        "required": ["temporary", "session_id"],
+    },
+]}))]
 pub(crate) struct ChatRequest {
     #[serde(default, deserialize_with = "optional_id")]
     pub(super) session_id: Option<SessionId>,

@@ -61,7 +61,7 @@ pub(super) async fn answer(
         attendance: Attendance::Unattended,
         dry_run: DryRun::Off,
     };
-    let run = OwnedRun::start(&state.agent.runs, request).await?;
+    let mut run = OwnedRun::start(&state.agent.runs, request).await?;
     let named = sent.model.unwrap_or_else(|| "onyx".to_owned());
     let head = AnswerHead {
         id: run.run_id().to_string(),
@@ -77,6 +77,10 @@ pub(super) async fn answer(
         (HeaderName::from_static(RUN), run.run_id().to_string()),
     ];
     if sent.stream {
+        // Libraries ask again by the status, and look for no error in the first event of a stream.
+        if let Some(fault) = run.early_failure().await {
+            return Err(fault.into());
+        }
         let encoder = Streamed::new(AnswerFold::new(tools), dialect.writer(head));
         let headers =
             [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];

@@ -24,7 +24,7 @@ use crate::wire::{CUSTOM_INPUT, ToolForms};
 pub(crate) use chat::chat;
 pub(crate) use messages::messages;
 pub(crate) use responses::responses;
-pub(crate) use ui_chat::UiChatRequest;
+pub(crate) use ui_chat::{UiChatRequest, UiDecision, UiTurn};
 
 /// The whole of a request's body: what is read at once to find who answers, and the rest.
 #[derive(JsonSchema)]

@@ -1,7 +1,7 @@
 //! What is sent to `/api/v1/chat`: a plain list of messages, or `useChat`'s messages of parts.
 
 use onyx_agent::prompt::UntrustedPiece;
-use onyx_types::{Block, CitedSource, Message, Role, UserPart};
+use onyx_types::{Block, CitedSource, DraftId, Message, Role, SessionId, UserContent, UserPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,6 +24,23 @@ pub(crate) struct UiChatRequest {
     pub(crate) model: Option<String>,
     pub(crate) max_tokens: Option<u32>,
     pub(crate) temperature: Option<f32>,
+    /// `useChat`'s name for the chat. With an agent, the id of a session goes on with that session.
+    pub(crate) id: Option<String>,
+    /// The agent that answers, with its own instructions, tools and memory. The conversation is
+    /// then kept in a session, and of `messages` only what is new is read.
+    pub(crate) agent: Option<String>,
+    /// The session to go on with; its agent answers.
+    pub(crate) session_id: Option<SessionId>,
+    #[serde(default)]
+    trigger: UiTrigger,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum UiTrigger {
+    #[default]
+    SubmitMessage,
+    RegenerateMessage,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -32,9 +49,11 @@ struct UiMessage {
     /// The words, or `parts`.
     content: Option<String>,
     parts: Option<Vec<Value>>,
+    /// Of an agent's answer: `sessionId` names its session.
+    metadata: Option<Value>,
 }
 
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum UiRole {
     User,
@@ -91,7 +110,84 @@ pub(crate) struct UiConversation {
     pub(crate) evidence: Vec<UntrustedPiece>,
 }
 
+/// What an agent is asked with a request.
+pub(crate) enum UiTurn {
+    Said(UserContent),
+    /// Another answer to the last message.
+    Again,
+    /// A person's answers to approval requests.
+    Decided(Vec<UiDecision>),
+}
+
+pub(crate) struct UiDecision {
+    pub(crate) draft: DraftId,
+    pub(crate) approved: bool,
+    pub(crate) reason: Option<String>,
+}
+
 impl UiChatRequest {
+    /// An agent is asked, and not only its model.
+    pub(crate) fn is_for_an_agent(&self) -> bool {
+        self.agent.is_some() || self.session_id.is_some()
+    }
+
+    /// What an agent is told. Its session is the history, so earlier messages are not read.
+    pub(crate) fn turn(&self) -> Result<UiTurn, Problem> {
+        self.check_agent_fields()?;
+        if self.trigger == UiTrigger::RegenerateMessage {
+            return Ok(UiTurn::Again);
+        }
+        let answered = self.messages.iter().rposition(|one| one.role == UiRole::Assistant);
+        let after = answered.map_or(0, |index| index + 1);
+        let mut parts = Vec::new();
+        for (index, message) in self.messages.iter().enumerate().skip(after) {
+            if message.role == UiRole::System {
+                return Err(no_instructions(format!("messages[{index}]")));
+            }
+            parts.extend(message.user_parts(&format!("messages[{index}]"))?);
+        }
+        if !parts.is_empty() {
+            return Ok(UiTurn::Said(content_of(parts)));
+        }
+        match self.messages.last() {
+            Some(last) if last.role == UiRole::Assistant => last.decisions().map(UiTurn::Decided),
+            Some(_) | None => Err(Problem::field("messages", "there is nothing to answer")),
+        }
+    }
+
+    /// The session that the conversation is kept in, as far as the request says so: by its field,
+    /// or by what the last answer told.
+    pub(crate) fn named_session(&self) -> Option<SessionId> {
+        let told = |message: &UiMessage| {
+            message.metadata.as_ref()?.get("sessionId")?.as_str()?.parse().ok()
+        };
+        self.session_id.or_else(|| self.messages.iter().rev().find_map(told))
+    }
+
+    fn check_agent_fields(&self) -> Result<(), Problem> {
+        if self.messages.is_empty() || self.messages.len() > MOST_MESSAGES {
+            return Err(Problem::field("messages", format!("give 1 to {MOST_MESSAGES}")));
+        }
+        if self.system_prompt.is_some() {
+            return Err(no_instructions("systemPrompt".to_owned()));
+        }
+        if !self.rag_context.is_empty() {
+            let why = "an agent finds its context itself; leave this out, or leave `agent` out";
+            return Err(Problem::field("ragContext", why));
+        }
+        Ok(())
+    }
+
+    /// What an agent decides itself.
+    pub(crate) fn left_out_for_an_agent(&self) -> Vec<&'static str> {
+        let fields = [
+            ("model", self.model.is_some()),
+            ("maxTokens", self.max_tokens.is_some()),
+            ("temperature", self.temperature.is_some()),
+        ];
+        fields.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+    }
+
     pub(crate) fn conversation(&mut self) -> Result<UiConversation, Problem> {
         if self.messages.is_empty() || self.messages.len() > MOST_MESSAGES {
             return Err(Problem::field("messages", format!("give 1 to {MOST_MESSAGES}")));
@@ -134,6 +230,19 @@ impl UiChatRequest {
     }
 }
 
+fn no_instructions(field: String) -> Problem {
+    let why = "an agent has instructions of its own; leave this out, or leave `agent` out";
+    Problem::field(field, why)
+}
+
+fn content_of(parts: Vec<UserPart>) -> UserContent {
+    match <[UserPart; 1]>::try_from(parts) {
+        Ok([UserPart::Text { text }]) => UserContent::Text(text),
+        Ok([part]) => UserContent::Parts(vec![part]),
+        Err(parts) => UserContent::Parts(parts),
+    }
+}
+
 fn words(block: Block) -> Option<String> {
     match block {
         Block::Text { text } => Some(text),
@@ -159,26 +268,67 @@ impl UiMessage {
             (None, None) => Err(Problem::field(path, "it has neither `content` nor `parts`")),
         }
     }
+
+    fn user_parts(&self, path: &str) -> Result<Vec<UserPart>, Problem> {
+        let mut parts: Vec<UserPart> = match (&self.content, &self.parts) {
+            (Some(text), None) => vec![UserPart::Text { text: text.clone() }],
+            (_, Some(_)) | (None, None) => Vec::new(),
+        };
+        for (index, part) in self.parts.iter().flatten().enumerate() {
+            parts.extend(user_part(&format!("{path}.parts[{index}]"), part)?);
+        }
+        parts.retain(|part| !matches!(part, UserPart::Text { text } if text.trim().is_empty()));
+        Ok(parts)
+    }
+
+    /// The approvals that a person has answered in this message.
+    fn decisions(&self) -> Result<Vec<UiDecision>, Problem> {
+        let answered = |part: &&Value| part["state"] == "approval-responded";
+        let decisions: Option<Vec<UiDecision>> =
+            self.parts.iter().flatten().filter(answered).map(decision).collect();
+        match decisions {
+            Some(decisions) if !decisions.is_empty() => Ok(decisions),
+            Some(_) => {
+                let why = "the last must be the user's, or hold an answer to an approval request";
+                Err(Problem::field("messages", why))
+            }
+            None => Err(Problem::field("messages", "an `approval` is not one of this server's")),
+        }
+    }
+}
+
+fn decision(part: &Value) -> Option<UiDecision> {
+    let approval = &part["approval"];
+    Some(UiDecision {
+        draft: approval["id"].as_str()?.parse().ok()?,
+        approved: approval["approved"].as_bool()?,
+        reason: approval["reason"].as_str().map(str::to_owned),
+    })
 }
 
 fn text_block(text: &str) -> Option<Block> {
     (!text.is_empty()).then(|| Block::Text { text: text.to_owned() })
 }
 
-/// Words and images. What only the client's own display is made of says nothing to a model.
 fn block(path: &str, part: &Value) -> Result<Option<Block>, Problem> {
+    Ok(match user_part(path, part)? {
+        Some(UserPart::Text { text }) => text_block(&text),
+        Some(UserPart::Image { media_type, data }) => Some(Block::Image { media_type, data }),
+        Some(UserPart::Attachment(attachment)) => Some(Block::Attachment(attachment)),
+        Some(UserPart::File { .. }) | None => None,
+    })
+}
+
+/// Words and images. What only the client's own display is made of says nothing to a model.
+fn user_part(path: &str, part: &Value) -> Result<Option<UserPart>, Problem> {
     let field = |name: &str| {
         part[name]
             .as_str()
             .ok_or_else(|| Problem::field(format!("{path}.{name}"), "it must be a text"))
     };
     match field("type")? {
-        "text" => Ok(text_block(field("text")?)),
-        "file" => match image(&format!("{path}.url"), field("url")?)? {
-            UserPart::Image { media_type, data } => Ok(Some(Block::Image { media_type, data })),
-            UserPart::Attachment(attachment) => Ok(Some(Block::Attachment(attachment))),
-            UserPart::Text { .. } | UserPart::File { .. } => Ok(None),
-        },
+        "text" => Ok(Some(UserPart::Text { text: field("text")?.to_owned() })),
+        "file" => image(&format!("{path}.url"), field("url")?).map(Some),
         _ => Ok(None),
     }
 }

@@ -162,7 +162,7 @@ impl CompanionFrames {
                 };
                 SseFrame::new(self.names, self.id(), "confirm", &CompanionEvent::Confirm(question))
             }
-            Part::Error { code, message, hint } => self.error(message, *code, hint),
+            Part::Error { code, message, hint, .. } => self.error(message, *code, hint),
             Part::Done { usage, .. } => self.done(*usage),
             // The surface has no event for these.
             Part::Start { .. }

@@ -8,6 +8,7 @@ mod persona;
 mod sse;
 mod thread;
 mod ui_message;
+mod ui_run;
 pub mod v1;
 mod ws;
 
@@ -22,4 +23,5 @@ pub use sse::SseFrame;
 pub use thread::ThreadFrames;
 pub(crate) use thread::{ThreadEvent, answer_id};
 pub use ui_message::UiMessageFrames;
+pub(crate) use ui_run::UiRunFrames;
 pub use ws::{RunFrame, WsFrames};

@@ -171,7 +171,7 @@ impl Ndjson {
                 }
             }
             Part::Status { message, code } => Line::Status { message, code: *code },
-            Part::Error { code, message, hint } => Line::Error { message, code: *code, hint },
+            Part::Error { code, message, hint, .. } => Line::Error { message, code: *code, hint },
             Part::Done { status, assistant_turn_ids: _, usage } => {
                 let session_id = self.fold.session()?;
                 Line::Done { session_id, run_id, status: *status, usage: *usage }

@@ -74,7 +74,7 @@ fn written(part: &Part<'_>) -> Option<Bytes> {
             is_error: !ok,
             report,
         },
-        Part::Error { message, code: _, hint: _ } => PersonaEvent::Error { message },
+        Part::Error { message, .. } => PersonaEvent::Error { message },
         Part::Done { .. } => PersonaEvent::Done,
         Part::Start { .. }
         | Part::TextComplete { .. }

@@ -233,7 +233,7 @@ impl ThreadFrames {
                 }
             }
             Part::Error { code: ErrorCode::Cancelled, .. } => return self.cancelled(lane),
-            Part::Error { code, message, hint } => {
+            Part::Error { code, message, hint, .. } => {
                 if let Some(answer) = self.answer(lane) {
                     answer.fault = Some(Fault::new(*code, *message).with_hint(*hint));
                 }

@@ -17,7 +17,7 @@ pub struct UiMessageFrames {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     Text,
     Reasoning,
 }
@@ -36,6 +36,10 @@ impl UiMessageFrames {
         Self { message_id, open: None, parts: 0, begun: false }
     }
 
+    pub(super) fn id(&self) -> &str {
+        &self.message_id
+    }
+
     fn begin(&mut self, frames: &mut Vec<Bytes>) {
         if !std::mem::replace(&mut self.begun, true) {
             frames.push(frame(&json!({"type": "start", "messageId": self.message_id})));
@@ -43,7 +47,7 @@ impl UiMessageFrames {
         }
     }
 
-    fn delta(&mut self, part: Part, text: &str, frames: &mut Vec<Bytes>) {
+    pub(super) fn delta(&mut self, part: Part, text: &str, frames: &mut Vec<Bytes>) {
         if self.open != Some(part) {
             self.close(frames);
             self.parts += 1;
@@ -53,7 +57,12 @@ impl UiMessageFrames {
         frames.push(self.part(part, "delta", Some(text)));
     }
 
-    fn close(&mut self, frames: &mut Vec<Bytes>) {
+    /// The part that is open was never told.
+    pub(super) fn forget_open(&mut self) {
+        self.open = None;
+    }
+
+    pub(super) fn close(&mut self, frames: &mut Vec<Bytes>) {
         if let Some(part) = self.open.take() {
             frames.push(self.part(part, "end", None));
         }
@@ -95,7 +104,7 @@ impl AnswerWriter for UiMessageFrames {
     }
 }
 
-const LAST: Bytes = Bytes::from_static(b"data: [DONE]\n\n");
+pub(super) const LAST: Bytes = Bytes::from_static(b"data: [DONE]\n\n");
 
 const fn reason(finish: Finish) -> &'static str {
     match finish {
@@ -105,7 +114,7 @@ const fn reason(finish: Finish) -> &'static str {
     }
 }
 
-fn counted(usage: &Usage) -> Value {
+pub(super) fn counted(usage: &Usage) -> Value {
     json!({
         "inputTokens": usage.input,
         "outputTokens": usage.output,
@@ -113,6 +122,6 @@ fn counted(usage: &Usage) -> Value {
     })
 }
 
-fn frame(body: &Value) -> Bytes {
+pub(super) fn frame(body: &Value) -> Bytes {
     format!("data: {body}\n\n").into()
 }

@@ -166,7 +166,7 @@ impl WsFrames {
                 ("chat.status", Body::Status { message, code: *code })
             }
             Part::Usage(usage) => ("chat.usage", Body::Usage { usage: CamelCase(*usage) }),
-            Part::Error { code, message, hint } => {
+            Part::Error { code, message, hint, .. } => {
                 ("chat.error", Body::Error { code: *code, message, hint })
             }
             Part::Done { status, assistant_turn_ids, usage } => {

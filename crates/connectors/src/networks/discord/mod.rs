@@ -28,7 +28,7 @@ use crate::connector::{
     Batch, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
     PaceLimits, Update,
 };
-use crate::hub::{Ground, Tempo};
+use crate::ground::{Ground, Tempo};
 use crate::settings::Account;
 use crate::text::{TextFormat, TextLimits};
 use api::Rest;

@@ -20,7 +20,7 @@ use crate::connector::{
     Batch, Button, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
     OutgoingKind, PaceLimits, Pushed,
 };
-use crate::hub::{Ground, Tempo};
+use crate::ground::{Ground, Tempo};
 use crate::settings::{Account, Mode, Secret};
 use crate::text::{Rendered, TextFormat, TextLimits};
 use wire::{Bot, FileInfo};

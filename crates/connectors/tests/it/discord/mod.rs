@@ -1,6 +1,6 @@
 //! Discord, against a Discord of our own.
 
-mod seeds;
+pub(crate) mod seeds;
 mod session;
 mod talk;
 

@@ -1,10 +1,13 @@
-use onyx_connectors::AccountState;
+use std::time::Duration;
+
+use onyx_connectors::{AccountState, Tempo};
 use onyx_test_support::networks::{FakeDiscord, Trouble};
 use onyx_test_support::{wait_for, wait_until};
 use serde_json::json;
 
 use super::{account, discord_plan, listening, said, settled};
 use crate::agent::TestAgent;
+use crate::clock::SteppedClock;
 use crate::process::{Process, SOON};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,4 +116,44 @@ async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
     let shown = format!("{status:?} {fault:?} {:?}", bad.token);
     assert!(!shown.contains("canary"), "{shown}");
     settled(&process).await;
+}
+
+/// With the limits of the real thing, and a clock that the test moves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_gateway_is_noticed_after_120_seconds_and_not_before() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
+    let (plan, clock) = (discord_plan(&fake, json!({"allow": [7]})), SteppedClock::new());
+    let process =
+        Process::start_by(home.path(), &agent, plan, Tempo::default(), clock.clone()).await;
+    listening(&fake).await;
+    clock.advance(Duration::from_secs(300));
+    fake.say(7, "first");
+    wait_until("the first message", SOON, || agent.asked().len() == 1).await;
+    wait_for("it to listen", SOON, async || {
+        (process.status().await.state == AccountState::Listening).then_some(())
+    })
+    .await;
+    fake.set_deaf(true);
+    // What was on its way when it went deaf may still be heard, and counts.
+    let restarts = process.status().await.restarts;
+    clock.advance(Duration::from_secs(119));
+    assert_eq!(process.status().await.restarts, restarts);
+    clock.advance(Duration::from_secs(1));
+    wait_for("the restart", SOON, async || {
+        let status = process.status().await;
+        if status.state == AccountState::Listening {
+            clock.advance(Duration::from_secs(1));
+        }
+        (status.state == AccountState::Deaf && status.restarts > restarts).then_some(())
+    })
+    .await;
+    fake.say(7, "second");
+    fake.set_deaf(false);
+    wait_until("it to hear again", SOON, || {
+        // Waits between two attempts pass only by this clock.
+        clock.advance(Duration::from_millis(200));
+        agent.asked().contains(&"second".to_owned())
+    })
+    .await;
 }

@@ -1,9 +1,12 @@
-use onyx_connectors::{AccountState, Plan};
+use std::time::Duration;
+
+use onyx_connectors::{AccountState, Plan, Tempo};
 use onyx_test_support::networks::FakeTelegram;
-use onyx_test_support::wait_for;
+use onyx_test_support::{wait_for, wait_until};
 use serde_json::json;
 
 use crate::agent::TestAgent;
+use crate::clock::SteppedClock;
 use crate::process::{Process, SOON, telegram_plan};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,4 +81,44 @@ async fn a_dead_network_is_told_over_another_that_works() {
     .await;
     let notices = process.connectors.notices();
     assert!(notices.iter().any(|notice| notice.text.contains("telegram/main")), "{notices:?}");
+}
+
+/// With the limits of the real thing, and a clock that the test moves.
+#[tokio::test(flavor = "multi_thread")]
+async fn deafness_is_noticed_after_120_seconds_and_not_before() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let (plan, clock) =
+        (telegram_plan(&fake, json!({"allow": [1]}), json!([])), SteppedClock::new());
+    let process =
+        Process::start_by(home.path(), &agent, plan, Tempo::default(), clock.clone()).await;
+    // A while passes, so that the limit counts from the last poll and not from the start.
+    for _ in 0..3 {
+        let polls = fake.polls();
+        clock.advance(Duration::from_secs(40));
+        fake.say(1, "hello");
+        wait_until("the next poll", SOON, || fake.polls() > polls).await;
+    }
+    assert_eq!(process.status().await.state, AccountState::Listening);
+    fake.set_deaf(true);
+    clock.advance(Duration::from_secs(119));
+    let status = process.status().await;
+    assert_eq!((status.state, status.restarts), (AccountState::Listening, 0));
+    clock.advance(Duration::from_secs(1));
+    wait_for("the restart", SOON, async || {
+        let status = process.status().await;
+        (status.state == AccountState::Deaf && status.restarts == 1).then_some(())
+    })
+    .await;
+    fake.set_deaf(false);
+    // What was asked meanwhile hangs until the listener is started anew once more.
+    clock.advance(Duration::from_secs(120));
+    fake.say(1, "are you there?");
+    wait_until("it to hear again", SOON, || agent.asked().contains(&"are you there?".to_owned()))
+        .await;
+    let status = process.status().await;
+    assert_eq!((status.state, status.silent_seconds), (AccountState::Listening, Some(0)));
+    let told = agent.told();
+    assert!(told.iter().any(|text| text.contains("heard nothing for 120 s")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("works again")), "{told:?}");
 }

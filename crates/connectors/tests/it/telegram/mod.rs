@@ -5,5 +5,6 @@ mod door;
 mod health;
 mod peers;
 pub(crate) mod seeds;
+mod steering;
 mod streaming;
 mod talk;

@@ -118,7 +118,7 @@ async fn quotes_files_and_voice_reach_the_agent_within_limits() {
     let settings = TranscriberSettings {
         url: format!("{}/v1/audio/transcriptions", whisper.url()),
         api_key: Some(Secret::new("whisper-key")),
-        model: None,
+        ..TranscriberSettings::default()
     };
     let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
     let plan = plan.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap();
@@ -207,4 +207,48 @@ async fn files_of_the_vault_that_an_answer_links_to_go_along_in_private_and_with
     assert_eq!(fake.texts(-50).len(), 1, "what is private was shown to a group");
     let letters = process.connectors.dead_letters(&crate::process::account()).await.unwrap();
     assert_eq!(letters, []);
+}
+
+/// A plan whose voice messages a command listens to.
+fn heard_by(fake: &FakeTelegram, command: &[&str]) -> onyx_connectors::Plan {
+    let command = command.iter().map(|word| (*word).to_owned()).collect();
+    let settings = TranscriberSettings { command, ..TranscriberSettings::default() };
+    let plan = telegram_plan(fake, json!({"allow": [7]}), json!([]));
+    plan.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_the_config_listens_to_voice_messages_in_the_sandbox() {
+    let (home, fake, agent) =
+        (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("private"), "CANARY").unwrap();
+    fake.put_file("voice1", b"these words were spoken".to_vec());
+    let voice = json!({"from": {"id": 7, "first_name": "Anna"},
+        "chat": {"id": 7, "type": "private", "first_name": "Anna"},
+        "voice": {"file_id": "voice1", "file_size": 23}});
+    let process = Process::start(home.path(), &agent, heard_by(&fake, &["cat", "{file}"])).await;
+    let private = outside.path().join("private");
+    for command in [
+        vec!["cat"],
+        vec!["cat", private.to_str().unwrap()],
+        vec!["sh", "-c", "echo no such model >&2; exit 3"],
+        vec!["sh", "-c", "yes words"],
+    ] {
+        fake.message(voice.clone());
+        process.settled(&fake).await;
+        process.connectors.follow(heard_by(&fake, &command)).await;
+    }
+    fake.message(voice);
+    process.settled(&fake).await;
+    let asked = agent.asked();
+    // The first two: the path where the config puts it, and at the end.
+    assert!(asked[0].ends_with("these words were spoken"), "{asked:?}");
+    assert!(asked[1].ends_with("these words were spoken"), "{asked:?}");
+    assert!(asked[2].contains("could not be understood"), "{asked:?}");
+    assert!(!asked[2].contains("CANARY"), "{asked:?}");
+    assert!(asked[3].contains("no such model"), "{asked:?}");
+    assert!(asked[4].contains("wrote more than 65536 bytes"), "{asked:?}");
+    let left = std::fs::read_dir(home.path().join("cache/scratch")).unwrap().count();
+    assert_eq!(left, 0, "recordings were left behind");
 }

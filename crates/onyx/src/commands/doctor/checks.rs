@@ -167,33 +167,46 @@ struct Dependency {
     state: String,
     #[serde(default)]
     detail: String,
+    #[serde(default)]
+    hint: String,
 }
+
+/// What this process looks at by itself, server or not.
+const LOOKED_AT_HERE: [&str; 4] = ["disk", "sandbox", "docker", "search"];
 
 /// Somebody holds it: ask them.
 pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check>> {
     let client = Client::over(SocketPath::of(home)?)?;
-    let Ok(ready) = client.get_any::<Ready>("/ready").await else {
+    let Ok(health) = client.get_any::<Ready>("/api/health").await else {
         let mend = "end that process, then start `onyx serve` again";
         return Ok(vec![Check::broken("lock", format!("{held}, and it does not answer"), mend)]);
     };
     let mut checks = vec![Check::ok("lock", held)];
     // The server's providers are those of the config, which is looked at by itself.
-    let own = ready.dependencies.into_iter().filter(|at| !at.name.starts_with("provider:"));
-    checks.extend(own.map(|at| {
-        let name = format!("server {}", at.name);
-        match at.state.as_str() {
-            "ok" => Check::ok(name, "works"),
-            "degraded" if at.name.starts_with("connector:") => Check::warning(
-                name,
-                at.detail,
-                "see `onyx connectors list`, or Connectors in the app",
-            ),
-            "degraded" => Check::warning(name, at.detail, "the server runs on without it"),
-            _ => Check::broken(name, at.detail, "look at the server's log"),
-        }
-    }));
+    let own = health.dependencies.into_iter().filter(|at| {
+        !at.name.starts_with("provider:") && !LOOKED_AT_HERE.contains(&at.name.as_str())
+    });
+    checks.extend(own.map(dependency));
     checks.extend(secrets::of_server(&client).await);
     Ok(checks)
+}
+
+/// As the server tells it, with what to do about it.
+fn dependency(at: Dependency) -> Check {
+    let Dependency { name, state, detail, hint } = at;
+    let or = |text: String, usual: &str| if text.is_empty() { usual.to_owned() } else { text };
+    let is_connector = name.starts_with("connector:");
+    let name = format!("server {name}");
+    match state.as_str() {
+        "ok" => Check::ok(name, or(detail, "works")),
+        "off" if hint.is_empty() => Check::ok(name, format!("off: {detail}")),
+        "off" => Check::ok(name, format!("off: {detail}. {hint}")),
+        "degraded" if is_connector => {
+            Check::warning(name, detail, "see `onyx connectors list`, or Connectors in the app")
+        }
+        "degraded" => Check::warning(name, detail, or(hint, "the server runs on without it")),
+        _ => Check::broken(name, detail, or(hint, "look at the server's log: onyx logs")),
+    }
 }
 
 pub(super) fn token(place: &TokenPlace) -> Check {

@@ -2,8 +2,12 @@
 
 mod backups;
 mod checks;
+mod growth;
+mod outside;
 mod providers;
 mod secrets;
+
+use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -69,6 +73,7 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
         return Ok(checks);
     }
     checks.push(checks::disk_space(home));
+    checks.extend(growth::check(home));
     checks.push(backups::check(home));
     checks.push(checks::commands().await);
     let config = config::load(home);
@@ -77,6 +82,7 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
         Claim::Ours(taken) => {
             let (found, secrets) = checks::free_home(taken).await;
             checks.extend(found);
+            checks.extend(config.iter().flat_map(|config| outside::without_server(home, config)));
             secrets.map_or(SecretsHere::WithTheServer, SecretsHere::Open)
         }
         Claim::Theirs(held) => {
@@ -86,10 +92,20 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     };
     if let Ok(config) = &config {
         checks.extend(checks::command_rules(config));
+        checks.extend(outside::of_config(config).await);
         checks.extend(providers::check(home, config, secrets).await);
         checks.push(checks::token(&token_place(home, config)));
     }
     Ok(checks)
+}
+
+/// The names in a folder, in order; none where there is no such folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
 }
 
 fn print(check: &Check) {

@@ -2,14 +2,15 @@
 
 mod port;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_agent::{MailWriter, PeerWriter, Unsent};
 use onyx_api::Dependency;
 use onyx_connectors::{
-    AccountState, AccountStatus, Connectors, Ground, Letter, MailError, Mailer, Plan, Tempo,
-    WeakConnectors,
+    AccountState, AccountStatus, CommandPlace, Connectors, Ground, Letter, MailError, Mailer, Plan,
+    Tempo, WeakConnectors,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_identity::Secrets;
@@ -21,13 +22,22 @@ use crate::config::{Config, ConfigError, Environment};
 pub(super) use port::AgentDoor;
 
 /// Connectors that do nothing until they follow a plan.
-pub(super) fn open(store: &Store, clock: &Arc<dyn Clock>, door: AgentDoor) -> Connectors {
+pub(super) fn open(
+    store: &Store,
+    home: &Path,
+    clock: &Arc<dyn Clock>,
+    door: AgentDoor,
+) -> Connectors {
     Connectors::new(Ground {
         ledger: Arc::clone(&store.connectors),
         port: Arc::new(door),
         clock: Arc::clone(clock),
         egress: Egress::new(Arc::new(SystemResolver), Vec::new(), Bounds::default()),
         tempo: Tempo::default(),
+        commands: Some(CommandPlace {
+            sandbox: super::sandbox(),
+            scratch: home.join("cache/scratch"),
+        }),
     })
 }
 

@@ -7,17 +7,21 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use onyx_agent::{
     AgentServices, ApprovalOptions, Company as RunCompany, DryRun, EventReader, RunInput,
-    RunRequest, RunTerms, SessionRef, StopTarget,
+    RunRequest, RunTerms, SendOutcome, SessionRef, StopTarget,
 };
 use onyx_api::{Authenticator, Change, Changes};
 use onyx_connectors::{
     AgentPort, Company, Decision, DraftVerdict, RunEvents, RunFate, StartRun, StartedRun,
 };
-use onyx_storage::{Area, ObjectKey, Store, StoreError};
+use onyx_storage::{Area, Delivery, ObjectKey, Store, StoreError};
 use onyx_types::{
     AgentId, Approver, ApproverKind, AsksFor, Attendance, DraftState, Envelope, ErrorCode, Fault,
-    Grant, PersonId, Preview, RunId, SessionId, SessionOrigin, UserContent, UserPart,
+    Grant, PersonId, Preview, RunId, SessionId, SessionOrigin, Turn, TurnBody, TurnId, UserContent,
+    UserPart,
 };
+
+/// How far back a log is searched for words: whoever asks for them does so soon.
+const NEWEST_TURNS: usize = 512;
 
 /// Where connectors come in.
 pub(crate) struct AgentDoor {
@@ -50,25 +54,49 @@ impl RunEvents for Logged {
 #[async_trait]
 impl AgentPort for AgentDoor {
     async fn start(&self, request: StartRun) -> Result<StartedRun, Fault> {
-        let started = self.agent.runs.start(run_request(request)).await?;
+        let (person, session) = (request.person.clone(), request.session);
+        let words = words_of(request.run);
+        let mut request = run_request(request);
+        let started = if self.waits(&person, session, words).await? {
+            // An earlier attempt has kept them, and nobody has read them.
+            request.input = RunInput::Queued(words);
+            self.agent.runs.start(request).await?
+        } else if request.terms.company == RunCompany::Alone {
+            match self.agent.runs.send(request, Delivery::Steer).await? {
+                SendOutcome::Started(started) => started,
+                SendOutcome::Queued { run, .. } => return Ok(StartedRun::Joined { run }),
+            }
+        } else {
+            // What others say is not the person's word, which is what a run at work would take it
+            // for.
+            self.agent.runs.start(request).await?
+        };
         let events = Box::new(Live(started.events));
-        Ok(StartedRun { session: started.session_id, events })
+        Ok(StartedRun::Own { session: started.session_id, events })
     }
 
-    async fn fate(&self, person: &PersonId, run: RunId) -> Result<RunFate, Fault> {
-        let Some(row) = self.store.ledger.run(person, run).await? else {
-            return Ok(RunFate::Unknown);
-        };
-        let session = row.key.session;
-        let events: Box<dyn RunEvents> = match self.agent.runs.events(person, run, 0).await {
-            Ok(events) => Box::new(Live(events)),
-            Err(fault) if fault.code == ErrorCode::NotFound => {
-                let told = self.agent.replay.of_run(person, session, run).await?;
-                Box::new(Logged(told.into()))
-            }
-            Err(fault) => return Err(fault),
-        };
-        Ok(RunFate::Told { session, events })
+    async fn fate(
+        &self,
+        person: &PersonId,
+        session: Option<SessionId>,
+        run: RunId,
+    ) -> Result<RunFate, Fault> {
+        if let Some(row) = self.store.ledger.run(person, run).await? {
+            return self.told(person, row.key.session, run).await;
+        }
+        let Some(session) = session else { return Ok(RunFate::Unknown) };
+        let words = words_of(run);
+        if let Some(reader) = self.reader(person, session, words).await? {
+            return match reader {
+                Reader::Its(run) => self.told(person, session, run).await,
+                Reader::Another => Ok(RunFate::Read),
+            };
+        }
+        let is_working = self.agent.runs.on_session(person, session).is_some();
+        if is_working && self.waits(person, Some(session), words).await? {
+            return Ok(RunFate::Waits);
+        }
+        Ok(RunFate::Unknown)
     }
 
     async fn stop(&self, person: &PersonId, session: SessionId) -> Result<bool, Fault> {
@@ -173,6 +201,74 @@ impl AgentPort for AgentDoor {
     }
 }
 
+/// Whose answer the answer to some words is.
+enum Reader {
+    /// Of a run that began with them.
+    Its(RunId),
+    /// Of one that was at work when they came.
+    Another,
+}
+
+/// Words that are handed to a run at work are known by the run that was promised to them.
+fn words_of(run: RunId) -> TurnId {
+    TurnId::from_uuid(run.as_uuid())
+}
+
+impl AgentDoor {
+    async fn told(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        run: RunId,
+    ) -> Result<RunFate, Fault> {
+        let events: Box<dyn RunEvents> = match self.agent.runs.events(person, run, 0).await {
+            Ok(events) => Box::new(Live(events)),
+            Err(fault) if fault.code == ErrorCode::NotFound => {
+                let told = self.agent.replay.of_run(person, session, run).await?;
+                Box::new(Logged(told.into()))
+            }
+            Err(fault) => return Err(fault),
+        };
+        Ok(RunFate::Told { run, session, events })
+    }
+
+    /// Whether words are kept for a session and no run has read them.
+    async fn waits(
+        &self,
+        person: &PersonId,
+        session: Option<SessionId>,
+        words: TurnId,
+    ) -> Result<bool, Fault> {
+        let Some(session) = session else { return Ok(false) };
+        match self.agent.runs.queued(person, session).await {
+            Ok(rows) => Ok(rows.iter().any(|row| row.turn == words)),
+            // The session was deleted, and everything in it.
+            Err(fault) if fault.code == ErrorCode::NotFound => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The run that has read some words; `None` where they are not among the newest of the log.
+    async fn reader(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        words: TurnId,
+    ) -> Result<Option<Reader>, Fault> {
+        let page = match self.agent.sessions.turns(person, session, None, NEWEST_TURNS).await {
+            Ok(page) => page,
+            Err(fault) if fault.code == ErrorCode::NotFound => return Ok(None),
+            Err(fault) => return Err(fault),
+        };
+        let Some(found) = page.turns.iter().find(|turn| turn.id == words) else { return Ok(None) };
+        let Some(run) = found.run else { return Ok(Some(Reader::Another)) };
+        let is_user = |turn: &&Turn| matches!(turn.body, TurnBody::User(_));
+        let first = page.turns.iter().filter(is_user).find(|turn| turn.run == Some(run));
+        let is_first = first.is_some_and(|first| first.id == words);
+        Ok(Some(if is_first { Reader::Its(run) } else { Reader::Another }))
+    }
+}
+
 /// The words of the option behind a button.
 fn chosen(preview: &Preview, option: usize) -> Result<String, Fault> {
     let gone = || Fault::new(ErrorCode::InvalidRequest, "this question has no such option");
@@ -206,7 +302,13 @@ fn run_request(request: StartRun) -> RunRequest {
         input: RunInput::New(content),
         view: None,
         model: request.model,
-        terms: RunTerms { run: Some(request.run), title, company, ..RunTerms::default() },
+        terms: RunTerms {
+            run: Some(request.run),
+            words: Some(words_of(request.run)),
+            title,
+            company,
+            ..RunTerms::default()
+        },
         attendance: Attendance::Attended,
         dry_run: DryRun::Off,
     }

@@ -47,7 +47,7 @@ async fn account(onyx: &OnyxProcess) -> Value {
 
 /// Waits until every update is read and nothing waits to be answered or sent.
 async fn settled(onyx: &OnyxProcess, telegram: &FakeTelegram) {
-    wait_for("everything to be answered", SOON * 3, async || {
+    wait_for("everything to be answered", SOON * 12, async || {
         // What is acknowledged is stored, so the queues are looked at afterwards.
         if !telegram.is_read() {
             return None;

@@ -56,6 +56,44 @@ async fn a_change_is_approved_with_a_button_and_the_run_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn words_that_come_while_a_run_waits_are_read_by_that_run_and_answered_once() {
+    let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
+    let arguments = json!({"path": "note.md", "content": "from a chat\n"});
+    let call = ScriptedCall {
+        id: "call-1".to_owned(),
+        name: "write_file".to_owned(),
+        pieces: vec![arguments.to_string()],
+    };
+    model.push(Script::tool_calls([call]));
+    model.set_default("Written, and short.");
+    let onyx = connected_as(&model, &telegram, "suggest").await;
+    telegram.say(7, "Write a note.");
+    let proposal = wait_for("the proposal", SOON, async || {
+        telegram.messages(7).into_iter().find(|message| !message.buttons.is_empty())
+    })
+    .await;
+    telegram.say(7, "Keep it short.");
+    let sessions = onyx.get("/v1/sessions?origin=connector").await.expect(200).json();
+    let session = sessions["sessions"][0]["id"].as_str().unwrap().to_owned();
+    wait_for("the words to be handed over", SOON, async || {
+        let queued = onyx.get(&format!("/v1/sessions/{session}/queued")).await.expect(200).json();
+        (queued["messages"].as_array().unwrap().len() == 1).then_some(())
+    })
+    .await;
+    telegram.press(7, 7, &proposal.buttons[0]);
+    settled(&onyx, &telegram).await;
+    let answers = telegram.texts(7).into_iter().filter(|text| text.contains("Written, and short."));
+    assert_eq!(answers.count(), 1, "{:?}", telegram.texts(7));
+    let heard = model.last_request().body["messages"].to_string();
+    assert_eq!(heard.matches("Keep it short.").count(), 1, "{heard}");
+    let history = onyx.client().history(&session).await;
+    let said = history.iter().filter(|message| message["role"] == "user").count();
+    assert_eq!(said, 2, "{history:?}");
+    let sessions = onyx.get("/v1/sessions?origin=connector").await.expect(200).json();
+    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_answered_with_the_button_of_an_option_or_by_its_number() {
     let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
     let arguments = json!({"question": "Oak or larch?", "options": ["Oak", "Larch", "3"]});

@@ -9,6 +9,7 @@ mod entities;
 mod injected;
 mod lifecycle;
 mod threads;
+mod ui_agents;
 mod ui_chat;
 
 use std::time::Duration;

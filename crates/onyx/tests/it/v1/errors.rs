@@ -59,6 +59,28 @@ async fn status_code_field_and_limits_of_the_provider_are_kept() {
 }
 
 #[tokio::test]
+async fn a_limit_that_an_agent_meets_is_told_with_its_wait_whole_and_streamed() {
+    let model = ScriptedModel::start().await;
+    let onyx = server(&model).await;
+    let limited = || Answer::error(ErrorKind::RateLimited).header("retry-after", "77");
+    for streamed in [false, true] {
+        model.push(limited());
+        let mut body = ask("onyx:main", "hi");
+        body["stream"] = streamed.into();
+        let reply = onyx.post(CHAT, &body).await.expect(429);
+        assert_eq!(reply.headers["retry-after"], "77", "{streamed}");
+        assert_eq!(reply.json()["error"]["code"], "provider_rate_limited", "{streamed}");
+
+        model.push(limited());
+        let mut body = message("onyx:main");
+        body["stream"] = streamed.into();
+        let reply = onyx.post("/v1/messages", &body).await.expect(429);
+        assert_eq!(reply.headers["retry-after"], "77", "{streamed}");
+        assert_eq!(reply.json()["error"]["type"], "rate_limit_error", "{streamed}");
+    }
+}
+
+#[tokio::test]
 async fn a_conversation_that_is_too_long_is_told_in_each_makers_way() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;

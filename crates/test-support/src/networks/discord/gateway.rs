@@ -168,6 +168,7 @@ fn next(state: &State, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
     };
     let trouble = inner.trouble;
     let Some(dice) = inner.dice.as_mut() else {
+        inner.numbered = inner.numbered.max(sent + 1);
         progress.sent = Some(sent + 1);
         return Some((Turn::Well, vec![numbered(inner, sent)]));
     };
@@ -189,12 +190,15 @@ fn next(state: &State, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
     let reorders = sent >= 2 && strikes(dice, trouble.reorders);
     let doubles = strikes(dice, trouble.redelivers);
     let channel = |at: usize| inner.events.get(at).map(|event| event["d"]["channel_id"].clone());
-    // Messages of one channel keep their order, those of different ones may not. The numbers of a
-    // session go up whatever they number: without that no session could ever be taken up again.
-    let may_swap = sent + 1 < inner.events.len() && channel(sent) != channel(sent + 1);
+    // Messages of one channel keep their order, those of different ones may not. What was sent under
+    // a number keeps it: a client that has stored the number would never ask for anything else
+    // under it.
+    let is_new = sent >= inner.numbered;
+    let may_swap = is_new && sent + 1 < inner.events.len() && channel(sent) != channel(sent + 1);
     if reorders && may_swap {
         inner.events.swap(sent, sent + 1);
     }
+    inner.numbered = inner.numbered.max(sent + 1);
     progress.sent = Some(sent + 1);
     let mut order = vec![sent];
     if doubles && sent >= 2 {

@@ -56,6 +56,8 @@ struct Inner {
     is_session_alive: bool,
     /// What was dispatched in the session; the first has the number 1.
     events: Vec<Value>,
+    /// How many of them were ever sent: those keep their numbers.
+    numbered: usize,
     /// Only the newest connection hears anything.
     connection: u64,
     identifies: u64,
@@ -257,6 +259,7 @@ impl Inner {
     fn lose_session(&mut self) {
         self.is_session_alive = false;
         self.events.clear();
+        self.numbered = 0;
     }
 
     fn begin_session(&mut self) {
@@ -264,6 +267,7 @@ impl Inner {
         self.identifies += 1;
         self.is_session_alive = true;
         self.events.clear();
+        self.numbered = 0;
         let session = format!("session-{}", self.session);
         self.dispatch(
             "READY",

@@ -79,7 +79,20 @@ pub(super) struct TextPart {
 #[schemars(rename = "MessagesResultContent")]
 pub(super) enum ResultContent {
     Text(String),
+    #[schemars(with = "Vec<ResultBlock>")]
     Blocks(Vec<Block>),
+}
+
+/// The blocks that tools answer with, for the document alone: generators of clients cannot read a
+/// choice that holds itself.
+#[derive(JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "MessagesResultBlock")]
+#[allow(dead_code, reason = "it stands in the schema for `Block`")]
+enum ResultBlock {
+    Text { text: String },
+    Image { source: Source },
+    Document { source: Source, title: Option<String> },
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -72,8 +72,10 @@ impl AnswerFold {
                     arguments: (*input).clone(),
                 })
             }
-            Part::Error { code, message, hint } => {
-                self.fault = Some(Fault::new(*code, *message).with_hint(*hint));
+            Part::Error { code, message, hint, retry_after } => {
+                let mut fault = Fault::new(*code, *message).with_hint(*hint);
+                fault.retry_after = *retry_after;
+                self.fault = Some(fault);
                 None
             }
             Part::Done { status, usage, .. } => Some(self.ending(*status, *usage)),

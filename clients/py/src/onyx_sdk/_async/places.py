@@ -1,0 +1,286 @@
+"""Where people and agents work together: spaces with their companion, channels, threads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import cast, List, Literal, TypeAlias, Unpack
+
+from onyx_sdk import types
+from onyx_sdk._async.http import AsyncHttp, Backoff, events
+from onyx_sdk._check import PLACES, check_one_of, check_text, given
+from onyx_sdk._errors import Offline
+
+# A parameter has the name of the module.
+Found: TypeAlias = types.Found
+#: What a space holds, as its addresses name it.
+EntityPlace: TypeAlias = Literal["pages", "tasks", "refs", "projects"]
+IN_SPACE = "/api/spaces/{id}/{kind}"
+ENTITY = "/api/spaces/{id}/{kind}/{entity}"
+
+
+@dataclass(frozen=True)
+class CompanionTold:
+    """An event, and the run that told it; none where the message could not be run at all."""
+
+    type: Literal["tool", "delta", "draft", "confirm", "done", "error"]
+    data: types.CompanionEvent
+    run_id: str | None
+
+
+@dataclass(frozen=True)
+class ThreadTold:
+    type: Literal["chat:chunk", "chat:complete", "chat:error", "confirm", "error"]
+    data: types.ThreadEvent
+
+
+class Spaces:
+    """Spaces with what is in them, and the companion of each."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> List[types.SpaceView]:
+        answer: types.SpaceList = await self._http.json("GET", "/api/spaces")
+        return answer["spaces"]
+
+    async def get(self, space: str) -> types.SpaceView:
+        return await self._http.json("GET", "/api/spaces/{id}", {"id": space})
+
+    async def create(self, name: str, *, id: str | None = None, default_agent: str | None = None) -> types.SpaceView:
+        body = given(name=check_text("name", name), id=id, default_agent=default_agent)
+        return await self._http.json("POST", "/api/spaces", body=body)
+
+    async def update(self, space: str, **change: Unpack[types.SpacePatch]) -> types.SpaceView:
+        return await self._http.json("PATCH", "/api/spaces/{id}", {"id": space}, body=change)
+
+    async def remove(self, space: str) -> None:
+        await self._http.json("DELETE", "/api/spaces/{id}", {"id": space})
+
+    async def entities(
+        self,
+        space: str,
+        place: EntityPlace,
+        *,
+        status: str | None = None,
+        before: str | None = None,
+        limit: int | None = None,
+    ) -> types.EntityList:
+        """Changed last first; ``before`` of an answer gives the rest."""
+        query = {"status": status, "before": before, "limit": limit}
+        return await self._http.json("GET", IN_SPACE, _at(space, place), query=query)
+
+    async def links_to(self, space: str, place: EntityPlace, target: str) -> List[types.EntityView]:
+        """Those of a place that link to ``target``, for instance ``pages/floor``."""
+        query = {"links_to": check_text("target", target), "limit": 500}
+        answer: types.EntityList = await self._http.json("GET", IN_SPACE, _at(space, place), query=query)
+        return answer["entities"]
+
+    async def entity(self, space: str, place: EntityPlace, id: str) -> types.EntityView:
+        return await self._http.json("GET", ENTITY, {**_at(space, place), "entity": id})
+
+    async def add(self, space: str, place: EntityPlace, **entity: Unpack[types.NewEntity]) -> types.EntityView:
+        check_text("title", entity.get("title"))
+        return await self._http.json("POST", IN_SPACE, _at(space, place), body=entity)
+
+    async def change(
+        self, space: str, place: EntityPlace, id: str, version: str | None = None, **change: Unpack[types.EntityPatch]
+    ) -> types.EntityView:
+        """With the ``version`` that was read, nothing else is replaced: ``version_conflict`` tells of a change."""
+        path = {**_at(space, place), "entity": id}
+        return await self._http.json("PATCH", ENTITY, path, body=change, headers=_if_match(version))
+
+    async def take(self, space: str, place: EntityPlace, id: str, version: str | None = None) -> None:
+        """Removes it."""
+        path = {**_at(space, place), "entity": id}
+        await self._http.json("DELETE", ENTITY, path, headers=_if_match(version))
+
+    async def capture(self, space: str, **capture: Unpack[types.CaptureRequest]) -> types.EntityView:
+        """Something from outside that becomes a ref: ``url``, ``text``, or a file as base64 (``data``, ``name``)."""
+        return await self._http.json("POST", "/api/spaces/{id}/capture", {"id": space}, body=capture)
+
+    async def search(
+        self, q: str, *, space: str | None = None, types: str | None = None, limit: int | None = None
+    ) -> Found:
+        """In one space or in all, ``types`` by commas."""
+        query = {"q": check_text("q", q), "space": space, "types": types, "limit": limit}
+        return await self._http.json("GET", "/api/search", query=query)
+
+    async def companion(self, space: str) -> types.CompanionView:
+        """The one conversation of a space, made when there is none."""
+        return await self._http.json("GET", "/api/spaces/{id}/companion", {"id": space})
+
+    async def messages(
+        self, conversation: str, *, before: str | None = None, limit: int | None = None
+    ) -> types.Messages:
+        query = {"before": before, "limit": limit}
+        return await self._http.json("GET", "/api/conversations/{id}/messages", {"id": conversation}, query=query)
+
+    async def post(self, conversation: str, content: str, view: types.ViewRequest | None = None) -> str:
+        """Keeps the words; ``stream`` has them answered. ``view`` is what the person looks at."""
+        body = given(content=check_text("content", content), view=view)
+        answer: types.Posted = await self._http.json(
+            "POST", "/api/conversations/{id}/messages", {"id": conversation}, body=body
+        )
+        return answer["message_id"]
+
+    async def stream(
+        self, conversation: str, *, message_id: str | None = None
+    ) -> AsyncGenerator[CompanionTold, None]:
+        """Has a message answered, or joins the answer, or tells one that was given; the latest unless one is named.
+
+        The run goes on whoever listens: a lost connection is taken up where it broke off and runs nothing.
+        """
+        last = ""
+        backoff = Backoff()
+        while True:
+            headers = {"last-event-id": last} if last else {}
+            try:
+                async with self._http.stream(
+                    "GET",
+                    "/api/conversations/{id}/stream",
+                    {"id": conversation},
+                    query={"messageId": message_id},
+                    headers=headers,
+                ) as response:
+                    async for event in events(response):
+                        last = event.id or last
+                        backoff.worked()
+                        run_id = event.id.split(":")[0] or None
+                        kind = cast(Literal["done"], event.event)
+                        yield CompanionTold(kind, cast(types.CompanionEvent, json.loads(event.data)), run_id)
+                        if kind == "done":
+                            return
+            except Offline:
+                # The server may be starting again.
+                pass
+            await backoff.wait()
+
+
+class Channels:
+    """Places in a space where coworkers answer in threads."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self, *, space: str | None = None) -> List[types.ChannelView]:
+        answer: types.ChannelList = await self._http.json("GET", "/api/channels", query={"space": space})
+        return answer["channels"]
+
+    async def get(self, id: str) -> types.ChannelView:
+        return await self._http.json("GET", "/api/channels/{id}", {"id": id})
+
+    async def create(self, space: str, name: str, *, purpose: str | None = None) -> types.ChannelView:
+        body = given(space=check_text("space", space), name=check_text("name", name), purpose=purpose)
+        return await self._http.json("POST", "/api/channels", body=body)
+
+    async def update(self, id: str, *, name: str | None = None, purpose: str | None = None) -> types.ChannelView:
+        """Only what is named changes."""
+        body = given(name=name, purpose=purpose)
+        return await self._http.json("PATCH", "/api/channels/{id}", {"id": id}, body=body)
+
+    async def remove(self, id: str) -> None:
+        """With its threads."""
+        await self._http.json("DELETE", "/api/channels/{id}", {"id": id})
+
+    async def coworkers(self, id: str) -> List[types.CoworkerView]:
+        answer: types.CoworkerList = await self._http.json("GET", "/api/channels/{id}/coworkers", {"id": id})
+        return answer["coworkers"]
+
+    async def assign(self, id: str, agent: str, *, primary: bool | None = None) -> List[types.CoworkerView]:
+        """Assigning one who is there changes only whether they are the primary."""
+        body = given(agent=check_text("agent", agent), primary=primary)
+        answer: types.CoworkerList = await self._http.json(
+            "POST", "/api/channels/{id}/coworkers", {"id": id}, body=body
+        )
+        return answer["coworkers"]
+
+    async def set_primary(self, id: str, agent: str, primary: bool = True) -> List[types.CoworkerView]:
+        path = {"id": id, "agent": agent}
+        answer: types.CoworkerList = await self._http.json(
+            "PATCH", "/api/channels/{id}/coworkers/{agent}", path, body={"primary": primary}
+        )
+        return answer["coworkers"]
+
+    async def dismiss(self, id: str, agent: str) -> None:
+        await self._http.json("DELETE", "/api/channels/{id}/coworkers/{agent}", {"id": id, "agent": agent})
+
+
+class Threads:
+    """Conversations of a channel; the id of one is its session's."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self, *, channel: str | None = None) -> List[types.ThreadView]:
+        """Newest first."""
+        answer: types.ThreadList = await self._http.json("GET", "/api/threads", query={"channel": channel})
+        return answer["threads"]
+
+    async def get(self, id: str) -> types.ThreadView:
+        return await self._http.json("GET", "/api/threads/{id}", {"id": id})
+
+    async def create(self, channel: str, title: str) -> types.ThreadView:
+        body = {"channel": check_text("channel", channel), "title": check_text("title", title)}
+        return await self._http.json("POST", "/api/threads", body=body)
+
+    async def rename(self, id: str, title: str) -> types.ThreadView:
+        return await self._http.json("PATCH", "/api/threads/{id}", {"id": id}, body={"title": title})
+
+    async def remove(self, id: str) -> None:
+        await self._http.json("DELETE", "/api/threads/{id}", {"id": id})
+
+    async def context(self, id: str, q: str) -> types.ThreadContext:
+        """What retrieval would supply to a message, best first."""
+        return await self._http.json("GET", "/api/threads/{id}/context", {"id": id}, query={"q": q})
+
+    async def send_message(self, thread_id: str, content: str) -> types.ThreadMessageSent:
+        """Stores the words and sets the coworkers to work; ``events`` tells their answers."""
+        body = {"content": check_text("content", content)}
+        return await self._http.json("POST", "/api/threads/{id}/messages", {"id": thread_id}, body=body)
+
+    async def messages(
+        self, thread_id: str, *, before: str | None = None, limit: int | None = None
+    ) -> List[types.ConversationMessage]:
+        """The newest, or those before a message of the person's; oldest first."""
+        query = {"before": before, "limit": limit}
+        answer: types.ThreadMessages = await self._http.json(
+            "GET", "/api/threads/{id}/messages", {"id": thread_id}, query=query
+        )
+        return answer["messages"]
+
+    async def cancel_message(self, message_id: str) -> bool:
+        """The id of a question stops all who answer it. Whether there was something to stop."""
+        answer: types.MessageCancelled = await self._http.json(
+            "POST", "/api/messages/{id}/cancel", {"id": message_id}
+        )
+        return answer["cancelled"]
+
+    async def events(self, thread_id: str) -> AsyncGenerator[ThreadTold, None]:
+        """What is told in a thread from now on; a lost connection is taken up where it broke off."""
+        last = ""
+        backoff = Backoff()
+        while True:
+            headers = {"last-event-id": last} if last else {}
+            try:
+                path = {"id": thread_id}
+                async with self._http.stream("GET", "/api/threads/{id}/events", path, headers=headers) as response:
+                    async for event in events(response):
+                        last = event.id or last
+                        backoff.worked()
+                        kind = cast(Literal["error"], event.event)
+                        yield ThreadTold(kind, cast(types.ThreadEvent, json.loads(event.data)))
+            except Offline:
+                # The server may be starting again.
+                pass
+            await backoff.wait()
+
+
+def _at(space: str, place: str) -> dict[str, object]:
+    check_one_of("place", place, PLACES)
+    return {"id": check_text("space", space), "kind": place}
+
+
+def _if_match(version: str | None) -> dict[str, str]:
+    return {} if version is None else {"if-match": f'"{version}"'}

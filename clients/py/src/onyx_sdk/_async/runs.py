@@ -1,0 +1,108 @@
+"""Runs: what they tell, what they changed, how they are stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any, cast
+
+from onyx_sdk import types
+from onyx_sdk._async.http import AsyncHttp, Backoff, events, lines
+from onyx_sdk._errors import Interrupted, Offline
+from onyx_sdk._run_lines import PATIENCE, Heard, TextsTold, line_of
+
+
+class Runs:
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def events(
+        self, run_id: str, *, after: int = 0, patience: int | None = None
+    ) -> AsyncGenerator[types.Envelope, None]:
+        """Everything a run told after ``after``, then what it tells, until it is done.
+
+        A lost connection is taken up again where it broke off: for ever, or as often in a row without
+        anything new as ``patience`` says.
+        """
+        last = after
+        backoff = Backoff()
+        texts = TextsTold(began_in_the_middle=after > 0)
+        while True:
+            headers = {"last-event-id": f"{run_id}:{last}"} if last > 0 else {}
+            try:
+                path = {"id": run_id}
+                async with self._http.stream("GET", "/api/runs/{id}/events", path, headers=headers) as response:
+                    async for event in events(response):
+                        told: dict[str, Any] = json.loads(event.data)
+                        if told["seq"] <= last:
+                            continue
+                        last = told["seq"]
+                        backoff.worked()
+                        news = texts.take(told)
+                        if news is not None:
+                            yield cast(types.Envelope, news)
+                        if told["type"] == "done":
+                            return
+            except Offline:
+                # The server may be starting again; what was missed is read from the log.
+                pass
+            backoff.failures += 1
+            if patience is not None and backoff.failures >= patience:
+                raise Interrupted({"run_id": run_id})
+            await backoff.wait()
+
+    async def cancel(self, run_id: str) -> bool:
+        """Whether there was something to stop."""
+        answer: types.Stopped = await self._http.json("POST", "/api/runs/{id}/cancel", {"id": run_id})
+        return answer["stopped"]
+
+    async def undo(self, run_id: str, *, dry_run: bool | None = None) -> list[str]:
+        """Takes back what a run wrote; the paths that were restored, or with ``dry_run`` those that would be."""
+        query = {"dry_run": dry_run}
+        answer: types.Undone = await self._http.json("POST", "/api/runs/{id}/undo", {"id": run_id}, query=query)
+        return answer["restored"]
+
+    async def redo(self, run_id: str) -> list[str]:
+        """Writes again what undoing took back; the paths."""
+        answer: types.Redone = await self._http.json("POST", "/api/runs/{id}/redo", {"id": run_id})
+        return answer["restored"]
+
+    async def changes(self, run_id: str) -> types.ChangesOfRun:
+        return await self._http.json("GET", "/api/runs/{id}/changes", {"id": run_id})
+
+    async def artifact(self, key: str) -> str:
+        """A tool's long output whole, by the ``artifact`` of its report."""
+        return (await self._http.response("GET", "/api/artifacts/{key}", {"key": key})).text
+
+
+async def run_lines(
+    http: AsyncHttp, template: str, values: dict[str, object], body: object
+) -> AsyncGenerator[types.Line, None]:
+    """Starts a run and yields its lines up to ``done``.
+
+    The run belongs to its caller: leaving stops it. When the connection is cut, the rest is read from the
+    events of the run. If the server noticed the cut first, it has stopped the run: that is ``Interrupted``,
+    never a short answer that looks whole.
+    """
+    heard = Heard()
+    run_id, session_id = "", ""
+    async with http.stream("POST", template, values, body=body) as response:
+        async for text in lines(response):
+            if not text.strip():
+                continue
+            line: types.Line = json.loads(text)
+            if line["type"] == "start":
+                run_id, session_id = line["run_id"], line["session_id"]
+            heard.note(line)
+            yield line
+            if line["type"] == "done":
+                return
+    if not run_id:
+        raise Interrupted()
+    async for event in Runs(http).events(run_id, patience=PATIENCE):
+        news = heard.news(line_of(cast(dict[str, Any], event), session_id))
+        if news is None:
+            continue
+        if news["type"] == "done" and news["status"] in ("cancelled", "interrupted"):
+            raise Interrupted({"session_id": session_id, "run_id": run_id})
+        yield news

@@ -1,0 +1,239 @@
+"""Agents and what they do: their files, personas, actions, jobs, what a person chose for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import cast, List, Unpack
+
+from onyx_sdk import types
+from onyx_sdk._async.http import AsyncHttp, events
+from onyx_sdk._async.runs import run_lines
+from onyx_sdk._check import check_job, check_text, check_uuid, given
+from onyx_sdk._errors import Interrupted
+from onyx_sdk._files import MARKDOWN, StoredFile, when
+
+
+class Agents:
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> List[types.AgentView]:
+        answer: types.AgentList = await self._http.json("GET", "/v1/agents")
+        return answer["agents"]
+
+    async def get(self, id: str) -> types.AgentDetails:
+        return await self._http.json("GET", "/v1/agents/{id}", {"id": id})
+
+    async def create(self, id: str, **fields: Unpack[types.AgentFieldsInput]) -> types.AgentDetails:
+        check_text("id", id)
+        return await self._http.json("POST", "/v1/agents", body={"id": id, **fields})
+
+    async def update(self, id: str, **change: Unpack[types.AgentFieldsInput]) -> types.AgentDetails:
+        """Only what is named changes; ``None`` leaves it to the defaults."""
+        return await self._http.json("PATCH", "/v1/agents/{id}", {"id": id}, body=change)
+
+    async def remove(self, id: str) -> None:
+        await self._http.json("DELETE", "/v1/agents/{id}", {"id": id})
+
+    async def read_file(self, id: str, name: str) -> StoredFile:
+        response = await self._http.response("GET", "/v1/agents/{id}/files/{name}", {"id": id, "name": name})
+        return StoredFile.of(response.text, response.headers)
+
+    async def write_file(self, id: str, name: str, text: str, version: str | None = None) -> str:
+        response = await self._http.response(
+            "PUT",
+            "/v1/agents/{id}/files/{name}",
+            {"id": id, "name": name},
+            content=text.encode(),
+            headers={**MARKDOWN, **when(version)},
+        )
+        return str(response.headers.get("etag", ""))
+
+    async def accept_file(self, id: str, name: str, version: str) -> None:
+        """"I have read this": what an agent wrote into its own file counts as the owner's."""
+        path = {"id": id, "name": name}
+        await self._http.json("POST", "/v1/agents/{id}/files/{name}/accept", path, body={"seen": version})
+
+
+class Personas:
+    """Agents as personas: their texts, what to try them with, and the agent that edits them."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def get(self, id: str) -> types.PersonaView:
+        return await self._http.json("GET", "/api/storage/personas/{id}", {"id": id})
+
+    async def put(self, id: str, *, name: str | None = None, system_prompt: str | None = None) -> types.PersonaView:
+        """What is not named stays as it is; a persona that is not there is made."""
+        body = given(name=name, systemPrompt=system_prompt)
+        return await self._http.json("PUT", "/api/storage/personas/{id}", {"id": id}, body=body)
+
+    async def remove(self, id: str) -> None:
+        await self._http.json("DELETE", "/api/storage/personas/{id}", {"id": id})
+
+    async def test_inputs(self, id: str) -> List[types.TestInputView]:
+        answer: types.TestInputList = await self._http.json(
+            "GET", "/api/storage/personas/{id}/test-inputs", {"id": id}
+        )
+        return answer["testInputs"]
+
+    async def test_input(self, id: str, input: str) -> types.TestInputView:
+        path = {"id": id, "tid": input}
+        return await self._http.json("GET", "/api/storage/personas/{id}/test-inputs/{tid}", path)
+
+    async def create_test_input(self, id: str, content: str) -> types.TestInputView:
+        body = {"content": content}
+        return await self._http.json("POST", "/api/storage/personas/{id}/test-inputs", {"id": id}, body=body)
+
+    async def update_test_input(self, id: str, input: str, content: str) -> types.TestInputView:
+        path = {"id": id, "tid": input}
+        template = "/api/storage/personas/{id}/test-inputs/{tid}"
+        return await self._http.json("PUT", template, path, body={"content": content})
+
+    async def remove_test_input(self, id: str, input: str) -> None:
+        path = {"id": id, "tid": input}
+        await self._http.json("DELETE", "/api/storage/personas/{id}/test-inputs/{tid}", path)
+
+    async def run_test_input(self, id: str, input: str) -> AsyncGenerator[types.PersonaEvent, None]:
+        """What the persona answers, without its memory of anybody and without the right to change anything."""
+        template = "/api/storage/personas/{id}/test-inputs/{tid}/run"
+        async for event in self._events(template, {"id": id, "tid": input}, {}):
+            yield event
+
+    async def chat(self, persona_id: str, message: str) -> AsyncGenerator[types.PersonaEvent, None]:
+        """Words to the agent that edits the persona."""
+        body = {"personaId": persona_id, "message": check_text("message", message)}
+        async for event in self._events("/api/persona-agent/chat", {}, body):
+            yield event
+
+    async def clear(self, persona_id: str) -> str:
+        """Puts the conversation with the editor away; the session of the next one."""
+        body = {"personaId": persona_id}
+        answer: types.PersonaCleared = await self._http.json("POST", "/api/persona-agent/clear", body=body)
+        return answer["sessionId"]
+
+    async def history(
+        self, persona_id: str, *, before: int | None = None, limit: int | None = None
+    ) -> types.PersonaHistory:
+        query = {"personaId": persona_id, "before": before, "limit": limit}
+        return await self._http.json("GET", "/api/persona-agent/history", query=query)
+
+    async def _events(
+        self, template: str, path: dict[str, object], body: object
+    ) -> AsyncGenerator[types.PersonaEvent, None]:
+        async with self._http.stream("POST", template, path, body=body) as response:
+            async for event in events(response):
+                told = cast(types.PersonaEvent, json.loads(event.data))
+                yield told
+                if told["type"] == "done":
+                    return
+        raise Interrupted()
+
+
+class Actions:
+    """Prompt files of the person's vault that can be run."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> List[types.ActionView]:
+        """Every file of the folder, broken ones with why they do not run."""
+        return await self._http.json("GET", "/api/agent/actions")
+
+    async def prompt(self, id: str, selection: str | None = None) -> str:
+        """What the agent would be told if it ran now."""
+        body = given(selection=selection)
+        answer: types.ActionPrompt = await self._http.json(
+            "POST", "/api/agent/actions/{id}/prompt", {"id": id}, body=body
+        )
+        return answer["prompt"]
+
+    async def past(self, *, before: str | None = None, limit: int | None = None) -> types.ActionRuns:
+        """What became of actions, newest first."""
+        query = {"before": before, "limit": limit}
+        return await self._http.json("GET", "/api/agent/action-runs", query=query)
+
+    async def run(
+        self,
+        id: str,
+        *,
+        session_id: str | None = None,
+        confirm: bool | None = None,
+        dry_run: bool | None = None,
+        selection: str | None = None,
+    ) -> AsyncGenerator[types.Line, None]:
+        """Runs it; its first line is ``start``, its last ``done``. Leaving the loop stops the run."""
+        check_uuid("session_id", session_id)
+        body = given(session_id=session_id, confirm=confirm, dry_run=dry_run, selection=selection)
+        async for line in run_lines(self._http, "/api/agent/actions/{id}/run", {"id": id}, body):
+            yield line
+
+
+class Jobs:
+    """Work that happens at a time."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> List[types.JobView]:
+        """Every job, broken ones with what is wrong."""
+        answer: types.JobViews = await self._http.json("GET", "/api/jobs")
+        return answer["jobs"]
+
+    async def get(self, id: str) -> types.JobView:
+        return await self._http.json("GET", "/api/jobs/{id}", {"id": id})
+
+    async def create(self, id: str, **fields: Unpack[types.JobChangeBody]) -> types.JobView:
+        """Makes a job and accepts it."""
+        check_text("id", id)
+        check_job(fields)
+        return await self._http.json("POST", "/api/jobs", body={"id": id, **fields})
+
+    async def change(self, id: str, **fields: Unpack[types.JobChangeBody]) -> types.JobView:
+        """Changes what is named and accepts the job as it is then; ``None`` takes a field away."""
+        return await self._http.json("PATCH", "/api/jobs/{id}", {"id": id}, body=fields)
+
+    async def preview(self, **fields: Unpack[types.JobChangeBody]) -> types.JobPreview:
+        """What a job would be: plain words and the next times, or what is wrong with it."""
+        return await self._http.json("POST", "/api/jobs/preview", body=fields)
+
+    async def accept(self, id: str, hash: str) -> types.JobView:
+        """Lets a job fire that somebody else wrote or changed, exactly as it was looked at."""
+        return await self._http.json("POST", "/api/jobs/{id}/accept", {"id": id}, body={"hash": hash})
+
+    async def run(self, id: str) -> types.JobRunView:
+        """Fires it once, now."""
+        return await self._http.json("POST", "/api/jobs/{id}/run", {"id": id})
+
+    async def pause(self, id: str) -> types.JobView:
+        return await self._http.json("POST", "/api/jobs/{id}/pause", {"id": id})
+
+    async def resume(self, id: str) -> types.JobView:
+        return await self._http.json("POST", "/api/jobs/{id}/resume", {"id": id})
+
+    async def seen(self, id: str) -> types.JobView:
+        """The person has looked at what became of it."""
+        return await self._http.json("PUT", "/api/jobs/{id}/seen", {"id": id})
+
+    async def remove(self, id: str) -> None:
+        await self._http.json("DELETE", "/api/jobs/{id}", {"id": id})
+
+    async def runs(self, id: str, *, before: str | None = None, limit: int | None = None) -> types.JobRuns:
+        """Newest first."""
+        query = {"before": before, "limit": limit}
+        return await self._http.json("GET", "/api/jobs/{id}/runs", {"id": id}, query=query)
+
+
+class Preferences:
+    """What a person chose for their agents."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def get(self) -> types.PreferencesView:
+        return await self._http.json("GET", "/api/agent/config")
+
+    async def set(self, **change: Unpack[types.PreferencesChange]) -> types.PreferencesView:
+        return await self._http.json("POST", "/api/agent/config", body=change)

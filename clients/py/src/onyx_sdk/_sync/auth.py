@@ -1,0 +1,117 @@
+"""How a program comes by a token: by another credential, by name and password, by pairing."""
+# Made from the async client by generate.py: change that one.
+
+from __future__ import annotations
+
+from threading import Lock
+from time import sleep
+from base64 import b64encode
+from collections.abc import Callable
+
+import httpx
+
+from onyx_sdk import types
+from onyx_sdk._sync.http import SyncHttp
+from onyx_sdk._check import check_text
+from onyx_sdk._errors import Forbidden, Unauthenticated
+
+ASK_AGAIN = 1.0
+
+
+class Auth:
+    """How a program comes by a token."""
+
+    def __init__(self, http: SyncHttp) -> None:
+        self._http = http
+
+    def exchange(self) -> types.TokenReply:
+        """A short token and a refresh token in place of this client's own credential."""
+        return self._http.json("POST", "/api/auth/token")
+
+    def refresh(self, refresh_token: str) -> types.TokenReply:
+        body = {"refresh_token": check_text("refresh_token", refresh_token)}
+        return self._http.json("POST", "/api/auth/refresh", body=body)
+
+    def sign_out(self) -> None:
+        """Ends a sign-in: the tokens that came of it count no more."""
+        self._http.json("POST", "/api/auth/logout")
+
+    def begin_pairing(self, name: str) -> types.PairingBegun:
+        """Asks to be let in. The owner approves the code in the app or with ``onyx pair``."""
+        body = {"name": check_text("name", name), "client": "device"}
+        return self._http.json("POST", "/api/auth/pair", body=body)
+
+    def finish_pairing(self, pairing_id: str) -> str:
+        """The token, once the owner has approved; asks again until they have decided."""
+        while True:
+            answer: types.PairingReply = self._http.json("GET", "/api/auth/pair/{id}", {"id": pairing_id})
+            token = answer.get("token")
+            if answer["status"] == "approved" and token:
+                return token
+            if answer["status"] == "rejected":
+                raise Forbidden("forbidden", "The owner rejected the pairing.", "Ask the owner, then begin anew.")
+            sleep(ASK_AGAIN)
+
+
+class RenewingToken:
+    """A token that renews itself: give it to ``Onyx(token=…)``.
+
+    ``renewed`` hears of each new pair, for whoever keeps it.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        access_token: str,
+        refresh_token: str,
+        renewed: Callable[[types.TokenReply], None] | None = None,
+        *,
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        self._base_url = base_url
+        self._access_token = access_token
+        self._refresh_token = refresh_token
+        self._renewed = renewed
+        self._client = http_client
+        self._lock = Lock()
+
+    def current(self) -> str | None:
+        return self._access_token
+
+    def refresh(self) -> bool:
+        with self._lock:
+            http = SyncHttp(self._base_url, http_client=self._client)
+            try:
+                pair = Auth(http).refresh(self._refresh_token)
+            except Unauthenticated:
+                # Signed out meanwhile: the caller gets the 401 that it met.
+                return False
+            finally:
+                http.close()
+            self._access_token, self._refresh_token = pair["access_token"], pair["refresh_token"]
+            if self._renewed is not None:
+                self._renewed(pair)
+            return True
+
+
+def sign_in(
+    base_url: str,
+    person: str,
+    password: str,
+    renewed: Callable[[types.TokenReply], None] | None = None,
+    *,
+    http_client: httpx.Client | None = None,
+) -> RenewingToken:
+    """By name and password, for programs."""
+    check_text("person", person)
+    check_text("password", password)
+    basic = b64encode(f"{person}:{password}".encode()).decode()
+    http = SyncHttp(base_url, headers={"authorization": f"Basic {basic}"}, http_client=http_client)
+    try:
+        pair = Auth(http).exchange()
+    finally:
+        http.close()
+    if renewed is not None:
+        renewed(pair)
+    tokens = pair["access_token"], pair["refresh_token"]
+    return RenewingToken(base_url, *tokens, renewed, http_client=http_client)

@@ -1,0 +1,135 @@
+"""The client: one server, one credential, everything that can be asked."""
+# Made from the async client by generate.py: change that one.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from onyx_sdk import types
+from onyx_sdk._sync.auth import Auth, sign_in
+from onyx_sdk._sync.chat import Chat
+from onyx_sdk._sync.http import RETRIES, SyncHttp, TokenSource
+from onyx_sdk._sync.knowledge import Memory, Skills, Sources
+from onyx_sdk._sync.places import Channels, Spaces, Threads
+from onyx_sdk._sync.runs import Runs
+from onyx_sdk._sync.server import Admin, Connectors, Mcp
+from onyx_sdk._sync.sessions import Drafts, Sessions
+from onyx_sdk._sync.work import Actions, Agents, Jobs, Personas, Preferences
+from onyx_sdk._check import check_text, given
+
+BASE_URL = "http://127.0.0.1:18790"
+
+
+class Onyx:
+    """A client of one Onyx server."""
+
+    def __init__(
+        self,
+        base_url: str = BASE_URL,
+        token: str | TokenSource | None = None,
+        *,
+        retries: int = RETRIES,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        """``retries``: how often a call that may be repeated is repeated.
+
+        After 429 and 503 those that read, replace or remove, as late as the server asks for; after a lost
+        connection only those that read. ``timeout``: the longest silence of the server in seconds; without it
+        there is no limit. ``http_client``: your own, for proxies and certificates; it stays open.
+        """
+        http = SyncHttp(
+            base_url, token, retries=retries, timeout=timeout, headers=headers, http_client=http_client
+        )
+        self._use(http)
+
+    def _use(self, http: SyncHttp) -> None:
+        self.http = http
+        self.auth = Auth(http)
+        self.chat = Chat(http)
+        self.runs = Runs(http)
+        self.sessions = Sessions(http)
+        self.drafts = Drafts(http)
+        self.spaces = Spaces(http)
+        self.threads = Threads(http)
+        self.channels = Channels(http)
+        self.connectors = Connectors(http)
+        self.sources = Sources(http)
+        self.memory = Memory(http)
+        self.agents = Agents(http)
+        self.personas = Personas(http)
+        self.actions = Actions(http)
+        self.jobs = Jobs(http)
+        self.skills = Skills(http)
+        self.mcp = Mcp(http)
+        self.preferences = Preferences(http)
+        self.admin = Admin(http)
+
+    @classmethod
+    def sign_in(
+        cls,
+        base_url: str,
+        person: str,
+        password: str,
+        *,
+        renewed: Callable[[types.TokenReply], None] | None = None,
+        http_client: httpx.Client | None = None,
+    ) -> Self:
+        """A client of somebody who has a password, whose token renews itself."""
+        token = sign_in(base_url, person, password, renewed, http_client=http_client)
+        return cls(base_url, token, http_client=http_client)
+
+    def with_options(
+        self,
+        *,
+        retries: int | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Onyx:
+        """The same client in other circumstances, for instance ``onyx.with_options(timeout=5)``."""
+        http = SyncHttp(
+            self.http.base_url,
+            self.http.token,
+            retries=self.http.retries if retries is None else retries,
+            timeout=self.http.timeout if timeout is None else timeout,
+            headers={**self.http.headers, **(headers or {})},
+            http_client=self.http.client,
+        )
+        other = Onyx.__new__(Onyx)
+        other._use(http)
+        return other
+
+    def me(self) -> types.Me:
+        """Who the server takes this client for."""
+        return self.http.json("GET", "/api/auth/me")
+
+    def set_password(self, password: str, current: str | None = None) -> None:
+        """Whoever is signed in by the old password signs in again."""
+        body = given(password=check_text("password", password), current=current)
+        self.http.json("PUT", "/api/auth/password", body=body)
+
+    def health(self) -> list[types.Dependency]:
+        """Everything that the server uses, each with its state and what to do."""
+        answer: types.Everything = self.http.json("GET", "/api/health")
+        return answer["dependencies"]
+
+    def models(self) -> list[types.ModelView2]:
+        """Every model and agent that can be asked."""
+        answer: types.ModelList = self.http.json("GET", "/v1/models")
+        return answer["data"]
+
+    def close(self) -> None:
+        self.http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,249 @@
+"""One server, one credential: what is sent, what is tried again, what is an error."""
+# Made from the async client by generate.py: change that one.
+
+from __future__ import annotations
+
+from threading import Lock
+from time import sleep
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import httpx
+
+from onyx_sdk._check import check_base_url, check_query, check_token, fill
+from onyx_sdk._errors import Offline, OnyxError, problem
+from onyx_sdk._streams import Lines, ServerSentEvent, ServerSentEvents
+
+RETRIES = 2
+RETRY_FIRST = 0.2
+RETRY_LONGEST = 5.0
+#: Who is asked to wait longer gets the error and decides.
+LONGEST_WAIT = 30.0
+READING = ("GET",)
+REPEATABLE = ("GET", "PUT", "DELETE")
+
+
+class TokenSource(Protocol):
+    """Where the bearer token comes from."""
+
+    def current(self) -> str | None: ...
+
+    def refresh(self) -> bool:
+        """Called once after a 401; true when a new token is there."""
+        ...
+
+
+class FixedToken:
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    def current(self) -> str | None:
+        return self._token
+
+    def refresh(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a resource wants."""
+
+    method: str
+    template: str
+    values: Mapping[str, object]
+    query: Mapping[str, object]
+    body: object
+    content: bytes | None
+    headers: Mapping[str, str]
+
+
+class SyncHttp:
+    """Speaks with the server. The resources only name what they want."""
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str | TokenSource | None = None,
+        *,
+        retries: int = RETRIES,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        self.base_url = check_base_url(base_url)
+        self.token = FixedToken(token) if isinstance(token, str) or token is None else token
+        self.retries = retries
+        self.timeout = timeout
+        self.headers = dict(headers or {})
+        self._owns_client = http_client is None
+        self.client = http_client or httpx.Client(timeout=httpx.Timeout(None, connect=10.0))
+        self._refreshing = Lock()
+
+    def close(self) -> None:
+        """Closes the connections, unless they are somebody else's."""
+        if self._owns_client:
+            self.client.close()
+
+    def json(
+        self,
+        method: str,
+        template: str,
+        values: Mapping[str, object] | None = None,
+        *,
+        query: Mapping[str, object] | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """The answer's JSON; ``None`` where there is none."""
+        response = self.response(method, template, values, query=query, body=body, headers=headers)
+        return response.json() if response.content else None
+
+    def response(
+        self,
+        method: str,
+        template: str,
+        values: Mapping[str, object] | None = None,
+        *,
+        query: Mapping[str, object] | None = None,
+        body: object = None,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        """An answer with a good status; anything else is an ``OnyxError``."""
+        call = Call(method, template, values or {}, query or {}, body, content, headers or {})
+        return self._tried(call, stream=False)
+
+    @contextmanager
+    def stream(
+        self,
+        method: str,
+        template: str,
+        values: Mapping[str, object] | None = None,
+        *,
+        query: Mapping[str, object] | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Generator[httpx.Response, None, None]:
+        """An answer that is read as it comes; leaving closes the connection."""
+        call = Call(method, template, values or {}, query or {}, body, None, headers or {})
+        response = self._tried(call, stream=True)
+        try:
+            yield response
+        finally:
+            response.close()
+
+    def _tried(self, call: Call, *, stream: bool) -> httpx.Response:
+        tries = 0
+        while True:
+            try:
+                return self._attempt(call, stream=stream)
+            except OnyxError as error:
+                pause = _pause_before(error, call.method, tries) if tries < self.retries else None
+                if pause is None:
+                    raise
+                sleep(pause)
+                tries += 1
+
+    def _attempt(self, call: Call, *, stream: bool) -> httpx.Response:
+        token = self.token.current()
+        response = self._send(self._request(call, token), stream=stream)
+        if response.status_code == 401 and self._renewed(token):
+            response.close()
+            response = self._send(self._request(call, self.token.current()), stream=stream)
+        if response.is_success:
+            return response
+        try:
+            response.read()
+        finally:
+            response.close()
+        raise problem(response.status_code, response.headers, _body(response))
+
+    def _request(self, call: Call, token: str | None) -> httpx.Request:
+        sent = {"x-onyx-request": "1", **self.headers, **call.headers}
+        if token:
+            sent["authorization"] = f"Bearer {check_token(token)}"
+        return self.client.build_request(
+            call.method,
+            self.base_url + fill(call.template, call.values),
+            params=check_query(call.query),
+            json=call.body,
+            content=call.content,
+            headers=sent,
+            timeout=httpx.Timeout(self.timeout, connect=self.timeout or 10.0, pool=None),
+        )
+
+    def _send(self, request: httpx.Request, *, stream: bool) -> httpx.Response:
+        try:
+            return self.client.send(request, stream=stream)
+        except httpx.TimeoutException as cause:
+            said = "The server did not answer in time."
+            raise Offline("timeout", said, "Try again, or allow more with `timeout`.") from cause
+        except httpx.TransportError as cause:
+            said = f"The server cannot be reached ({cause})."
+            hint = "Check that Onyx is running and that this device reaches it."
+            raise Offline("offline", said, hint) from cause
+
+    def _renewed(self, seen: str | None) -> bool:
+        """One refresh serves everybody who met a 401 meanwhile."""
+        with self._refreshing:
+            return self.token.current() != seen or self.token.refresh()
+
+
+def _body(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        # Not ours: a proxy on the way. The status says what there is to say.
+        return {}
+
+
+def _pause_before(error: OnyxError, method: str, tries: int) -> float | None:
+    """How long to wait before the same again; nothing where that would not be safe or of use."""
+    own = RETRY_FIRST * 2.0**tries
+    # An answer that got lost may be of something that was done: only reading is repeated then.
+    if error.code == "offline":
+        return own if method in READING else None
+    if method not in REPEATABLE or error.status not in (429, 503):
+        return None
+    wait = own if error.retry_after is None else error.retry_after
+    return wait if wait <= LONGEST_WAIT else None
+
+
+def lines(response: httpx.Response) -> Generator[str, None, None]:
+    """The lines of an answer. A connection that breaks ends them: who reads knows what the last one must be."""
+    cutter = Lines()
+    try:
+        for data in response.iter_bytes():
+            for line in cutter.feed(data):
+                yield line
+    except httpx.TransportError:
+        return
+
+
+def events(response: httpx.Response) -> Generator[ServerSentEvent, None, None]:
+    """The events of an answer; they end as lines do."""
+    cutter = ServerSentEvents()
+    try:
+        for data in response.iter_bytes():
+            for event in cutter.feed(data):
+                yield event
+    except httpx.TransportError:
+        return
+
+
+class Backoff:
+    """Growing pauses between attempts that bring nothing."""
+
+    def __init__(self) -> None:
+        self._pause = RETRY_FIRST
+        self.failures = 0
+
+    def worked(self) -> None:
+        self._pause = RETRY_FIRST
+        self.failures = 0
+
+    def wait(self) -> None:
+        sleep(self._pause)
+        self._pause = min(self._pause * 2, RETRY_LONGEST)

@@ -1,0 +1,339 @@
+"""What the owner of a server does: connections to other networks and programs, and the server itself."""
+# Made from the async client by generate.py: change that one.
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from typing import Any, List, Literal, Unpack, cast
+
+from onyx_sdk import types
+from onyx_sdk._sync.http import SyncHttp, events
+from onyx_sdk._check import check_one_of, check_text, given
+from onyx_sdk._files import StoredFile
+
+
+class Connectors:
+    """For the owner: where agents talk beside the app."""
+
+    def __init__(self, http: SyncHttp) -> None:
+        self._http = http
+
+    def list(self) -> types.AccountList:
+        return self._http.json("GET", "/api/admin/connectors")
+
+    def get(self, network: str, account: str) -> types.AccountDetails:
+        return self._http.json("GET", ACCOUNT, _account(network, account))
+
+    def test(self, network: str, token: str) -> types.TestedAccount:
+        """Asks the network about a token before it is kept."""
+        body = {"network": check_text("network", network), "token": check_text("token", token)}
+        return self._http.json("POST", "/api/admin/connectors/test", body=body)
+
+    def test_account(self, network: str, account: str) -> types.TestedAccount:
+        """Asks the network about the token that an account has."""
+        return self._http.json("POST", ACCOUNT + "/test", _account(network, account))
+
+    def put(self, network: str, account: str, **settings: Unpack[types.PutAccount]) -> types.AccountDetails:
+        """Connects an account; the token goes into the store of secrets."""
+        return self._http.json("PUT", ACCOUNT, _account(network, account), body=settings)
+
+    def remove(self, network: str, account: str) -> None:
+        self._http.json("DELETE", ACCOUNT, _account(network, account))
+
+    def pair(self, code: str) -> types.PeerJson:
+        """Lets in whoever was given this code."""
+        body = {"code": check_text("code", code)}
+        return self._http.json("POST", "/api/admin/connectors/pair", body=body)
+
+    def peers(self, network: str, account: str) -> List[types.PeerJson]:
+        answer: types.PeerList = self._http.json("GET", ACCOUNT + "/peers", _account(network, account))
+        return answer["peers"]
+
+    def approve(self, peer: types.PeerJson, member: str | None = None) -> types.PeerJson:
+        """``member`` is whose agents they talk to: the owner's unless told."""
+        return self._http.json("POST", PEER + "/approve", _peer(peer), body=given(member=member))
+
+    def block(self, peer: types.PeerJson) -> types.PeerJson:
+        return self._http.json("POST", PEER + "/block", _peer(peer))
+
+    def forget(self, peer: types.PeerJson) -> None:
+        """As if the account had never met them."""
+        self._http.json("DELETE", PEER, _peer(peer))
+
+    def bind(self, peer: types.PeerJson, agent: str | None) -> None:
+        """Which agent answers a peer; without one the other bindings decide."""
+        self._http.json("PUT", PEER + "/agent", _peer(peer), body={"agent": agent})
+
+    def bind_account(self, network: str, account: str, agent: str | None) -> None:
+        """Which agent answers whoever writes to an account."""
+        self._http.json("PUT", ACCOUNT + "/agent", _account(network, account), body={"agent": agent})
+
+    def dead_letters(self, network: str, account: str) -> List[types.LetterJson]:
+        """What nobody could answer, or what may not have arrived."""
+        answer: types.LetterList = self._http.json(
+            "GET", ACCOUNT + "/dead-letters", _account(network, account)
+        )
+        return answer["dead_letters"]
+
+    def retry(self, network: str, account: str, letter: str) -> None:
+        path = {**_account(network, account), "id": letter}
+        self._http.json("POST", ACCOUNT + "/dead-letters/{id}/retry", path)
+
+    def drop(self, network: str, account: str, letter: str) -> None:
+        path = {**_account(network, account), "id": letter}
+        self._http.json("DELETE", ACCOUNT + "/dead-letters/{id}", path)
+
+
+ACCOUNT = "/api/admin/connectors/{network}/{account}"
+PEER = "/api/admin/connectors/{network}/{account}/peers/{id}"
+
+
+def _account(network: str, account: str) -> dict[str, object]:
+    return {"network": network, "account": account}
+
+
+def _peer(peer: types.PeerJson) -> dict[str, object]:
+    return {"network": peer["network"], "account": peer["account"], "id": peer["id"]}
+
+
+class Mcp:
+    """For the owner: programs that offer tools."""
+
+    def __init__(self, http: SyncHttp) -> None:
+        self._http = http
+
+    def list(self) -> List[types.McpServerView]:
+        answer: types.McpServerViews = self._http.json("GET", "/api/admin/mcp")
+        return answer["servers"]
+
+    def get(self, name: str) -> types.McpServerView:
+        return self._http.json("GET", "/api/admin/mcp/{name}", {"name": name})
+
+    def add(self, servers: Mapping[str, Any]) -> List[types.McpServerView]:
+        """Adds servers, as other clients write them down."""
+        answer: types.McpServerViews = self._http.json("POST", "/api/admin/mcp", body=servers)
+        return answer["servers"]
+
+    def test(self, name: str) -> types.McpServerView:
+        """Starts it anew and looks at its tools."""
+        return self._http.json("POST", "/api/admin/mcp/{name}/test", {"name": name})
+
+    def accept(self, name: str, tools: Mapping[str, str]) -> types.McpServerView:
+        """Lets agents use these tools, exactly as they were looked at."""
+        return self._http.json("POST", "/api/admin/mcp/{name}/accept", {"name": name}, body={"tools": tools})
+
+    def set_tool(
+        self, name: str, tool: str, **settings: Unpack[types.McpToolSettings]
+    ) -> types.McpServerView:
+        path = {"name": name, "tool": tool}
+        return self._http.json("PUT", "/api/admin/mcp/{name}/tools/{tool}", path, body=settings)
+
+    def begin_login(self, name: str, redirect_uri: str) -> types.McpLoginBegun:
+        """Where a browser signs in at a server that asks for it."""
+        body = {"redirect_uri": check_text("redirect_uri", redirect_uri)}
+        return self._http.json("POST", "/api/admin/mcp/{name}/login", {"name": name}, body=body)
+
+    def finish_login(self, name: str, **callback: Unpack[types.McpCallback]) -> types.McpServerView:
+        """What the browser brought to the ``redirect_uri``."""
+        return self._http.json("POST", "/api/admin/mcp/{name}/login/finish", {"name": name}, body=callback)
+
+    def logout(self, name: str) -> types.McpServerView:
+        return self._http.json("POST", "/api/admin/mcp/{name}/logout", {"name": name})
+
+    def remove(self, name: str) -> None:
+        self._http.json("DELETE", "/api/admin/mcp/{name}", {"name": name})
+
+
+PROVIDER = "/api/admin/providers/{name}"
+
+
+class Admin:
+    """What only the owner may do."""
+
+    def __init__(self, http: SyncHttp) -> None:
+        self._http = http
+
+    def providers(self) -> List[types.ProviderView]:
+        answer: types.Providers = self._http.json("GET", "/api/admin/providers")
+        return answer["providers"]
+
+    def provider(self, name: str) -> types.ProviderDetails:
+        return self._http.json("GET", PROVIDER, {"name": name})
+
+    def set_provider(self, name: str, settings: Mapping[str, Any], api_key: str | None = None) -> None:
+        """Makes it what the settings say. A key is kept sealed, and the settings only name it."""
+        body = given(settings=settings, api_key=api_key)
+        self._http.json("PUT", PROVIDER, {"name": name}, body=body)
+
+    def remove_provider(self, name: str) -> None:
+        self._http.json("DELETE", PROVIDER, {"name": name})
+
+    def test_provider(self, name: str) -> types.TestView:
+        return self._http.json("POST", PROVIDER + "/test", {"name": name})
+
+    def provider_models(self, name: str) -> List[types.ModelView]:
+        """Those that the provider itself lists now."""
+        answer: types.Models = self._http.json("GET", PROVIDER + "/models", {"name": name})
+        return answer["models"]
+
+    def found_providers(self) -> List[types.FoundView]:
+        """What runs on the server's machine and could be had without a key."""
+        answer: types.FoundProviders = self._http.json("GET", "/api/admin/providers/found")
+        return answer["found"]
+
+    def provider_login(self, name: str) -> types.LoginView:
+        return self._http.json("GET", PROVIDER + "/login", {"name": name})
+
+    def begin_provider_login(self, name: str) -> types.LoginBegun:
+        """Asks for a code, or gives back the one that waits. ``provider_login`` tells what becomes of it."""
+        return self._http.json("POST", PROVIDER + "/login", {"name": name})
+
+    def end_provider_login(self, name: str) -> None:
+        """Signs out, or stops waiting."""
+        self._http.json("DELETE", PROVIDER + "/login", {"name": name})
+
+    def models(self) -> List[types.ModelView]:
+        answer: types.Models = self._http.json("GET", "/api/admin/models")
+        return answer["models"]
+
+    def model(self, id: str) -> types.ModelView:
+        return self._http.json("GET", "/api/admin/models/{id}", {"id": id})
+
+    def people(self) -> List[types.Person]:
+        answer: types.People = self._http.json("GET", "/api/admin/people")
+        return answer["people"]
+
+    def add_person(self, id: str, name: str | None = None) -> types.Person:
+        return self._http.json("POST", "/api/admin/people", body=given(id=check_text("id", id), name=name))
+
+    def remove_person(self, id: str) -> None:
+        self._http.json("DELETE", "/api/admin/people/{id}", {"id": id})
+
+    def set_password(self, id: str, password: str) -> None:
+        body = {"password": check_text("password", password)}
+        self._http.json("PUT", "/api/admin/people/{id}/password", {"id": id}, body=body)
+
+    def remove_password(self, id: str) -> None:
+        self._http.json("DELETE", "/api/admin/people/{id}/password", {"id": id})
+
+    def tokens(self) -> List[types.CredentialView]:
+        answer: types.Credentials = self._http.json("GET", "/api/admin/tokens")
+        return answer["tokens"]
+
+    def make_token(
+        self,
+        name: str,
+        *,
+        people: list[str] | None = None,
+        scopes: List[types.Grant] | None = None,
+        expires_in: int | None = None,
+    ) -> types.TokenMade:
+        body = given(name=check_text("name", name), people=people, scopes=scopes, expires_in=expires_in)
+        return self._http.json("POST", "/api/admin/tokens", body=body)
+
+    def revoke_token(self, id: str) -> None:
+        self._http.json("DELETE", "/api/admin/tokens/{id}", {"id": id})
+
+    def pairings(self) -> List[types.Pairing]:
+        answer: types.Pairings = self._http.json("GET", "/api/admin/pairings")
+        return answer["pairings"]
+
+    def decide_pairing(
+        self, code: str, decision: Literal["approve", "reject"], person: str | None = None
+    ) -> None:
+        check_one_of("decision", decision, ("approve", "reject"))
+        if decision == "reject":
+            self._http.json("POST", "/api/admin/pairings/reject", body={"code": code})
+        else:
+            self._http.json("POST", "/api/admin/pairings/approve", body=given(code=code, person=person))
+
+    def link(self) -> str:
+        """A link that signs the owner in once, in a browser on the machine of the server."""
+        answer: types.Link = self._http.json("POST", "/api/admin/links")
+        return answer["url"]
+
+    def secrets(self) -> List[types.SecretView]:
+        """Their names and dates; no value ever leaves the server."""
+        answer: types.SecretList = self._http.json("GET", "/api/admin/secrets")
+        return answer["secrets"]
+
+    def set_secret(self, name: str, value: str) -> None:
+        body = {"value": check_text("value", value)}
+        self._http.json("PUT", "/api/admin/secrets/{name}", {"name": name}, body=body)
+
+    def remove_secret(self, name: str) -> None:
+        self._http.json("DELETE", "/api/admin/secrets/{name}", {"name": name})
+
+    def rotate_secrets(self) -> int:
+        """Seals every secret under a new key; how many there are."""
+        answer: types.Rotated = self._http.json("POST", "/api/admin/secrets/rotate")
+        return answer["rotated"]
+
+    def reindex(self) -> types.Reindexed:
+        """Reads all logs and files anew."""
+        return self._http.json("POST", "/api/admin/reindex")
+
+    def budgets(self) -> types.Budgets:
+        return self._http.json("GET", "/api/admin/budgets")
+
+    def set_limits(self, **limits: Unpack[types.NewLimits]) -> types.Budgets:
+        return self._http.json("PUT", "/api/admin/budgets", body=limits)
+
+    def usage(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        person: str | None = None,
+        agent: str | None = None,
+        model: str | None = None,
+    ) -> types.UsageReport:
+        query = {"since": since, "until": until, "person": person, "agent": agent, "model": model}
+        return self._http.json("GET", "/api/admin/usage", query=query)
+
+    def config(self) -> StoredFile:
+        """The config file; its ``version`` goes with a change."""
+        response = self._http.response("GET", "/api/admin/config")
+        view: types.ConfigView = response.json()
+        return StoredFile.of(view["text"], response.headers)
+
+    def set_config(self, text: str, version: str) -> None:
+        """Refused with the field's path when it is not good; then the old one stays."""
+        headers = {"if-match": version}
+        self._http.json("PUT", "/api/admin/config", body={"text": text}, headers=headers)
+
+    def audit(
+        self, *, person: str | None = None, before: int | None = None, limit: int | None = None
+    ) -> types.AuditPage:
+        query = {"person": person, "before": before, "limit": limit}
+        return self._http.json("GET", "/api/admin/audit", query=query)
+
+    def verify_audit(self) -> types.AuditChains:
+        """Whether every row still fits the one before it, for each person."""
+        return self._http.json("GET", "/api/admin/audit/verify")
+
+    def log_level(self) -> types.LogLevels:
+        """What the server logs, and what its next start logs."""
+        return self._http.json("GET", "/api/admin/logs/level")
+
+    def set_log_level(self, level: types.LogLevel | None = None) -> types.LogLevels:
+        """Until the next start; without a level, back to what that logs."""
+        if level is None:
+            return self._http.json("DELETE", "/api/admin/logs/level")
+        return self._http.json("PUT", "/api/admin/logs/level", body={"level": level})
+
+    def logs(
+        self,
+        *,
+        level: types.LogLevel | None = None,
+        q: str | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> Generator[types.LogLine, None, None]:
+        """The newest lines, then each as it is written."""
+        query = {"level": level, "q": q, "after": after, "limit": limit}
+        headers = {"accept": "text/event-stream"}
+        with self._http.stream("GET", "/api/admin/logs", query=query, headers=headers) as response:
+            for event in events(response):
+                yield cast(types.LogLine, json.loads(event.data))

@@ -1,0 +1,180 @@
+"""Conversations, and the changes that wait for a person."""
+# Made from the async client by generate.py: change that one.
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import cast, List, Literal, Unpack
+
+from onyx_sdk import types
+from onyx_sdk._sync.http import SyncHttp, Backoff, events
+from onyx_sdk._check import check_one_of, given
+from onyx_sdk._errors import Offline
+
+
+class Sessions:
+    def __init__(self, http: SyncHttp) -> None:
+        self._http = http
+
+    def list(
+        self,
+        *,
+        agent: str | None = None,
+        status: types.SessionStatus | None = None,
+        origin: str | None = None,
+        q: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        pinned: bool | None = None,
+        tag: str | None = None,
+        before: str | None = None,
+        limit: int | None = None,
+    ) -> types.SessionList:
+        """Newest first; ``before`` of an answer gives the next page."""
+        query = given(agent=agent, status=status, origin=origin, q=q, since=since, until=until)
+        query |= given(pinned=pinned, tag=tag, before=before, limit=limit)
+        return self._http.json("GET", "/v1/sessions", query=query)
+
+    def each(
+        self, *, agent: str | None = None, status: types.SessionStatus | None = None, q: str | None = None
+    ) -> Generator[types.SessionView, None, None]:
+        """All of them, page by page."""
+        before: str | None = None
+        while True:
+            page = self.list(agent=agent, status=status, q=q, before=before)
+            for session in page["sessions"]:
+                yield session
+            before = page.get("before")
+            if before is None:
+                return
+
+    def get(self, id: str) -> types.SessionWithSiblings:
+        return self._http.json("GET", "/v1/sessions/{id}", {"id": id})
+
+    def turns(self, id: str, *, before: int | None = None, limit: int | None = None) -> types.TurnList:
+        query = {"before": before, "limit": limit}
+        return self._http.json("GET", "/v1/sessions/{id}/turns", {"id": id}, query=query)
+
+    def update(self, id: str, **change: Unpack[types.Patch]) -> types.SessionView:
+        """Only what is named changes; ``attached=None`` detaches it."""
+        check_one_of("status", change.get("status"), ("active", "archived"))
+        return self._http.json("PATCH", "/v1/sessions/{id}", {"id": id}, body=change)
+
+    def tags(self) -> List[types.TagCount]:
+        """The tags of the person's conversations."""
+        answer: types.TagList = self._http.json("GET", "/v1/tags")
+        return answer["tags"]
+
+    def rate(
+        self, id: str, turn_id: str, *, rating: types.Rating | None = None, note: str | None = None
+    ) -> types.Feedback:
+        """What the person thinks of an answer, named by a text of it. Without a rating it is taken back."""
+        path = {"id": id, "turn": turn_id}
+        body = given(rating=rating, note=note)
+        return self._http.json("PUT", "/v1/sessions/{id}/turns/{turn}/feedback", path, body=body)
+
+    def about(self, entity: types.EntityRef) -> List[types.SessionView]:
+        """Those that are attached to a page, task, ref or project, newest first."""
+        path = {"id": entity["space"], "kind": f"{entity['kind']}s", "entity": entity["id"]}
+        answer: types.AttachedConversations = self._http.json(
+            "GET", "/api/spaces/{id}/{kind}/{entity}/conversations", path
+        )
+        return answer["sessions"]
+
+    def remove(self, id: str) -> None:
+        self._http.json("DELETE", "/v1/sessions/{id}", {"id": id})
+
+    def mark_read(self, id: str) -> None:
+        """The person has read it; other devices hear of it."""
+        self._http.json("PUT", "/v1/sessions/{id}/read", {"id": id})
+
+    def queued(self, id: str) -> List[types.QueuedMessage]:
+        """Messages that no run has read yet, for instance since it was stopped."""
+        answer: types.QueuedMessages = self._http.json("GET", "/v1/sessions/{id}/queued", {"id": id})
+        return answer["messages"]
+
+    def discard_queued(self, id: str, message: str) -> None:
+        self._http.json("DELETE", "/v1/sessions/{id}/queued/{message}", {"id": id, "message": message})
+
+    def fork(self, id: str, turn_id: str) -> types.SessionView:
+        return self._http.json("POST", "/v1/sessions/{id}/fork", {"id": id}, body={"turn_id": turn_id})
+
+    def export(self, id: str, format: Literal["markdown", "jsonl"]) -> str:
+        check_one_of("format", format, ("markdown", "jsonl"))
+        query = {"format": format}
+        return (self._http.response("GET", "/v1/sessions/{id}/export", {"id": id}, query=query)).text
+
+
+class Drafts:
+    """Changes that wait for a person."""
+
+    def __init__(self, http: SyncHttp) -> None:
+        self._http = http
+
+    def list(
+        self,
+        *,
+        state: types.DraftState | None = None,
+        session: str | None = None,
+        before: str | None = None,
+        limit: int | None = None,
+    ) -> types.PendingChanges:
+        query = {"state": state, "session": session, "before": before, "limit": limit}
+        return self._http.json("GET", "/api/pending-changes", query=query)
+
+    def get(self, id: str) -> types.PendingChange:
+        return self._http.json("GET", "/api/pending-changes/{id}", {"id": id})
+
+    def approve(
+        self,
+        id: str,
+        *,
+        scope: Literal["once", "run"] | None = None,
+        plan_hash: str | None = None,
+        reason: str | None = None,
+    ) -> types.PendingChange:
+        """With the ``plan_hash`` of what was looked at, nothing else is approved. ``reason`` answers a question."""
+        check_one_of("scope", scope, ("once", "run"))
+        body = given(scope=scope, plan_hash=plan_hash, reason=reason)
+        return self._http.json("POST", "/api/pending-changes/{id}/approve", {"id": id}, body=body)
+
+    def reject(self, id: str, *, reason: str | None = None) -> types.PendingChange:
+        body = given(reason=reason)
+        return self._http.json("POST", "/api/pending-changes/{id}/reject", {"id": id}, body=body)
+
+    def events(self) -> Generator[types.PendingChange, None, None]:
+        """Every draft that is new or has changed, from now on. A lost connection comes back."""
+        backoff = Backoff()
+        while True:
+            try:
+                with self._http.stream("GET", "/api/pending-changes/events") as response:
+                    for event in events(response):
+                        backoff.worked()
+                        yield cast(types.PendingChange, json.loads(event.data))
+            except Offline:
+                # The server may be starting again.
+                pass
+            backoff.wait()
+
+    def of_members(self) -> types.MembersChanges:
+        """For the owner: what members may not approve for themselves."""
+        return self._http.json("GET", "/api/admin/pending-changes")
+
+    def decide_for(
+        self,
+        person: str,
+        id: str,
+        decision: Literal["approve", "reject"],
+        *,
+        plan_hash: str | None = None,
+        reason: str | None = None,
+    ) -> types.PendingChange:
+        """The owner's decision on a member's draft."""
+        check_one_of("decision", decision, ("approve", "reject"))
+        path = {"person": person, "id": id}
+        if decision == "reject":
+            template = "/api/admin/pending-changes/{person}/{id}/reject"
+            return self._http.json("POST", template, path, body=given(reason=reason))
+        body = given(plan_hash=plan_hash, reason=reason)
+        return self._http.json("POST", "/api/admin/pending-changes/{person}/{id}/approve", path, body=body)

@@ -1,0 +1,16 @@
+"""What a generated client is asked to do: five calls, each of another kind."""
+
+from scenario import tell
+
+
+def check_calls(calls):
+    """Each call is a function that raises when its answer is wrong; five of them, by what they show."""
+    assert len(calls) == 5, calls
+    import traceback
+
+    for name, call in calls.items():
+        try:
+            call()
+            tell(name, "openapi", "onyx")
+        except BaseException:  # noqa: BLE001 - one that fails must not hide the others
+            tell(name, "openapi", "onyx", traceback.format_exc())

@@ -1,0 +1,75 @@
+import { checkOneOf, route } from './check.js';
+import { OnyxError } from './error.js';
+import type { Http } from './http.js';
+import { serverSentEvents } from './lines.js';
+import { sleep } from './sleep.js';
+import type { ApprovalScope, Draft, DraftState } from './types.js';
+import type { Sent } from './wire.js';
+
+const RETRY_FIRST_MS = 200;
+const RETRY_LONGEST_MS = 5_000;
+
+export class Drafts {
+  constructor(private readonly http: Http) {}
+
+  async list(
+    filter: { state?: DraftState; session?: string; before?: string; limit?: number } = {},
+  ): Promise<{ drafts: Draft[]; before?: string }> {
+    return this.http.json('/api/pending-changes', { query: filter });
+  }
+
+  async get(id: string): Promise<Draft> {
+    return this.http.json(route`/api/pending-changes/${{ id }}`);
+  }
+
+  /** With the `planHash` of what was looked at, nothing else is approved. `reason` answers a question. */
+  async approve(
+    id: string,
+    options: { scope?: ApprovalScope; planHash?: string; reason?: string } = {},
+  ): Promise<Draft> {
+    const { scope, planHash, reason } = options;
+    checkOneOf('scope', scope, ['once', 'run']);
+    const body: Partial<Sent<'DraftDecision'>> = { scope, plan_hash: planHash, reason };
+    return this.http.json(route`/api/pending-changes/${{ id }}/approve`, { body });
+  }
+
+  async reject(id: string, options: { reason?: string } = {}): Promise<Draft> {
+    return this.http.json(route`/api/pending-changes/${{ id }}/reject`, { body: options });
+  }
+
+  /** Every draft that is new or has changed, from now on, until the signal says enough. A lost connection comes back. */
+  async *events({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Draft> {
+    let pause = RETRY_FIRST_MS;
+    for (;;) {
+      try {
+        const response = await this.http.response('/api/pending-changes/events', { signal });
+        for await (const { data } of response.body ? serverSentEvents(response.body) : []) {
+          pause = RETRY_FIRST_MS;
+          yield JSON.parse(data) as Draft;
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (error instanceof OnyxError && !error.isOffline) throw error;
+      }
+      await sleep(pause, signal);
+      pause = Math.min(pause * 2, RETRY_LONGEST_MS);
+    }
+  }
+
+  /** For the owner: what members may not approve for themselves. */
+  async ofMembers(): Promise<Draft[]> {
+    return (await this.http.json<{ drafts: Draft[] }>('/api/admin/pending-changes')).drafts;
+  }
+
+  /** The owner's decision on a member's draft. */
+  async decideFor(
+    person: string,
+    id: string,
+    decision: 'approve' | 'reject',
+    options: { planHash?: string; reason?: string } = {},
+  ): Promise<Draft> {
+    const { planHash, reason } = options;
+    const body = decision === 'approve' ? { plan_hash: planHash, reason } : { reason };
+    return this.http.json(route`/api/admin/pending-changes/${{ person }}/${{ id }}/${{ decision }}`, { body });
+  }
+}

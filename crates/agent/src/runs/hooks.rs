@@ -1,0 +1,53 @@
+//! Where plugins hear of runs: before one begins, when they can still say no, and at its end.
+
+use onyx_tools::{HookNote, HookedRun};
+use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionKey};
+
+use super::Shared;
+use super::opening::OpenedSession;
+use super::plan::RunPlan;
+use super::retrieval::RetrievedContext;
+use crate::prompt::UntrustedPiece;
+
+/// Tells of a run that would begin. Its notes stand beside the message as text from outside; a no is
+/// the fault that the run does not begin with.
+pub(super) async fn before_run(
+    runs: &Shared,
+    plan: &RunPlan,
+    opened: &OpenedSession,
+    context: &mut RetrievedContext,
+) -> Result<(), Fault> {
+    let Some(hooks) = runs.drive.toolbox.hooks() else { return Ok(()) };
+    let text = opened.message.words.as_ref().map(|words| words.content.text());
+    let text = text.unwrap_or_default();
+    let heard = hooks.before_run(hooked(&plan.session.key, opened.run, &text)).await;
+    if let Some(veto) = heard.veto {
+        let message = format!("The plugin {} did not agree to this run: {}", veto.by, veto.why);
+        let hint = "Ask whoever set the plugin up, or disable it: `onyx plugins disable <name>`.";
+        return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(hint));
+    }
+    context.taints |= !heard.notes.is_empty();
+    context.pieces.extend(heard.notes.into_iter().map(piece));
+    Ok(())
+}
+
+/// Tells of the end of a run.
+pub(super) fn after_run(runs: &Shared, key: &SessionKey, run: RunId, status: RunStatus) {
+    if let Some(hooks) = runs.drive.toolbox.hooks() {
+        hooks.after_run(hooked(key, run, ""), status);
+    }
+}
+
+fn hooked<'a>(key: &'a SessionKey, run: RunId, text: &'a str) -> HookedRun<'a> {
+    HookedRun { person: &key.person, agent: &key.agent, session: key.session, run, text }
+}
+
+fn piece(note: HookNote) -> UntrustedPiece {
+    UntrustedPiece {
+        scope: "plugin".to_owned(),
+        source: note.by,
+        lines: None,
+        text: note.text,
+        cited: None,
+    }
+}

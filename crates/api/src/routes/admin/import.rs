@@ -1,0 +1,222 @@
+//! `/api/admin/import`: what somebody brings along from another program. The body is the export as it
+//! is (a file or a ZIP archive), or, from the command line, what it has read of a folder, one item a
+//! line. All of it is read before anything is written.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use http_body_util::BodyExt as _;
+use onyx_agent::AgentSettings;
+use onyx_import::{
+    Broken, Import, ImportReport, ImportedAgent, ImportedSetting, Item, Mode, Outcome,
+    SettingPlace, Source, Upload, Writer, read, read_lines,
+};
+use onyx_storage::{AuditEntry, Expect};
+use onyx_types::{ErrorCode, Fault};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use crate::wire::Json;
+use crate::{ApiState, AuthContext, ConfigChange, Problem, QueryOf};
+
+/// Of an export; with pictures they are large.
+const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
+/// A client that sends nothing for so long is gone.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ImportQuery {
+    /// The program that the export is of.
+    from: Source,
+    /// What the body is.
+    #[serde(default)]
+    form: Form,
+    /// Look at everything, write nothing and say what would come.
+    #[serde(default)]
+    dry_run: bool,
+    /// Leave broken files out; without it the first one stops the import.
+    #[serde(default)]
+    skip_broken: bool,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    /// The file that the other program exported, or an archive of its folder.
+    #[default]
+    Export,
+    /// What was read of it, one item a line.
+    Items,
+}
+
+pub(crate) async fn import(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<ImportQuery>,
+    body: Body,
+) -> Result<Json<ImportReport>, Problem> {
+    let upload = receive(body).await?;
+    let broken = if query.skip_broken { Broken::Skip } else { Broken::Stop };
+    let (from, form) = (query.from, query.form);
+    let reading = tokio::task::spawn_blocking(move || match form {
+        Form::Export => read(from, upload.path(), broken),
+        Form::Items => read_lines(upload.path()),
+    });
+    let import = reading.await.map_err(|_| failed("reading the export broke off"))?;
+    let import = import.map_err(Fault::from)?;
+    let mode = if query.dry_run { Mode::DryRun } else { Mode::Write };
+    let report = write(&state, &caller, from, &import, mode).await?;
+    if mode == Mode::Write && report.has_changes() {
+        let entry = audit(&state, &caller, from, &report);
+        state.store.ledger.append_audit(entry).await.map_err(Fault::from)?;
+    }
+    Ok(Json(report))
+}
+
+fn failed(why: impl Into<String>) -> Problem {
+    Problem::new(ErrorCode::StorageFailed, why)
+}
+
+async fn receive(mut body: Body) -> Result<Upload, Problem> {
+    let no_room = |error: std::io::Error| failed(format!("the export cannot be kept: {error}"));
+    let mut upload = Upload::begin().map_err(no_room)?;
+    let mut left = LARGEST;
+    loop {
+        let frame = timeout(LONGEST_PAUSE, body.frame()).await.map_err(|_| {
+            Problem::new(ErrorCode::InvalidRequest, "the body did not arrive in time")
+        })?;
+        let Some(frame) = frame else { return Ok(upload) };
+        let frame =
+            frame.map_err(|_| Problem::new(ErrorCode::InvalidRequest, "the body broke off"))?;
+        let Ok(bytes) = frame.into_data() else { continue };
+        left = left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| Problem::new(ErrorCode::TooLarge, "the export is larger than 4 GiB"))?;
+        let added = tokio::task::spawn_blocking(move || upload.add(&bytes).map(|()| upload));
+        upload = added.await.map_err(|_| failed("the work broke off"))?.map_err(no_room)?;
+    }
+}
+
+/// In the order of the items: agents come before what belongs to them.
+async fn write(
+    state: &ApiState,
+    caller: &AuthContext,
+    source: Source,
+    import: &Import,
+    mode: Mode,
+) -> Result<ImportReport, Problem> {
+    let clock = state.agent.clock();
+    let writer = Writer {
+        store: &state.store,
+        clock: &*clock,
+        person: caller.person.clone(),
+        default_agent: state.agent.roster().default_agent().id.clone(),
+        source,
+        mode,
+    };
+    let mut report = ImportReport { dry_run: mode == Mode::DryRun, ..ImportReport::default() };
+    for item in &import.items {
+        let (outcome, why) = match item {
+            Item::Note(note) => {
+                report.note(note.clone());
+                continue;
+            }
+            Item::Agent(agent) => put_agent(state, agent, mode).await?,
+            Item::Setting(setting) => put_setting(state, setting, mode).await?,
+            Item::File(_) | Item::Skill(_) | Item::Job(_) | Item::Session(_) => {
+                match writer.write(item).await? {
+                    Some(written) => (written.outcome, written.why),
+                    None => continue,
+                }
+            }
+        };
+        if let Some((kind, name)) = item.described() {
+            report.add(kind, name, outcome, why);
+        }
+    }
+    Ok(report)
+}
+
+type Put = (Outcome, Option<String>);
+
+async fn put_agent(state: &ApiState, agent: &ImportedAgent, mode: Mode) -> Result<Put, Problem> {
+    if state.configuration.agent(&agent.id)?.is_some() {
+        return Ok((Outcome::AlreadyThere, None));
+    }
+    let settings: Result<AgentSettings, _> = serde_json::from_value(agent.settings.clone().into());
+    match settings {
+        Ok(settings) => {
+            let settings = Box::new(settings);
+            put(state, ConfigChange::PutAgent { id: agent.id.clone(), settings }, mode).await
+        }
+        Err(error) => Ok((Outcome::Kept, Some(format!("its settings do not fit: {error}")))),
+    }
+}
+
+async fn put_setting(
+    state: &ApiState,
+    setting: &ImportedSetting,
+    mode: Mode,
+) -> Result<Put, Problem> {
+    let ImportedSetting { place, settings } = setting;
+    let (configuration, settings) = (&state.configuration, settings.clone());
+    let (is_there, change) = match place.clone() {
+        SettingPlace::Provider { name } => {
+            (configuration.provider(&name)?.is_some(), ConfigChange::PutProvider { name, settings })
+        }
+        SettingPlace::Connector { network, account } => (
+            configuration.connector(&network, &account)?.is_some(),
+            ConfigChange::PutConnector { network, account, settings },
+        ),
+        SettingPlace::McpServer { name } => (
+            state.extensions.mcp.get(&name).await.is_ok(),
+            ConfigChange::PutMcpServer { name, settings },
+        ),
+    };
+    if is_there {
+        return Ok((Outcome::AlreadyThere, None));
+    }
+    put(state, change, mode).await
+}
+
+/// What the config does not take is told and keeps nothing else from coming.
+async fn put(state: &ApiState, change: ConfigChange, mode: Mode) -> Result<Put, Problem> {
+    if mode == Mode::DryRun {
+        return Ok((Outcome::New, None));
+    }
+    match state.configuration.change(change, Expect::Absent).await {
+        Ok(_) => Ok((Outcome::New, None)),
+        Err(problem) if problem.status().is_client_error() => {
+            Ok((Outcome::Kept, Some(problem.fault().message.clone())))
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+fn audit(
+    state: &ApiState,
+    caller: &AuthContext,
+    source: Source,
+    report: &ImportReport,
+) -> AuditEntry {
+    let counts = report.counts.iter().filter(|(_, counts)| counts.new + counts.added > 0);
+    let counts: Vec<String> = counts
+        .map(|(kind, counts)| format!("{} {}", counts.new + counts.added, kind.as_str()))
+        .collect();
+    AuditEntry {
+        ts: state.agent.clock().wall(),
+        person: caller.person.clone(),
+        actor_kind: "person".to_owned(),
+        actor: caller.person.to_string(),
+        agent: None,
+        session: None,
+        run: None,
+        tool: Some("import".to_owned()),
+        effect: None,
+        decision: None,
+        diff_summary: format!("imported from {}: {}", source.as_str(), counts.join(", ")),
+        result: "ok".to_owned(),
+    }
+}

@@ -1,0 +1,131 @@
+//! One run told to one client of `useChat`, up to its end or to where it waits for a person.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures::stream::unfold;
+use onyx_agent::EventReader;
+use onyx_storage::Draft;
+use onyx_types::{DraftId, DraftState, Envelope, Event, RunId, StatusCode, ToolUseId};
+
+use super::chats::Reader;
+use crate::wire::encode::UiRunFrames;
+use crate::{ApiState, AuthContext};
+
+pub(super) struct Following {
+    state: ApiState,
+    caller: AuthContext,
+    events: EventReader,
+    reader: Reader,
+    /// Questions that the client has answered: nothing up to the last of them is told again.
+    answered: BTreeSet<DraftId>,
+    denied: Vec<ToolUseId>,
+    /// A question was told that nobody has answered yet.
+    asks: bool,
+    is_over: bool,
+}
+
+impl Following {
+    pub(super) fn of(
+        state: &ApiState,
+        caller: &AuthContext,
+        run: RunId,
+        events: EventReader,
+    ) -> Self {
+        Self {
+            state: state.clone(),
+            caller: caller.clone(),
+            events,
+            reader: state.ui_chats.read(&state.agent.runs, &caller.person, run),
+            answered: BTreeSet::new(),
+            denied: Vec::new(),
+            asks: false,
+            is_over: false,
+        }
+    }
+
+    /// Goes on where these questions stopped it.
+    pub(super) fn after_decisions(mut self, decided: &[Draft]) -> Self {
+        for draft in decided {
+            self.answered.insert(draft.id);
+            if draft.state == DraftState::Rejected {
+                self.denied.push(draft.call.clone());
+            }
+        }
+        self
+    }
+
+    /// The next frames; none at the end.
+    async fn next(&mut self, frames: &mut UiRunFrames) -> Option<Bytes> {
+        let mut chunk = BytesMut::new();
+        while chunk.is_empty() && !self.is_over {
+            let told = match self.events.next().await {
+                Some(envelope) => self.told(&envelope, frames).await,
+                None => self.end(frames.finish()),
+            };
+            for frame in told {
+                chunk.extend_from_slice(&frame);
+            }
+        }
+        (!chunk.is_empty()).then(|| chunk.freeze())
+    }
+
+    async fn told(&mut self, envelope: &Envelope, frames: &mut UiRunFrames) -> Vec<Bytes> {
+        let mut told = frames.event(envelope);
+        // Questions may be answered out of order, so the last of them ends the silence.
+        let is_silent = !self.answered.is_empty();
+        match &envelope.event {
+            Event::Confirm { draft_id, .. } => {
+                if !self.answered.remove(draft_id) {
+                    told.extend(self.question(*draft_id).await);
+                }
+            }
+            Event::Status { code: StatusCode::Waiting, .. } if self.asks && !is_silent => {
+                told.extend(frames.pause());
+                return self.end(told);
+            }
+            Event::Done { .. } => return self.end(told),
+            _ => {}
+        }
+        // The client has what was told before, but for the beginning, which names the message.
+        if is_silent && !matches!(envelope.event, Event::Start { .. }) {
+            frames.drop_told();
+            return Vec::new();
+        }
+        told
+    }
+
+    /// What asks for an approval. One that is decided already stops nothing.
+    async fn question(&mut self, draft: DraftId) -> Option<Bytes> {
+        match self.state.agent.approvals.get(&self.caller.person, draft).await {
+            Ok(found) => {
+                self.asks |= found.state == DraftState::Pending;
+                Some(UiRunFrames::ask(draft, &found.call))
+            }
+            Err(fault) => {
+                tracing::warn!(%draft, %fault, "a question of a run could not be told");
+                None
+            }
+        }
+    }
+
+    fn end(&mut self, told: Vec<Bytes>) -> Vec<Bytes> {
+        self.is_over = true;
+        self.reader.done();
+        told
+    }
+}
+
+pub(super) fn stream(following: Following, mut frames: UiRunFrames) -> Body {
+    for call in &following.denied {
+        frames.deny(call.clone());
+    }
+    let telling = Box::new((following, frames));
+    Body::from_stream(unfold(telling, |mut telling| async move {
+        let (following, frames) = &mut *telling;
+        let chunk = following.next(frames).await?;
+        Some((Ok::<_, Infallible>(chunk), telling))
+    }))
+}

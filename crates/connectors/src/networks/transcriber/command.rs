@@ -1,0 +1,156 @@
+//! A program of this machine that listens: it is started in the sandbox with the recording in a
+//! folder of its own, sees nobody's files and no network, and what it writes is what was said.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use onyx_sandbox::{Bounds, Input, Job, Network, Running, Scratch};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use super::PATIENCE;
+use crate::connector::NetworkError;
+use crate::ground::CommandPlace;
+use crate::settings::CommandPlan;
+
+/// Where the path of the recording stands in an argument.
+const FILE: &str = "{file}";
+/// An hour of speech is about this much text.
+const LONGEST: usize = 64 * 1024;
+const LONGEST_COMPLAINT: usize = 300;
+
+pub(crate) struct CommandTranscriber {
+    plan: CommandPlan,
+    place: CommandPlace,
+}
+
+fn failed(why: impl ToString) -> NetworkError {
+    NetworkError::Refused(why.to_string())
+}
+
+impl CommandTranscriber {
+    pub(super) fn new(plan: CommandPlan, place: CommandPlace) -> Self {
+        Self { plan, place }
+    }
+
+    pub(super) async fn words(&self, name: &str, audio: &[u8]) -> Result<String, NetworkError> {
+        let folder = self.folder(name, audio.to_vec()).await?;
+        let recording = folder.path().join(file_name(name));
+        let job = Job {
+            argv: arguments(&self.plan.argv, &recording),
+            folder: folder.path().to_owned(),
+            readable: self.plan.readable.clone(),
+            writable: vec![folder.path().to_owned()],
+            scratch: folder.path().to_owned(),
+            network: Network::None,
+            input: Input::Given,
+            bounds: Bounds::default(),
+        };
+        let started = self.place.sandbox.start(job, Stdio::null()).await.map_err(failed)?;
+        match tokio::time::timeout(PATIENCE, listen(started)).await {
+            Ok(words) => words,
+            Err(_) => Err(failed(format!("it took longer than {} s", PATIENCE.as_secs()))),
+        }
+    }
+
+    /// A folder with nothing in it but the recording; it goes with the value.
+    async fn folder(&self, name: &str, audio: Vec<u8>) -> Result<Scratch, NetworkError> {
+        let (root, name) = (self.place.scratch.clone(), file_name(name));
+        let make = move || {
+            let folder = Scratch::make(&root)?;
+            std::fs::write(folder.path().join(name), audio)?;
+            Ok::<_, std::io::Error>(folder)
+        };
+        let made = tokio::task::spawn_blocking(make).await.map_err(failed)?;
+        made.map_err(|error| failed(format!("the recording cannot be kept: {error}")))
+    }
+}
+
+/// The recording's own name has nothing to say in a path.
+fn file_name(name: &str) -> String {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let is_plain = !ending.is_empty() && ending.len() <= 5;
+    if is_plain && ending.chars().all(|c| c.is_ascii_alphanumeric()) {
+        format!("recording.{ending}")
+    } else {
+        "recording".to_owned()
+    }
+}
+
+/// The configured words with the path of the recording in them, or behind them.
+fn arguments(argv: &[String], recording: &Path) -> Vec<String> {
+    let path = recording.to_string_lossy();
+    let mut words: Vec<String> = argv.iter().map(|word| word.replace(FILE, &path)).collect();
+    if !argv.iter().any(|word| word.contains(FILE)) {
+        words.push(path.into_owned());
+    }
+    words
+}
+
+async fn listen(mut running: Running) -> Result<String, NetworkError> {
+    let (said, complained) = running.take_voices();
+    let words = async {
+        let words = read(said).await;
+        if words.as_ref().is_ok_and(|words| words.len() > LONGEST) {
+            running.kill();
+        }
+        words
+    };
+    let (words, complaint) = tokio::join!(words, read_to_end(complained));
+    let words = words.map_err(failed)?;
+    if words.len() > LONGEST {
+        return Err(failed(format!("the command wrote more than {LONGEST} bytes")));
+    }
+    let status = running.wait().await.map_err(failed)?;
+    if !status.success() {
+        let complaint = String::from_utf8_lossy(&complaint).into_owned();
+        let complaint = complaint.trim();
+        let end = complaint.floor_char_boundary(LONGEST_COMPLAINT);
+        return Err(failed(format!("the command failed ({status}): {}", &complaint[..end])));
+    }
+    Ok(String::from_utf8_lossy(&words).trim().to_owned())
+}
+
+/// What a voice says, up to one byte more than the limit.
+async fn read(voice: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
+    let mut said = Vec::new();
+    if let Some(voice) = voice {
+        voice.take(LONGEST as u64 + 1).read_to_end(&mut said).await?;
+    }
+    Ok(said)
+}
+
+/// The same; the rest is read and thrown away, so that the command does not wait for a reader.
+async fn read_to_end(voice: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let Some(mut voice) = voice else { return Vec::new() };
+    let mut said = read(Some(&mut voice)).await.unwrap_or_default();
+    said.truncate(LONGEST);
+    let mut rest = [0; 8 * 1024];
+    while voice.read(&mut rest).await.is_ok_and(|count| count > 0) {}
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_recording_stands_where_the_config_says_or_last() {
+        let path = Path::new("/scratch/recording.ogg");
+        let words = |argv: &[&str]| {
+            arguments(&argv.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), path)
+        };
+        assert_eq!(words(&["hear", "-v"]), ["hear", "-v", "/scratch/recording.ogg"]);
+        assert_eq!(
+            words(&["hear", "-f={file}", "-q"]),
+            ["hear", "-f=/scratch/recording.ogg", "-q"]
+        );
+        for (name, kept) in [
+            ("voice.ogg", "recording.ogg"),
+            ("../../x.sh;rm", "recording"),
+            ("a/b.mp3", "recording.mp3"),
+            ("none", "recording"),
+        ] {
+            assert_eq!(file_name(name), kept);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Turns recordings into words: by a server (`server.rs`) or by a program of this machine
+//! (`command.rs`), whichever the config names.
+
+mod command;
+mod server;
+
+use std::time::Duration;
+
+use crate::connector::NetworkError;
+use crate::ground::Ground;
+use crate::settings::TranscriberPlan;
+use command::CommandTranscriber;
+use server::ServerTranscriber;
+
+/// Long recordings take their time.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) enum Transcriber {
+    Server(Box<ServerTranscriber>),
+    Command(CommandTranscriber),
+}
+
+impl Transcriber {
+    pub(crate) fn new(plan: TranscriberPlan, ground: &Ground) -> Result<Self, String> {
+        match plan {
+            TranscriberPlan::Server(plan) => {
+                let server = ServerTranscriber::new(plan, &ground.egress)?;
+                Ok(Self::Server(Box::new(server)))
+            }
+            TranscriberPlan::Command(plan) => {
+                let Some(place) = ground.commands.clone() else {
+                    return Err("connectors.transcriber: no command can run here".to_owned());
+                };
+                Ok(Self::Command(CommandTranscriber::new(plan, place)))
+            }
+        }
+    }
+
+    pub(crate) async fn words(&self, name: &str, audio: &[u8]) -> Result<String, NetworkError> {
+        match self {
+            Self::Server(server) => server.words(name, audio).await,
+            Self::Command(command) => command.words(name, audio).await,
+        }
+    }
+}

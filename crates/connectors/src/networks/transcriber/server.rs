@@ -1,0 +1,44 @@
+//! A server that speaks as OpenAI's `/audio/transcriptions` does: somebody's, or one that runs here.
+
+use onyx_egress::Egress;
+use serde::Deserialize;
+
+use super::PATIENCE;
+use crate::connector::NetworkError;
+use crate::networks::form::Form;
+use crate::networks::http::Http;
+use crate::settings::ServerPlan;
+
+pub(crate) struct ServerTranscriber {
+    http: Http,
+    plan: ServerPlan,
+}
+
+#[derive(Deserialize)]
+struct Transcript {
+    text: String,
+}
+
+impl ServerTranscriber {
+    pub(super) fn new(plan: ServerPlan, egress: &Egress) -> Result<Self, String> {
+        let http = Http::new(egress, &plan.url, &plan.api_key)
+            .map_err(|_| "connectors.transcriber.url: it is no address".to_owned())?;
+        Ok(Self { http, plan })
+    }
+
+    pub(super) async fn words(&self, name: &str, audio: &[u8]) -> Result<String, NetworkError> {
+        let mut headers = Vec::new();
+        if !self.plan.api_key.is_empty() {
+            headers.push(("authorization", format!("Bearer {}", self.plan.api_key.reveal())));
+        }
+        let form = Form::new().field("model", &self.plan.model);
+        let (kind, body) = form.file("file", name, "application/octet-stream", audio).finish();
+        let answer = self.http.post_as(&kind, "", &headers, body, PATIENCE).await?;
+        if answer.status != 200 {
+            return Err(NetworkError::Refused(format!("it answered {}", answer.status)));
+        }
+        let read: Result<Transcript, _> = serde_json::from_slice(&answer.body);
+        read.map(|transcript| transcript.text.trim().to_owned())
+            .map_err(|error| NetworkError::Refused(error.to_string()))
+    }
+}

@@ -1,0 +1,35 @@
+//! What the owner was told lately, as the app shows it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use onyx_types::Timestamp;
+
+/// Older ones are forgotten.
+const MOST: usize = 50;
+
+/// Something that the owner was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerNotice {
+    pub at: Timestamp,
+    pub text: String,
+}
+
+#[derive(Default)]
+pub(crate) struct OwnerNotices(Mutex<VecDeque<OwnerNotice>>);
+
+impl OwnerNotices {
+    pub(crate) fn add(&self, notice: OwnerNotice) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MOST {
+            kept.pop_front();
+        }
+        kept.push_back(notice);
+    }
+
+    /// Newest first.
+    pub(crate) fn all(&self) -> Vec<OwnerNotice> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().rev().cloned().collect()
+    }
+}

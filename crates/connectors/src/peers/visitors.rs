@@ -1,0 +1,25 @@
+use onyx_storage::{AccountKey, ConnectorLedger, StoreError};
+
+use crate::networks::is_visitor;
+
+/// Visitors of an open widget that are remembered. Anybody can become one, so there is a bound; a
+/// visitor that was forgotten begins a new conversation with its next message.
+pub(crate) const MOST_VISITORS: usize = 2_000;
+
+/// Forgets the visitors that were idle longest until at most so many are left. Their sessions stay
+/// in the app.
+pub(crate) async fn forget_idle_visitors(
+    ledger: &dyn ConnectorLedger,
+    account: &AccountKey,
+    most: usize,
+) -> Result<usize, StoreError> {
+    // Those seen last come first.
+    let peers = ledger.peers(account).await?;
+    let visitors = peers.into_iter().filter(|peer| is_visitor(&peer.key.peer));
+    let mut forgotten = 0;
+    for idle in visitors.skip(most) {
+        ledger.remove_peer(&idle.key).await?;
+        forgotten += 1;
+    }
+    Ok(forgotten)
+}

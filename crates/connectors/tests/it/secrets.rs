@@ -1,0 +1,69 @@
+//! Tokens are in no log and in no error, whatever the networks do.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use futures::{StreamExt as _, stream};
+use onyx_test_support::networks::{DISCORD_TOKEN, TELEGRAM_TOKEN};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::{discord, telegram, webhook};
+
+/// Everything that anybody logs.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// Ours at the finest level that there is, and what other people's code says for debugging.
+const LEVELS: &str = "debug,onyx_connectors=trace,onyx_egress=trace";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_token_is_in_any_log_or_error_of_seeded_conversations() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
+    subscriber.with_env_filter(EnvFilter::new(LEVELS)).try_init().unwrap();
+    let shown = Mutex::new(String::new());
+    stream::iter(2_000..2_006)
+        .for_each_concurrent(3, async |seed| {
+            let said = [
+                telegram::seeds::conversation(seed).await,
+                discord::seeds::conversation(seed).await,
+                webhook::conversation(seed).await,
+            ];
+            shown.lock().unwrap().push_str(&said.concat());
+        })
+        .await;
+    let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    for part in ["onyx_connectors", "twilight_gateway", "updates could not be read"] {
+        assert!(log.contains(part), "the log says nothing of {part}");
+    }
+    let shown = shown.into_inner().unwrap();
+    assert!(shown.contains("Nobody knows"), "no error was shown: {shown}");
+    for secret in [TELEGRAM_TOKEN, DISCORD_TOKEN, webhook::SECRET] {
+        for form in [secret.to_owned(), secret.replace(':', "%3A"), secret.replace(' ', "%20")] {
+            assert!(!shown.contains(&form), "{form} is in an error");
+            if let Some(line) = log.lines().find(|line| line.contains(&form)) {
+                panic!("{form} is in the log: {line}");
+            }
+        }
+    }
+}

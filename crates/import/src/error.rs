@@ -1,0 +1,65 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use onyx_types::{ErrorCode, Fault};
+
+/// Why an export cannot be read. Nothing was written when one of these is returned.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The program's own file is not as that program writes it.
+    #[error("{file}, line {line}: {why}")]
+    Broken { file: String, line: usize, why: String },
+    /// Nothing of this program is there.
+    #[error("{} is no {program}: {why}", path.display())]
+    NotIt { path: PathBuf, program: &'static str, why: String },
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{file}: {why}")]
+    Database { file: String, why: String },
+    #[error("{0}")]
+    TooLarge(String),
+}
+
+impl ImportError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn broken(file: &str, line: usize, why: impl Into<String>) -> Self {
+        Self::Broken { file: file.to_owned(), line, why: why.into() }
+    }
+
+    /// One file is to blame, and the others may be read without it.
+    pub(crate) const fn is_of_one_file(&self) -> bool {
+        match self {
+            Self::Broken { .. } | Self::Database { .. } => true,
+            Self::NotIt { .. } | Self::Io { .. } | Self::TooLarge(_) => false,
+        }
+    }
+
+    const fn code(&self) -> ErrorCode {
+        match self {
+            Self::TooLarge(_) => ErrorCode::TooLarge,
+            Self::Io { .. } | Self::Broken { .. } | Self::NotIt { .. } | Self::Database { .. } => {
+                ErrorCode::InvalidRequest
+            }
+        }
+    }
+
+    const fn hint(&self) -> &'static str {
+        match self {
+            Self::Broken { .. } | Self::Database { .. } => {
+                "Nothing was brought. Mend the file, or leave it out with --skip-broken."
+            }
+            Self::NotIt { .. } => "Name the program's own folder or the file that it exported.",
+            Self::Io { .. } => "Check that it is there and that you may read it.",
+            Self::TooLarge(_) => "Unpack it and bring its parts one by one.",
+        }
+    }
+}
+
+impl From<ImportError> for Fault {
+    fn from(error: ImportError) -> Self {
+        Self::new(error.code(), error.to_string()).with_hint(error.hint())
+    }
+}

@@ -1,0 +1,154 @@
+//! What was read, in the words of Onyx. It is also what the command line sends to the server, one
+//! item a line.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use onyx_types::{AgentId, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// Everything that was read from one foreign home or export.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Import {
+    pub items: Vec<Item>,
+}
+
+/// One thing to be brought.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Item {
+    Agent(ImportedAgent),
+    Setting(ImportedSetting),
+    File(ImportedFile),
+    Skill(ImportedSkill),
+    Job(ImportedJob),
+    Session(ImportedSession),
+    /// Nothing to bring: something that was left out or renamed while reading.
+    Note(Note),
+}
+
+/// An agent as `onyx.json` would have it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedAgent {
+    pub id: AgentId,
+    pub settings: Map<String, Value>,
+}
+
+/// A part of the config beside agents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedSetting {
+    pub place: SettingPlace,
+    pub settings: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "section", rename_all = "snake_case")]
+pub enum SettingPlace {
+    Provider { name: String },
+    Connector { network: String, account: String },
+    McpServer { name: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedFile {
+    pub place: Place,
+    /// Within its place.
+    pub path: String,
+    #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
+    pub content: Vec<u8>,
+}
+
+/// Where a file goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "in", rename_all = "snake_case")]
+pub enum Place {
+    /// Among the files that make an agent.
+    Persona {
+        agent: AgentId,
+    },
+    /// What one agent remembers.
+    Memory {
+        agent: AgentId,
+    },
+    /// The person's `USER.md`.
+    User,
+    Vault,
+}
+
+/// A folder with a `SKILL.md`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedSkill {
+    pub name: String,
+    /// Without places of their own: paths within the skill.
+    pub files: Vec<SkillFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SkillFile {
+    pub path: String,
+    #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
+    pub content: Vec<u8>,
+}
+
+/// A job file of the vault.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedJob {
+    /// The name of its file, without `.md`.
+    pub id: String,
+    /// Front matter, as job files have it.
+    pub fields: Map<String, Value>,
+    pub prompt: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedSession {
+    /// Names it among all of its program: what comes twice under one key is one session.
+    pub key: String,
+    /// `None`: the home's default agent.
+    pub agent: Option<AgentId>,
+    pub title: Option<String>,
+    pub archived: bool,
+    pub created_at: Timestamp,
+    pub messages: Vec<ImportedMessage>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedMessage {
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub said: Said,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Said {
+    Person { text: String },
+    Model { text: String, model: String },
+    Call { id: String, tool: String, input: Value },
+    Result { id: String, output: String, is_error: bool },
+}
+
+/// Something that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    pub note: NoteKind,
+    pub what: String,
+    /// Why it was left out, or what it is called now.
+    pub why: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    LeftOut,
+    Renamed,
+}
+
+fn to_base64<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&STANDARD.encode(bytes))
+}
+
+fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    STANDARD.decode(text).map_err(serde::de::Error::custom)
+}

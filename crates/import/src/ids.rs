@@ -1,0 +1,26 @@
+//! Ids that follow from where something came from, so that a second import finds the first.
+
+use onyx_types::{Hash, Mint, SessionId};
+use uuid::Builder;
+
+use crate::source::Source;
+
+/// One session of one program has one id, whichever file it was read from.
+pub(crate) fn session_id(source: Source, key: &str) -> SessionId {
+    let hash = hash(source, key);
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash.as_bytes()[..16]);
+    SessionId::from_uuid(Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+/// Makes the ids of a session's turns: the same for the same messages.
+pub(crate) fn mint(source: Source, key: &str) -> Mint {
+    let hash = hash(source, key);
+    let mut seed = [0; 8];
+    seed.copy_from_slice(&hash.as_bytes()[16..24]);
+    Mint::new(u64::from_le_bytes(seed))
+}
+
+fn hash(source: Source, key: &str) -> Hash {
+    Hash::of_parts([b"onyx import\0".as_slice(), source.as_str().as_bytes(), b"\0", key.as_bytes()])
+}

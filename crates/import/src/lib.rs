@@ -1,0 +1,32 @@
+//! Moving in: homes and exports of other programs (OpenClaw, nanobot, Open WebUI, ChatGPT, Claude)
+//! become one plain form, [`Import`], which is then written into a home.
+//!
+//! Readers (`openclaw/`, `nanobot/`, `chats/`) know one foreign format each and nothing of a home;
+//! `writing/` knows homes and nothing of foreign formats. An export is read whole before anything is
+//! written, so what is broken in it stops the import with the file and the line. Each thing has an id
+//! that follows from where it came from: a second import finds it there.
+//!
+//! What is brought is foreign: turns and files are `external`, jobs and skills lie in the vault, where
+//! they wait until a person accepts them. Originals are only read. Nothing here decides who may import,
+//! edits the config, or asks a model or the network.
+
+mod chats;
+mod error;
+mod form;
+mod ids;
+mod nanobot;
+mod openclaw;
+mod reading;
+mod report;
+mod source;
+mod writing;
+
+pub use error::ImportError;
+pub use form::{
+    Import, ImportedAgent, ImportedFile, ImportedJob, ImportedMessage, ImportedSession,
+    ImportedSetting, ImportedSkill, Item, Note, NoteKind, Place, Said, SettingPlace, SkillFile,
+};
+pub use reading::{Broken, Upload};
+pub use report::{Counts, Entry, ImportReport, Kind, Outcome, Remark};
+pub use source::{Source, read, read_lines};
+pub use writing::{Mode, Writer, Written};

@@ -1,0 +1,142 @@
+//! An agent's folder: who it is, what it remembers, its skills, and the person's files beside them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use onyx_types::{AgentId, slug};
+
+use crate::error::ImportError;
+use crate::form::{ImportedFile, ImportedSkill, Item, Place, SkillFile};
+use crate::reading::{FoundFile, Reading, walk};
+
+const PERSONA: [&str; 5] = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "HEARTBEAT.md"];
+
+/// The name as an agent can have it here; `None` where nothing of it can be one.
+pub(crate) fn agent_id(name: &str) -> Option<AgentId> {
+    if let Ok(id) = name.parse() {
+        return Some(id);
+    }
+    let kept = slug(name);
+    let kept = kept.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(48);
+    kept.collect::<String>().trim_matches('-').parse().ok()
+}
+
+pub(super) fn read(
+    folder: &Path,
+    program: &str,
+    agent: &AgentId,
+    reading: &mut Reading,
+) -> Result<(), ImportError> {
+    let files = found(folder, &agent.to_string(), reading)?;
+    let (skills, files): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| file.path.starts_with("skills/"));
+    add_skills(skills, "skills/", reading);
+    workspace_files(files, program, agent, reading);
+    Ok(())
+}
+
+fn found(folder: &Path, shown: &str, reading: &mut Reading) -> Result<Vec<FoundFile>, ImportError> {
+    let mut left_out = Vec::new();
+    let files = walk(folder, &mut left_out)?;
+    for (path, why) in left_out {
+        reading.left_out(format!("{shown}/{path}"), why);
+    }
+    Ok(files)
+}
+
+/// Each file goes where Onyx has a place for it, and all others into the vault.
+pub(crate) fn workspace_files(
+    files: Vec<FoundFile>,
+    program: &str,
+    agent: &AgentId,
+    reading: &mut Reading,
+) {
+    for FoundFile { path, content } in files {
+        let (place, path) = match path.as_str() {
+            name if PERSONA.contains(&name) => (Place::Persona { agent: agent.clone() }, path),
+            "USER.md" => (Place::User, path),
+            "BOOTSTRAP.md" => {
+                reading.left_out(format!("{agent}/{path}"), "it is for an agent's first hour");
+                continue;
+            }
+            "memory.md" => (Place::Memory { agent: agent.clone() }, "MEMORY.md".to_owned()),
+            "MEMORY.md" => (Place::Memory { agent: agent.clone() }, path),
+            _ => match path.strip_prefix("memory/").filter(|name| name.ends_with(".md")) {
+                Some(name) => (Place::Memory { agent: agent.clone() }, in_memory(name)),
+                None => (Place::Vault, format!("{program}/{agent}/{path}")),
+            },
+        };
+        if std::str::from_utf8(&content).is_err() && place != Place::Vault {
+            reading.left_out(format!("{agent}/{path}"), "it is not UTF-8");
+            continue;
+        }
+        reading.add(Item::File(ImportedFile { place, path, content }));
+    }
+}
+
+/// Days are daily logs; all else keeps its name.
+fn in_memory(name: &str) -> String {
+    let day = name.trim_end_matches(".md");
+    let is_day = day.len() == 10
+        && day.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    if is_day { format!("daily/{name}") } else { name.to_owned() }
+}
+
+/// Skills that every agent has.
+pub(super) fn skills(folder: &Path, reading: &mut Reading) -> Result<(), ImportError> {
+    if folder.is_dir() {
+        let files = found(folder, "skills", reading)?;
+        add_skills(files, "", reading);
+    }
+    Ok(())
+}
+
+/// The skills below a folder.
+pub(crate) fn skill_folder(folder: &Path, reading: &mut Reading) -> Result<(), ImportError> {
+    skills(folder, reading)
+}
+
+fn add_skills(files: Vec<FoundFile>, prefix: &str, reading: &mut Reading) {
+    let mut folders: BTreeMap<String, Vec<SkillFile>> = BTreeMap::new();
+    for FoundFile { path, content } in files {
+        let below = path.strip_prefix(prefix).unwrap_or(&path);
+        match below.split_once('/') {
+            Some((folder, rest)) => {
+                let file = SkillFile { path: rest.to_owned(), content };
+                folders.entry(folder.to_owned()).or_default().push(file);
+            }
+            // One markdown file is a skill too.
+            None => match below.strip_suffix(".md") {
+                Some(name) => {
+                    let file = SkillFile { path: "SKILL.md".to_owned(), content };
+                    folders.entry(name.to_owned()).or_default().push(file);
+                }
+                None => reading.left_out(path, "it is no skill"),
+            },
+        }
+    }
+    for (folder, files) in folders {
+        let Some(head) = files.iter().find(|file| file.path == "SKILL.md") else {
+            reading.left_out(format!("skill {folder}"), "it has no SKILL.md");
+            continue;
+        };
+        let text = String::from_utf8_lossy(&head.content);
+        let (matter, _) = onyx_storage::FrontMatter::split(&text);
+        let named = matter.text("name").unwrap_or_else(|| folder.clone());
+        let name = skill_name(&named);
+        if name != folder {
+            reading.renamed(format!("skill {folder}"), name.clone());
+        }
+        reading.add(Item::Skill(ImportedSkill { name, files }));
+    }
+}
+
+fn skill_name(name: &str) -> String {
+    let kept = slug(name);
+    let kept: String = kept.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let parts: Vec<&str> = kept.split('-').filter(|part| !part.is_empty()).collect();
+    parts.join("-").chars().take(64).collect()
+}

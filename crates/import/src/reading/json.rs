@@ -1,0 +1,76 @@
+//! JSON, JSON5 and one JSON object a line; what does not read is told with its line.
+
+use jsonc_parser::ParseOptions;
+use serde_json::{Map, Value};
+
+use super::Opened;
+use crate::error::ImportError;
+
+/// A whole file. Numbers of lines are the file's own.
+pub(crate) fn json_file(opened: &Opened, file: &str) -> Result<Value, ImportError> {
+    let bytes = opened.bytes(file)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| ImportError::broken(file, error.line(), plain(&error)))
+}
+
+/// A config as people write it: with comments, names without quotes and trailing commas.
+pub(crate) fn json5(file: &str, text: &str) -> Result<Map<String, Value>, ImportError> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_loose_object_property_names: true,
+        allow_trailing_commas: true,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: true,
+        allow_hexadecimal_numbers: true,
+        allow_unary_plus_numbers: true,
+        allow_bare_decimal_point_numbers: true,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: true,
+    };
+    let value: Value = jsonc_parser::parse_to_serde_value(text, &options).map_err(|error| {
+        ImportError::broken(file, error.line_display(), error.kind().to_string())
+    })?;
+    match value {
+        Value::Object(map) => Ok(map),
+        _ => Err(ImportError::broken(file, 1, "an object is expected")),
+    }
+}
+
+/// Each line that holds something, with its number.
+pub(crate) fn json_lines(
+    file: &str,
+    bytes: &[u8],
+) -> Result<Vec<(usize, Map<String, Value>)>, ImportError> {
+    let mut values = Vec::new();
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let value = serde_json::from_slice(line)
+            .map_err(|error| ImportError::broken(file, index + 1, plain(&error)))?;
+        values.push((index + 1, value));
+    }
+    Ok(values)
+}
+
+/// Without serde's own place, which is that of one line.
+fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let end = text.rfind(" at line ").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+pub(crate) fn text<'v>(value: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
+    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+pub(crate) fn number(value: &Map<String, Value>, key: &str) -> Option<f64> {
+    value.get(key).and_then(Value::as_f64)
+}
+
+pub(crate) fn object<'v>(
+    value: &'v Map<String, Value>,
+    key: &str,
+) -> Option<&'v Map<String, Value>> {
+    value.get(key).and_then(Value::as_object)
+}

@@ -1,0 +1,102 @@
+//! What every reader needs: the export opened, its files read within bounds, and a place for what is
+//! found and for what has to be left out.
+
+mod database;
+mod json;
+mod opened;
+mod times;
+mod walk;
+
+use crate::error::ImportError;
+use crate::form::{Import, ImportedMessage, ImportedSession, Item, Note, NoteKind, Said};
+
+pub(crate) use database::Database;
+pub(crate) use json::{json_file, json_lines, json5, number, object, text};
+pub(crate) use opened::Opened;
+pub use opened::Upload;
+pub(crate) use times::{iso, millis, seconds};
+pub(crate) use walk::{FoundFile, walk};
+
+/// What happens at a file that is not as its program writes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Broken {
+    /// The import stops, and nothing of it is written.
+    #[default]
+    Stop,
+    /// The file is left out and named in the report.
+    Skip,
+}
+
+/// What was found so far.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    broken: Broken,
+    items: Vec<Item>,
+    notes: Vec<Note>,
+}
+
+impl Reading {
+    pub(crate) fn new(broken: Broken) -> Self {
+        Self { broken, items: Vec::new(), notes: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, item: Item) {
+        self.items.push(item);
+    }
+
+    pub(crate) fn left_out(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        let (what, why) = (what.into(), why.into());
+        self.notes.push(Note { note: NoteKind::LeftOut, what, why });
+    }
+
+    pub(crate) fn renamed(&mut self, what: impl Into<String>, now: impl Into<String>) {
+        let note = Note { note: NoteKind::Renamed, what: what.into(), why: now.into() };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What a file says; `None` where it is broken and broken files are left out.
+    pub(crate) fn tolerate<T>(
+        &mut self,
+        read: Result<T, ImportError>,
+    ) -> Result<Option<T>, ImportError> {
+        match read {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if self.broken == Broken::Skip && error.is_of_one_file() => {
+                self.left_out(error.to_string(), "it is broken");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A session that says nothing is none.
+    pub(crate) fn add_session(&mut self, mut session: ImportedSession) {
+        session.messages = without_orphans(session.messages);
+        if session.messages.is_empty() {
+            let name = session.title.unwrap_or(session.key);
+            return self.left_out(format!("session {name}"), "it holds no message");
+        }
+        self.add(Item::Session(session));
+    }
+
+    pub(crate) fn finish(mut self) -> Import {
+        self.items.extend(self.notes.into_iter().map(Item::Note));
+        Import { items: self.items }
+    }
+}
+
+/// Without results of calls that are not there: no prompt could hold them.
+fn without_orphans(messages: Vec<ImportedMessage>) -> Vec<ImportedMessage> {
+    let mut called = std::collections::HashSet::new();
+    let mut is_whole = |message: &ImportedMessage| match &message.said {
+        Said::Call { id, .. } => {
+            called.insert(id.clone());
+            true
+        }
+        Said::Result { id, .. } => called.contains(id),
+        Said::Person { text } | Said::Model { text, .. } => !text.trim().is_empty(),
+    };
+    messages.into_iter().filter(|message| is_whole(message)).collect()
+}

@@ -1,0 +1,204 @@
+//! Files, skills and jobs. All of them are foreign, but for those that make an agent: these are the
+//! owner's words, like everything in an agent's folder, and the owner names the folder they come from.
+
+use onyx_storage::{Area, Change, Expect, Object, ObjectKey, StoreError};
+use onyx_types::{Author, Fault, Origin};
+use serde_json::{Map, Value};
+
+use super::{Mode, Writer, Written};
+use crate::form::{ImportedFile, ImportedJob, ImportedSkill, Place};
+use crate::report::Outcome;
+
+const LARGEST: u64 = 64 * 1024 * 1024;
+const SKILL_FILE: &str = "SKILL.md";
+/// What marks a line of a daily log that nobody here can account for, as `onyx_tools::DailyLog` reads it.
+const FOREIGN_LINE: &str = " <!-- agent_tainted -->";
+
+/// A file of a home: the area that has its history, and its path there.
+struct Target {
+    area: Area,
+    path: ObjectKey,
+    origin: Origin,
+}
+
+impl Writer<'_> {
+    pub(super) async fn file(&self, file: &ImportedFile) -> Result<Written, Fault> {
+        let target = self.target(file).map_err(Fault::from)?;
+        let content = match &file.place {
+            Place::Memory { .. } if file.path.starts_with("daily/") => marked(&file.content),
+            Place::Memory { .. } | Place::Persona { .. } | Place::User | Place::Vault => {
+                file.content.clone()
+            }
+        };
+        let before = self.get(&target).await?;
+        let Some(before) = before else { return self.put(&target, None, &content).await };
+        if holds(&before.bytes, &content) {
+            return Ok(Outcome::AlreadyThere.into());
+        }
+        match file.place {
+            Place::Memory { .. } | Place::User => {
+                let both = joined(&before.bytes, &content);
+                self.put(&target, Some(&before), &both).await
+            }
+            Place::Persona { .. } | Place::Vault => {
+                Ok(Written::kept("another file of this name is here"))
+            }
+        }
+    }
+
+    fn target(&self, file: &ImportedFile) -> Result<Target, StoreError> {
+        let person = Area::Person(self.person.clone());
+        let path = &file.path;
+        Ok(match &file.place {
+            Place::Persona { agent } => Target {
+                area: Area::Agent(agent.clone()),
+                path: path.parse()?,
+                origin: Origin::Person,
+            },
+            Place::Memory { agent } => Target {
+                area: person,
+                path: format!("memory/{agent}/{path}").parse()?,
+                origin: Origin::External,
+            },
+            Place::User => Target { area: person, path: path.parse()?, origin: Origin::External },
+            Place::Vault => Target {
+                area: person,
+                path: format!("vault/{path}").parse()?,
+                origin: Origin::External,
+            },
+        })
+    }
+
+    /// Its `SKILL.md` comes last: without it a folder is no skill, so half of one is none.
+    pub(super) async fn skill(&self, skill: &ImportedSkill) -> Result<Written, Fault> {
+        let mut files: Vec<_> = skill.files.iter().collect();
+        files.sort_by_key(|file| (file.path == SKILL_FILE, file.path.clone()));
+        let mut missing = Vec::new();
+        for file in files {
+            let path = format!("agent/skills/{}/{}", skill.name, file.path);
+            let target = self.in_vault(&path)?;
+            match self.get(&target).await? {
+                None => missing.push((target, &file.content)),
+                Some(here) if here.bytes == file.content => {}
+                Some(_) => return Ok(Written::kept("another skill of this name is here")),
+            }
+        }
+        if missing.is_empty() {
+            return Ok(Outcome::AlreadyThere.into());
+        }
+        for (target, content) in missing {
+            self.put(&target, None, content).await?;
+        }
+        Ok(Outcome::New.into())
+    }
+
+    /// Nobody has accepted the file, so it does not fire: it waits in the Inbox. Where another job has
+    /// its name, it gets that of its program too.
+    pub(super) async fn job(&self, job: &ImportedJob) -> Result<Written, Fault> {
+        let text = job_file(&job.fields, &job.prompt);
+        let other = format!("{}-{}", job.id, self.source.as_str());
+        for name in [&job.id, &other] {
+            let target = self.in_vault(&format!("agent/jobs/{name}.md"))?;
+            match self.get(&target).await? {
+                None => {
+                    let written = self.put(&target, None, text.as_bytes()).await?;
+                    let why = (name == &other).then(|| format!("it is called {other} here"));
+                    return Ok(Written { why, ..written });
+                }
+                Some(here) if here.bytes == text.as_bytes() => {
+                    return Ok(Outcome::AlreadyThere.into());
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(Written::kept("other jobs of this name are here"))
+    }
+
+    fn in_vault(&self, path: &str) -> Result<Target, Fault> {
+        let path = format!("vault/{path}").parse().map_err(StoreError::from)?;
+        Ok(Target { area: Area::Person(self.person.clone()), path, origin: Origin::External })
+    }
+
+    async fn get(&self, target: &Target) -> Result<Option<Object>, Fault> {
+        // Asking for an area makes its folder, which a dry run must not.
+        if self.mode == Mode::DryRun && !self.has_area(&target.area)? {
+            return Ok(None);
+        }
+        Ok(self.store.files.objects(&target.area)?.get(&target.path, LARGEST).await?)
+    }
+
+    fn has_area(&self, area: &Area) -> Result<bool, Fault> {
+        Ok(match area {
+            Area::Agent(agent) => self.store.files.agents()?.contains(agent),
+            Area::Person(person) | Area::Vault(person) | Area::Memory(person, _) => {
+                self.store.files.people()?.contains(person)
+            }
+            Area::Shared => true,
+        })
+    }
+
+    async fn put(
+        &self,
+        target: &Target,
+        before: Option<&Object>,
+        content: &[u8],
+    ) -> Result<Written, Fault> {
+        let outcome = if before.is_some() { Outcome::Added } else { Outcome::New };
+        if self.mode == Mode::DryRun {
+            return Ok(outcome.into());
+        }
+        let files = &self.store.files;
+        let change = Change {
+            ts: self.clock.wall(),
+            author: Author::Person(self.person.clone()),
+            origin: target.origin,
+            run: None,
+            tool: format!("import {}", self.source.as_str()),
+        };
+        let history = files.history_of(&target.area)?;
+        history.keep(&target.path, before, Some(content), change).await?;
+        let expect = before.map_or(Expect::Absent, |object| Expect::Is(object.hash));
+        files.objects(&target.area)?.put(&target.path, content, expect).await?;
+        Ok(outcome.into())
+    }
+}
+
+/// A JSON value is YAML too, so each field stands on one line.
+fn job_file(fields: &Map<String, Value>, prompt: &str) -> String {
+    let lines: String = fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    format!("---\n{lines}---\n{}\n", prompt.trim())
+}
+
+fn holds(here: &[u8], content: &[u8]) -> bool {
+    let (Ok(here_text), Ok(text)) = (std::str::from_utf8(here), std::str::from_utf8(content))
+    else {
+        return here == content;
+    };
+    here_text.contains(text.trim())
+}
+
+fn joined(here: &[u8], content: &[u8]) -> Vec<u8> {
+    [here.trim_ascii_end(), b"\n\n", content.trim_ascii(), b"\n"].concat()
+}
+
+/// Each line of a daily log says itself that it is foreign.
+fn marked(content: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(content);
+    let mut marked = String::new();
+    for line in text.split(is_line_end) {
+        marked.push_str(line.trim_end());
+        if !line.trim().is_empty() && !line.contains(FOREIGN_LINE.trim_start()) {
+            marked.push_str(FOREIGN_LINE);
+        }
+        marked.push('\n');
+    }
+    let end = marked.trim_end().len();
+    marked.truncate(end);
+    marked.push('\n');
+    marked.into_bytes()
+}
+
+/// Every character that some reader takes for the end of a line.
+fn is_line_end(letter: char) -> bool {
+    matches!(letter, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}

@@ -1,0 +1,72 @@
+//! Writes what was read into a home, through the stores that everything else uses. Each thing is
+//! written whole or not at all, and what is there already is compared and left alone: an import that
+//! was cut off goes on where it stopped when it is run again. What changes the config is not written
+//! here but by whoever owns the config.
+
+mod files;
+mod sessions;
+mod turns;
+
+use onyx_storage::Store;
+use onyx_types::{AgentId, Clock, Fault, PersonId};
+
+use crate::form::Item;
+use crate::report::Outcome;
+use crate::source::Source;
+
+/// Whether anything is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Write,
+    /// Everything is looked at and nothing is changed.
+    DryRun,
+}
+
+/// Brings things into one person's part of a home.
+pub struct Writer<'a> {
+    pub store: &'a Store,
+    pub clock: &'a dyn Clock,
+    pub person: PersonId,
+    /// Whose sessions those are that name no agent.
+    pub default_agent: AgentId,
+    pub source: Source,
+    pub mode: Mode,
+}
+
+impl std::fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+/// What became of one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub outcome: Outcome,
+    pub why: Option<String>,
+}
+
+impl Written {
+    fn kept(why: &str) -> Self {
+        Self { outcome: Outcome::Kept, why: Some(why.to_owned()) }
+    }
+}
+
+impl From<Outcome> for Written {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, why: None }
+    }
+}
+
+impl Writer<'_> {
+    /// `None` for what is not written here: agents, settings and notes.
+    pub async fn write(&self, item: &Item) -> Result<Option<Written>, Fault> {
+        Ok(Some(match item {
+            Item::File(file) => self.file(file).await?,
+            Item::Skill(skill) => self.skill(skill).await?,
+            Item::Job(job) => self.job(job).await?,
+            Item::Session(session) => self.session(session).await?,
+            Item::Agent(_) | Item::Setting(_) | Item::Note(_) => return Ok(None),
+        }))
+    }
+}

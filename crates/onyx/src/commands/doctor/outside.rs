@@ -1,0 +1,172 @@
+//! What agents use beside models: the search engine, Docker, the embedder, connectors, MCP servers, jobs.
+//! A running server is asked for what it alone knows; without one, the config and the files are looked at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_egress::{Address, Bounds, Egress, EgressError, PrivateHost, SystemResolver};
+use onyx_local::{MINILM, ModelsFolder, Weights};
+use onyx_mcp::ServerSettings;
+use onyx_tools::Docker;
+use onyx_types::PersonId;
+
+use super::{Check, names_in};
+use crate::config::Config;
+use crate::env;
+use crate::home::HomeFolder;
+
+/// A search engine in the same house answers at once.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asked for by this process, whether a server runs or not.
+pub(super) async fn of_config(config: &Config) -> Vec<Check> {
+    let mut checks = vec![search_engine(config).await];
+    checks.extend(docker(config));
+    checks
+}
+
+/// What a running server would tell of.
+pub(super) fn without_server(home: &HomeFolder, config: &Config) -> Vec<Check> {
+    let mut checks = vec![embedder(home, config)];
+    checks.extend(connectors(config));
+    checks.extend(config.mcp.servers.iter().map(|(name, server)| mcp_server(name, server)));
+    checks.push(jobs(home, config));
+    checks
+}
+
+async fn search_engine(config: &Config) -> Check {
+    let name = "search";
+    let mend = "set `tools.web.search.baseUrl` to the address of a SearXNG, or remove it";
+    let base = config.tools.web.search.base_url.as_deref().unwrap_or_default();
+    if base.is_empty() {
+        return Check::ok(name, "off: `tools.web.search.baseUrl` names no SearXNG");
+    }
+    match answers(base).await {
+        Ok(()) => Check::ok(name, format!("{base} answers")),
+        Err(why) => Check::warning(name, format!("{base}: {why}"), mend),
+    }
+}
+
+/// Asked without a question, so that nobody is searched for anything: a SearXNG that gives out JSON finds that
+/// the question is missing; one that does not refuses before it looks at the question.
+async fn answers(base: &str) -> Result<(), String> {
+    let engine: Address = format!("{}/search", base.trim_end_matches('/'))
+        .parse()
+        .map_err(|error: EgressError| error.to_string())?;
+    let bounds = Bounds { total: PATIENCE, redirects: 0, ..Bounds::default() };
+    let egress = Egress::new(Arc::new(SystemResolver), vec![PrivateHost::of(&engine)], bounds);
+    let fetched = egress.get(&engine.asking(&[("format", "json")]), "application/json").await;
+    match fetched.map_err(|error| format!("it does not answer: {error}"))?.status {
+        200 | 400 => Ok(()),
+        403 => Err("it gives out no JSON: allow `json` under `search.formats` in its settings.yml"
+            .to_owned()),
+        status => Err(format!("it answers {status}")),
+    }
+}
+
+fn docker(config: &Config) -> Option<Check> {
+    // Whose Docker it is matters to calls, not to whether it is here.
+    let owner: PersonId = "owner".parse().ok()?;
+    Some(match Docker::new(&config.tools.docker, owner).is_here() {
+        Ok(()) => Check::ok("docker", "is here, for agents that are given its tools by name"),
+        Err(why) => Check::ok("docker", format!("off: {why}")),
+    })
+}
+
+fn embedder(home: &HomeFolder, config: &Config) -> Check {
+    let name = "embedder";
+    let has_weights = || {
+        let weights = Weights::named(MINILM)?;
+        ModelsFolder::at(home.models()).known(weights)
+    };
+    match config.memory.embedder.as_deref() {
+        Some("off") => Check::ok(name, "off: searches go by words"),
+        Some(model) => {
+            let provider = model.split('/').next().unwrap_or_default();
+            let is_known = provider == onyx_local::LOCAL
+                || config.providers.iter().any(|(known, _)| known == provider);
+            if is_known {
+                Check::ok(name, model)
+            } else {
+                let mend =
+                    "name the provider under `providers`, or set `memory.embedder` to another";
+                Check::warning(name, format!("{model}: no provider is called {provider}"), mend)
+            }
+        }
+        None if has_weights().is_some() => Check::ok(name, format!("local/{MINILM}")),
+        None => {
+            Check::ok(name, "off: searches go by words; get one with `onyx models pull minilm`")
+        }
+    }
+}
+
+fn connectors(config: &Config) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (network, settings) in &config.connectors {
+        for (account, settings) in &settings.accounts {
+            let name = format!("connector {network}/{account}");
+            let token = settings.token.as_ref().map(|token| token.reveal());
+            let unset = token.and_then(|token| token.strip_prefix("env:"));
+            let unset = unset.filter(|variable| config.environment.get(variable).is_none());
+            checks.push(if settings.enabled == Some(false) {
+                Check::ok(name, "off")
+            } else if let Some(variable) = unset {
+                let mend = format!("set {variable} in the environment or in .env of the home");
+                Check::warning(name, format!("its token is in {variable}, which is not set"), mend)
+            } else {
+                Check::ok(name, "connects when the server runs")
+            });
+        }
+    }
+    checks
+}
+
+fn mcp_server(name: &str, server: &ServerSettings) -> Check {
+    let check = format!("mcp {name}");
+    if !server.enabled {
+        return Check::ok(check, "off");
+    }
+    match (&server.command, &server.url) {
+        (Some(command), _) => {
+            let path = std::path::Path::new(command);
+            let is_there =
+                if path.is_absolute() { path.is_file() } else { env::program(command).is_some() };
+            if is_there {
+                Check::ok(check, format!("{command}; starts when it is needed"))
+            } else {
+                let mend = "install the program, or write its full path in `mcp.servers`";
+                Check::warning(check, format!("there is no program {command}"), mend)
+            }
+        }
+        (None, Some(url)) => Check::ok(check, format!("{url}; asked when it is needed")),
+        (None, None) => {
+            let mend = "give it a `command` or a `url` in `mcp.servers`";
+            Check::warning(check, "it has neither a command nor an address", mend)
+        }
+    }
+}
+
+fn jobs(home: &HomeFolder, config: &Config) -> Check {
+    let people = home.path().join("people");
+    let files: usize = names_in(&people)
+        .iter()
+        .map(|person| names_in(&people.join(person).join("vault/agent/jobs")))
+        .map(|names| names.iter().filter(|name| name.ends_with(".md")).count())
+        .sum();
+    let jobs = &config.jobs;
+    let own = [
+        jobs.heartbeat.is_some(),
+        jobs.memory_sync.is_some(),
+        jobs.memory_keeping.is_some(),
+        jobs.session_cleanup.is_some(),
+        jobs.backup.is_some(),
+    ];
+    match files + own.iter().filter(|is_set| **is_set).count() {
+        0 => Check::ok("jobs", "there are none"),
+        count => Check::warning(
+            "jobs",
+            format!("{count} wait for a server: none fires while nothing runs"),
+            "start `onyx serve`, or let the machine start it: `onyx service install`",
+        ),
+    }
+}

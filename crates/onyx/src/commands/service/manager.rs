@@ -1,0 +1,117 @@
+//! systemd, asked through its own program.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result};
+use onyx_types::{ErrorCode, Fault};
+
+use super::NAME;
+use crate::cli::ServicePlace;
+use crate::env;
+
+pub(super) struct Manager {
+    program: PathBuf,
+    /// Which of the managers is asked.
+    whose: Whose,
+}
+
+enum Whose {
+    User,
+    Machine,
+    /// A system that does not run: nothing can be started in it.
+    Image(PathBuf),
+}
+
+impl Manager {
+    pub(super) fn find(place: &ServicePlace) -> Result<Self> {
+        let program = env::program("systemctl").ok_or_else(|| {
+            Fault::new(ErrorCode::NotFound, "systemd is not here: there is no systemctl on PATH")
+                .with_hint("Let whatever starts programs on this machine start `onyx serve`.")
+        })?;
+        let whose = match (&place.root, place.system) {
+            (Some(root), _) => Whose::Image(root.clone()),
+            (None, true) => Whose::Machine,
+            (None, false) => Whose::User,
+        };
+        Ok(Self { program, whose })
+    }
+
+    /// Reads the unit that was written, enables it and starts it.
+    pub(super) fn take_up(&self) -> Result<()> {
+        self.reload()?;
+        match self.whose {
+            Whose::Image(_) => self.must(&["enable", NAME]),
+            Whose::User | Whose::Machine => self.must(&["enable", "--now", NAME]),
+        }
+    }
+
+    /// The same where it runs already.
+    pub(super) fn take_up_again(&self) -> Result<()> {
+        self.reload()?;
+        self.must(&["enable", NAME])?;
+        self.must(&["restart", NAME])
+    }
+
+    pub(super) fn give_up(&self) -> Result<()> {
+        match self.whose {
+            Whose::Image(_) => self.must(&["disable", NAME]),
+            Whose::User | Whose::Machine => self.must(&["disable", "--now", NAME]),
+        }
+    }
+
+    pub(super) fn reload(&self) -> Result<()> {
+        match self.whose {
+            Whose::Image(_) => Ok(()),
+            Whose::User | Whose::Machine => self.must(&["daemon-reload"]),
+        }
+    }
+
+    pub(super) fn is_active(&self) -> Result<bool> {
+        Ok(self.says("is-active")? == "active")
+    }
+
+    /// One word, whatever its exit code: systemctl fails on anything but yes.
+    pub(super) fn says(&self, question: &str) -> Result<String> {
+        if let (Whose::Image(_), "is-active") = (&self.whose, question) {
+            return Ok("inactive".to_owned());
+        }
+        let output = self.call(&[question, NAME])?;
+        let word = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok(if word.is_empty() { "unknown".to_owned() } else { word })
+    }
+
+    pub(super) const fn log_command(&self) -> &'static str {
+        match self.whose {
+            Whose::User => "journalctl --user -u onyx, or onyx logs",
+            Whose::Machine | Whose::Image(_) => "journalctl -u onyx, or onyx logs",
+        }
+    }
+
+    fn must(&self, arguments: &[&str]) -> Result<()> {
+        let output = self.call(arguments)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let message = format!("systemctl {} failed: {said}", arguments.join(" "));
+        let hint = match self.whose {
+            Whose::User => "Is your user manager running? Try: systemctl --user status",
+            Whose::Machine | Whose::Image(_) => "A service of the machine needs root: try sudo.",
+        };
+        Err(Fault::new(ErrorCode::ToolFailed, message).with_hint(hint).into())
+    }
+
+    fn call(&self, arguments: &[&str]) -> Result<Output> {
+        let mut command = Command::new(&self.program);
+        match &self.whose {
+            Whose::User => command.arg("--user"),
+            Whose::Machine => &mut command,
+            Whose::Image(root) => command.arg("--root").arg(root),
+        };
+        command
+            .args(arguments)
+            .output()
+            .with_context(|| format!("cannot start {}", self.program.display()))
+    }
+}

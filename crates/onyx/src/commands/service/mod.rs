@@ -1,0 +1,204 @@
+//! `onyx service`: the server as a service of systemd, of one user or of the machine. Only units that
+//! this command wrote are changed or removed.
+
+mod manager;
+mod unit;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use onyx_types::{ErrorCode, Fault};
+use serde::Serialize;
+
+use crate::cli::{ServiceCommand, ServicePlace};
+use crate::exit::Exit;
+use crate::gateway::{Claim, Unreachable, claim};
+use crate::home::HomeFolder;
+use crate::{env, output};
+use manager::Manager;
+use unit::{Account, Unit};
+
+/// The unit's name, whosever it is.
+const NAME: &str = "onyx.service";
+/// What every unit begins with that was written here.
+const MARK: &str = "# Written by `onyx service install`.\n";
+
+pub(crate) fn run(home: &HomeFolder, command: ServiceCommand) -> Result<Exit> {
+    match command {
+        ServiceCommand::Install { place, user } => install(home, &place, user),
+        ServiceCommand::Uninstall { place } => uninstall(&place),
+        ServiceCommand::Status { place, json } => status(&place, json.json),
+    }
+}
+
+fn install(home: &HomeFolder, place: &ServicePlace, user: Option<String>) -> Result<Exit> {
+    let path = unit_path(place)?;
+    let manager = Manager::find(place)?;
+    if let Found::Foreign = look(&path)? {
+        return Err(not_ours(&path));
+    }
+    let unit = if place.system { unit_of_machine(home, place, user)? } else { unit_of_user(home)? };
+    let is_running = place.root.is_none() && manager.is_active()?;
+    if !is_running && place.root.is_none() {
+        refuse_second_server(&unit.home)?;
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    std::fs::write(&path, format!("{MARK}{}", unit.text()))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    if is_running {
+        manager.take_up_again()?;
+    } else {
+        manager.take_up()?;
+    }
+    output::line(&format!("{} is written and enabled", path.display()));
+    if place.root.is_some() {
+        return Ok(Exit::Done);
+    }
+    output::line(&format!(
+        "Onyx runs now, and from each start on; its log: {}",
+        manager.log_command()
+    ));
+    if !place.system {
+        output::aside("to let it run while you are not signed in: loginctl enable-linger");
+    }
+    Ok(Exit::Done)
+}
+
+fn uninstall(place: &ServicePlace) -> Result<Exit> {
+    let path = unit_path(place)?;
+    match look(&path)? {
+        Found::Nothing => return Err(nothing_there(&path)),
+        Found::Foreign => return Err(not_ours(&path)),
+        Found::Ours => {}
+    }
+    let manager = Manager::find(place)?;
+    manager.give_up()?;
+    std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    manager.reload()?;
+    output::line(&format!("{} is gone; the home stays as it is", path.display()));
+    Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct Status {
+    installed: bool,
+    unit: PathBuf,
+    /// As systemctl says it.
+    enabled: String,
+    active: String,
+}
+
+fn status(place: &ServicePlace, json: bool) -> Result<Exit> {
+    let unit = unit_path(place)?;
+    let installed = look(&unit)? != Found::Nothing;
+    let (enabled, active) = if installed {
+        let manager = Manager::find(place)?;
+        (manager.says("is-enabled")?, manager.says("is-active")?)
+    } else {
+        ("disabled".to_owned(), "inactive".to_owned())
+    };
+    let status = Status { installed, unit, enabled, active };
+    if json {
+        output::json(&status);
+    } else if status.installed {
+        let Status { unit, enabled, active, .. } = &status;
+        output::line(&format!("{}: {enabled}, {active}", unit.display()));
+    } else {
+        output::line(&format!("not installed: there is no {}", status.unit.display()));
+    }
+    Ok(match (status.installed, status.active.as_str()) {
+        (false, _) => Exit::NotFound,
+        (true, "active") => Exit::Done,
+        (true, _) => Exit::Failed,
+    })
+}
+
+fn unit_path(place: &ServicePlace) -> Result<PathBuf> {
+    if place.system {
+        let root = place.root.as_deref().unwrap_or(Path::new("/"));
+        return Ok(root.join("etc/systemd/system").join(NAME));
+    }
+    let folder = env::config_folder().context("neither XDG_CONFIG_HOME nor HOME is set")?;
+    Ok(folder.join("systemd/user").join(NAME))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Ours,
+    Foreign,
+}
+
+fn look(path: &Path) -> Result<Found> {
+    match std::fs::read_to_string(path) {
+        Ok(text) if text.starts_with(MARK) => Ok(Found::Ours),
+        Ok(_) => Ok(Found::Foreign),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+fn unit_of_user(home: &HomeFolder) -> Result<Unit> {
+    Ok(Unit {
+        onyx: this_program()?,
+        home: home.path().to_owned(),
+        keys: env::chosen_key_folder(),
+        account: None,
+    })
+}
+
+fn unit_of_machine(home: &HomeFolder, place: &ServicePlace, user: Option<String>) -> Result<Unit> {
+    let user = user.or_else(env::sudo_user).filter(|name| name != "root").ok_or_else(|| {
+        Fault::new(
+            ErrorCode::InvalidRequest,
+            "a service of the machine needs a user to run as, other than root",
+        )
+        .with_hint("Say --user <name>: agents run commands with the rights of this user.")
+    })?;
+    let account = Account::named(&user, place.root.as_deref())?;
+    let folder = match env::onyx_home() {
+        Some(_) => home.path().to_owned(),
+        None => account.folder.join(".config/onyx"),
+    };
+    if place.root.is_none() && !folder.is_dir() {
+        let message =
+            format!("{user} has no home for agents yet: there is no {}", folder.display());
+        let hint = format!("Make it first: sudo -u {user} onyx init");
+        return Err(Fault::new(ErrorCode::NotFound, message).with_hint(hint).into());
+    }
+    let keys =
+        env::chosen_key_folder().unwrap_or_else(|| account.folder.join(".local/share/onyx/keys"));
+    Ok(Unit { onyx: this_program()?, home: folder, keys: Some(keys), account: Some(account) })
+}
+
+fn this_program() -> Result<PathBuf> {
+    std::env::current_exe().context("cannot find out where this program lies")
+}
+
+/// A second server would not get the home, and systemd would start it again and again.
+fn refuse_second_server(home: &Path) -> Result<()> {
+    if !home.is_dir() {
+        return Ok(());
+    }
+    match claim(&HomeFolder::at(home))? {
+        Claim::Ours(_) => Ok(()),
+        Claim::Theirs(held) => {
+            Err(Unreachable(format!("{held}; end it first, then install")).into())
+        }
+    }
+}
+
+fn not_ours(path: &Path) -> anyhow::Error {
+    let message = format!("{} was written by somebody else and is left alone", path.display());
+    Fault::new(ErrorCode::Forbidden, message)
+        .with_hint("Move it away first; what `onyx service install` writes begins with a line that says so.")
+        .into()
+}
+
+fn nothing_there(path: &Path) -> anyhow::Error {
+    let message = format!("no service is installed: there is no {}", path.display());
+    Fault::new(ErrorCode::NotFound, message).with_hint("`onyx service install` makes one.").into()
+}

@@ -1,0 +1,253 @@
+//! What plugins hear of calls and runs, and what they may say to them.
+//!
+//! A hook that may say no guards the calls that it names: where its program does not answer in time,
+//! does not run, or is not what was accepted any more, those calls do not happen. Every other hook
+//! is passed over when its program does not answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onyx_tools::{HookAnswer, HookNote, HookedCall, HookedRun, Hooks, Veto};
+use onyx_types::{PersonId, RunStatus, ToolOutcome};
+use serde_json::{Map, Value, json};
+
+use crate::host::Host;
+use crate::package::{AcceptedFacts, Grants, Hook, HookEvent};
+use crate::{PluginError, Plugins};
+
+/// Of what a plugin says to a call.
+const LONGEST_WORDS: usize = 500;
+/// Of what a plugin is told of a call or a run.
+const LONGEST_CONTENT: usize = 64 * 1024;
+
+/// The hooks of one plugin that is on, and who answers for them.
+pub(crate) struct Guard {
+    pub(crate) plugin: String,
+    /// As they were accepted.
+    pub(crate) facts: AcceptedFacts,
+    /// Or why nobody answers.
+    pub(crate) host: Result<Arc<Host>, String>,
+}
+
+/// An event on its way to the hooks that hear of it.
+struct Telling<'a> {
+    event: HookEvent,
+    method: &'static str,
+    person: &'a PersonId,
+    tool: Option<&'a str>,
+    /// What every hook is told.
+    plain: Map<String, Value>,
+    /// What only those are told that see content.
+    content: Map<String, Value>,
+}
+
+/// What one hook said.
+enum Said {
+    Nothing,
+    No(String),
+    Note(String),
+}
+
+impl Guard {
+    /// The hooks that hear of it, if this person's are heard at all.
+    fn hooks<'a>(&'a self, telling: &'a Telling<'_>) -> impl Iterator<Item = &'a Hook> {
+        let hears = move |hook: &&Hook| {
+            hook.event == telling.event && telling.tool.is_none_or(|tool| hook.hears_of(tool))
+        };
+        let is_for = self.facts.grants.is_for(telling.person);
+        self.facts.hooks.iter().filter(move |hook| is_for && hears(hook))
+    }
+
+    async fn ask(&self, hook: &Hook, telling: &Telling<'_>) -> Said {
+        let params = telling.params(&self.facts.grants);
+        let limit = Duration::from_millis(hook.deadline_ms);
+        let host = match &self.host {
+            Ok(host) => host,
+            Err(why) if hook.veto => return Said::No(why.clone()),
+            Err(_) => return Said::Nothing,
+        };
+        if hook.veto {
+            return match host.ask(telling.method, &params, limit).await {
+                Ok(answer) => said(&answer, hook),
+                Err(error) => Said::No(unanswered(&error)),
+            };
+        }
+        if !hook.annotate {
+            host.tell(telling.method, params);
+            return Said::Nothing;
+        }
+        match host.ask_if_quick(telling.method, &params, limit).await {
+            Ok(answer) => said(&answer, hook),
+            Err(error) => {
+                tracing::debug!(plugin = self.plugin, %error, "a note was not waited for");
+                Said::Nothing
+            }
+        }
+    }
+}
+
+impl Telling<'_> {
+    fn params(&self, grants: &Grants) -> Value {
+        let mut all = self.plain.clone();
+        if grants.content {
+            all.extend(self.content.clone());
+        }
+        Value::Object(all)
+    }
+}
+
+fn unanswered(error: &PluginError) -> String {
+    format!("it did not answer: {error}")
+}
+
+/// `{}`, `{"veto": "why"}`, `{"annotate": "words"}`. What a guard says that is none of them is a no:
+/// it cannot be told from one.
+fn said(answer: &Value, hook: &Hook) -> Said {
+    let Some(fields) = answer.as_object() else {
+        return if hook.veto {
+            Said::No("its answer was not understood".to_owned())
+        } else {
+            Said::Nothing
+        };
+    };
+    match fields.get("veto") {
+        Some(Value::String(why)) if hook.veto => return Said::No(bounded(why)),
+        None | Some(Value::Null | Value::Bool(false)) => {}
+        Some(_) if hook.veto => return Said::No("it gave no reason".to_owned()),
+        // A hook that was not granted a no has none.
+        Some(_) => {}
+    }
+    match fields.get("annotate").and_then(Value::as_str) {
+        Some(words) if !words.trim().is_empty() => Said::Note(bounded(words)),
+        Some(_) | None => Said::Nothing,
+    }
+}
+
+fn bounded(words: &str) -> String {
+    let end = words.floor_char_boundary(LONGEST_WORDS);
+    onyx_types::visible_line(&words[..end]).to_string()
+}
+
+impl Plugins {
+    /// Asks one after the other, until one says no.
+    async fn hear(&self, telling: Telling<'_>) -> HookAnswer {
+        let mut answer = HookAnswer::default();
+        for guard in self.guards().iter() {
+            for hook in guard.hooks(&telling) {
+                let by = guard.plugin.clone();
+                match guard.ask(hook, &telling).await {
+                    Said::Nothing => {}
+                    Said::Note(text) => answer.notes.push(HookNote { by, text }),
+                    Said::No(why) => {
+                        answer.veto = Some(Veto { by, why });
+                        return answer;
+                    }
+                }
+            }
+        }
+        answer
+    }
+
+    fn hears(&self, event: HookEvent) -> bool {
+        let wants = |guard: &Guard| guard.facts.hooks.iter().any(|hook| hook.event == event);
+        self.guards().iter().any(wants)
+    }
+}
+
+#[async_trait]
+impl Hooks for Plugins {
+    async fn before_tool(&self, call: HookedCall<'_>) -> HookAnswer {
+        if !self.hears(HookEvent::BeforeTool) {
+            return HookAnswer::default();
+        }
+        let method = "hook.before_tool";
+        self.hear(of_call(HookEvent::BeforeTool, method, &call)).await
+    }
+
+    fn wants_outcomes(&self) -> bool {
+        self.hears(HookEvent::AfterTool)
+    }
+
+    async fn after_tool(&self, call: HookedCall<'_>, outcome: &ToolOutcome) -> Vec<HookNote> {
+        if !self.hears(HookEvent::AfterTool) {
+            return Vec::new();
+        }
+        let mut telling = of_call(HookEvent::AfterTool, "hook.after_tool", &call);
+        telling.plain.insert("ok".to_owned(), json!(!outcome.is_error));
+        telling.content.insert("output".to_owned(), json!(cut(&outcome.output)));
+        self.hear(telling).await.notes
+    }
+
+    async fn before_run(&self, run: HookedRun<'_>) -> HookAnswer {
+        if self.hears(HookEvent::OnMessage) {
+            self.hear(of_run(HookEvent::OnMessage, "hook.on_message", &run)).await;
+        }
+        if !self.hears(HookEvent::BeforeRun) {
+            return HookAnswer::default();
+        }
+        self.hear(of_run(HookEvent::BeforeRun, "hook.before_run", &run)).await
+    }
+
+    fn after_run(&self, run: HookedRun<'_>, status: RunStatus) {
+        if !self.hears(HookEvent::AfterRun) {
+            return;
+        }
+        let mut telling = of_run(HookEvent::AfterRun, "hook.after_run", &run);
+        telling.plain.insert("status".to_owned(), json!(status.as_str()));
+        for guard in self.guards().iter() {
+            let is_told = guard.hooks(&telling).next().is_some();
+            if let (true, Ok(host)) = (is_told, &guard.host) {
+                host.tell(telling.method, telling.params(&guard.facts.grants));
+            }
+        }
+    }
+}
+
+fn of_call<'a>(event: HookEvent, method: &'static str, call: &HookedCall<'a>) -> Telling<'a> {
+    let plain = json!({
+        "person": call.person, "agent": call.agent, "session": call.session, "run": call.run,
+        "tool": call.tool, "effect": call.effect,
+    });
+    let arguments = call.arguments.to_string();
+    let arguments = if arguments.len() > LONGEST_CONTENT {
+        json!({"too_long": arguments.len()})
+    } else {
+        call.arguments.clone()
+    };
+    let content = json!({"arguments": arguments, "summary": cut(call.summary)});
+    Telling {
+        event,
+        method,
+        person: call.person,
+        tool: Some(call.tool),
+        plain: object(plain),
+        content: object(content),
+    }
+}
+
+fn of_run<'a>(event: HookEvent, method: &'static str, run: &HookedRun<'a>) -> Telling<'a> {
+    let plain = json!({
+        "person": run.person, "agent": run.agent, "session": run.session, "run": run.run,
+    });
+    let content = json!({"text": cut(run.text)});
+    Telling {
+        event,
+        method,
+        person: run.person,
+        tool: None,
+        plain: object(plain),
+        content: object(content),
+    }
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST_CONTENT)]
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}

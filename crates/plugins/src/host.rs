@@ -1,0 +1,436 @@
+//! One plugin's program, looked after: started, asked how it is, started anew when it fails, and
+//! left alone when it fails too often.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_tools::OpenSecret;
+use onyx_types::Cancel;
+use serde_json::{Map, Value, json};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::PluginError;
+use crate::package::{Ground, HookEvent, Package};
+use crate::process::{Arrived, Connection, INBOX, LaunchOrder, Launcher, PluginLog};
+
+/// The version of what is spoken with plugins.
+const PROTOCOL: u64 = 1;
+
+/// Every wait that tests shorten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tempo {
+    /// For the answer to `start`.
+    pub start: Duration,
+    /// Between two questions how it is, and for the answer to one.
+    pub health: Duration,
+    pub health_answer: Duration,
+    /// How long a program that failed is left alone: this, doubled with each failure up to that.
+    pub first_wait: Duration,
+    pub longest_wait: Duration,
+    /// After so many failures in a row it is not started any more.
+    pub most_failures: u32,
+    /// A program that worked for so long has not failed in a row.
+    pub settled: Duration,
+    /// How long it may take to end by itself.
+    pub stop: Duration,
+    /// How often folders are looked at for changes.
+    pub look: Duration,
+}
+
+impl Default for Tempo {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(20),
+            health: Duration::from_secs(30),
+            health_answer: Duration::from_secs(10),
+            first_wait: Duration::from_secs(1),
+            longest_wait: Duration::from_secs(300),
+            most_failures: 5,
+            settled: Duration::from_secs(120),
+            stop: Duration::from_secs(2),
+            look: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How a plugin's program is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PluginStatus {
+    /// Nobody has needed it yet, or it has no program.
+    #[default]
+    Idle,
+    Starting,
+    Running,
+    /// Why. It is started again, later with each failure.
+    Failing(String),
+    /// Why. It is not started again before somebody says so.
+    Parked(String),
+}
+
+/// What a program is made from.
+pub(crate) struct HostSetup {
+    pub(crate) package: Arc<Package>,
+    pub(crate) ground: Ground,
+    pub(crate) config: Map<String, Value>,
+    pub(crate) launcher: Launcher,
+    pub(crate) secrets: OpenSecret,
+    pub(crate) tempo: Tempo,
+    pub(crate) log: PluginLog,
+}
+
+pub(crate) struct Host {
+    setup: HostSetup,
+    phase: watch::Sender<Phase>,
+    mailboxes: BTreeMap<String, Mailbox>,
+    /// It did not answer in time when it was last asked for a note.
+    is_slow: AtomicBool,
+    stop: Cancel,
+    again: Notify,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Clone, Default)]
+enum Phase {
+    #[default]
+    Idle,
+    Starting,
+    Running(Arc<Connection>),
+    Failing(String),
+    Parked(String),
+}
+
+/// What a plugin brought for one of its connectors and nobody has taken yet.
+#[derive(Default)]
+pub(crate) struct Mailbox {
+    waiting: Mutex<VecDeque<(Arc<Connection>, Arrived)>>,
+    came: Notify,
+}
+
+/// How a life of the program ended.
+enum Ending {
+    Stopped,
+    Failed(PluginError),
+}
+
+impl Host {
+    pub(crate) fn new(setup: HostSetup) -> Self {
+        let names = setup.package.part.connectors.iter().map(|connector| connector.name.clone());
+        let mailboxes = names.map(|name| (name, Mailbox::default())).collect();
+        let (phase, _) = watch::channel(Phase::Idle);
+        Self {
+            setup,
+            phase,
+            mailboxes,
+            is_slow: AtomicBool::new(false),
+            stop: Cancel::new(),
+            again: Notify::new(),
+            task: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.setup.package.name
+    }
+
+    pub(crate) fn status(&self) -> PluginStatus {
+        match &*self.phase.borrow() {
+            Phase::Idle => PluginStatus::Idle,
+            Phase::Starting => PluginStatus::Starting,
+            Phase::Running(_) => PluginStatus::Running,
+            Phase::Failing(why) => PluginStatus::Failing(why.clone()),
+            Phase::Parked(why) => PluginStatus::Parked(why.clone()),
+        }
+    }
+
+    /// Starts it if nobody has.
+    pub(crate) fn wake(self: &Arc<Self>) {
+        let mut task = self.task();
+        if task.is_none() && !self.stop.is_cancelled() {
+            self.phase.send_replace(Phase::Starting);
+            *task = Some(tokio::spawn(look_after(Arc::clone(self))));
+        }
+    }
+
+    /// Forgets its failures: it is started now.
+    pub(crate) fn start_anew(self: &Arc<Self>) {
+        self.wake();
+        if matches!(&*self.phase.borrow(), Phase::Parked(_) | Phase::Failing(_)) {
+            self.again.notify_one();
+        }
+    }
+
+    /// Returns when nothing of it is left.
+    pub(crate) async fn stop(&self) {
+        self.stop.cancel();
+        let task = self.task().take();
+        if let Some(task) = task {
+            // It ends the program itself, within a bounded time.
+            let _ = task.await;
+        }
+        self.phase.send_replace(Phase::Idle);
+    }
+
+    /// Asks the program, which may still be starting; all within the limit.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Value,
+        limit: Duration,
+    ) -> Result<Value, PluginError> {
+        let asked = async {
+            let connection = self.running().await?;
+            connection.request(method, params, limit).await
+        };
+        let answer = self.setup.launcher.clock.within(limit, asked).await;
+        answer.unwrap_or(Err(PluginError::Timeout(limit.as_millis())))
+    }
+
+    /// The same for what nobody has to wait for: a program that was slow once is not waited for
+    /// until it is known to be well.
+    pub(crate) async fn ask_if_quick(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Value,
+        limit: Duration,
+    ) -> Result<Value, PluginError> {
+        if self.is_slow.load(Ordering::Relaxed) {
+            return Err(PluginError::NotRunning("it was slow".to_owned()));
+        }
+        let answer = self.ask(method, params, limit).await;
+        if matches!(answer, Err(PluginError::Timeout(_))) {
+            self.is_slow.store(true, Ordering::Relaxed);
+        }
+        answer
+    }
+
+    /// Tells the program, if it runs; nobody waits for that.
+    pub(crate) fn tell(self: &Arc<Self>, method: &'static str, params: Value) {
+        self.wake();
+        let Phase::Running(connection) = self.phase.borrow().clone() else { return };
+        tokio::spawn(async move {
+            if let Err(error) = connection.notify(method, &params).await {
+                tracing::debug!(%error, method, "a plugin was not told");
+            }
+        });
+    }
+
+    /// The program, once it runs; at once why it does not where it has failed.
+    pub(crate) async fn running(self: &Arc<Self>) -> Result<Arc<Connection>, PluginError> {
+        self.wake();
+        let mut phase = self.phase.subscribe();
+        loop {
+            let now = phase.borrow_and_update().clone();
+            match now {
+                Phase::Running(connection) => return Ok(connection),
+                Phase::Failing(why) => {
+                    return Err(PluginError::NotRunning(format!("it failed: {why}")));
+                }
+                Phase::Parked(why) => {
+                    let why = format!("it failed too often and is not started any more: {why}");
+                    return Err(PluginError::NotRunning(why));
+                }
+                Phase::Idle | Phase::Starting => {}
+            }
+            if self.stop.is_cancelled() || phase.changed().await.is_err() {
+                return Err(PluginError::NotRunning("it is switched off".to_owned()));
+            }
+        }
+    }
+
+    pub(crate) fn mailbox(&self, connector: &str) -> Option<&Mailbox> {
+        self.mailboxes.get(connector)
+    }
+
+    pub(crate) fn wants(&self, event: HookEvent) -> bool {
+        self.setup.package.part.hooks.iter().any(|hook| hook.event == event)
+    }
+
+    /// One life of the program.
+    async fn live(&self) -> Ending {
+        let (sender, mut inbox) = mpsc::channel(INBOX);
+        let started = tokio::select! {
+            started = self.started(sender) => started,
+            () = self.stop.cancelled() => return Ending::Stopped,
+        };
+        let connection = match started {
+            Ok(connection) => Arc::new(connection),
+            Err(error) => return Ending::Failed(error),
+        };
+        self.is_slow.store(false, Ordering::Relaxed);
+        self.phase.send_replace(Phase::Running(Arc::clone(&connection)));
+        let (tempo, clock) = (self.setup.tempo, &self.setup.launcher.clock);
+        let mut next_question = clock.sleep(tempo.health);
+        loop {
+            tokio::select! {
+                () = self.stop.cancelled() => {
+                    self.say_goodbye(&connection).await;
+                    connection.end("it was switched off");
+                    return Ending::Stopped;
+                }
+                why = connection.ended() => {
+                    connection.end(&why);
+                    return Ending::Failed(PluginError::Gone(why));
+                }
+                Some(arrived) = inbox.recv() => self.put_in_mailbox(&connection, arrived).await,
+                () = &mut next_question => {
+                    let asked = connection.request("health", &json!({}), tempo.health_answer).await;
+                    if let Err(error) = asked {
+                        let why = format!("it did not say how it is: {error}");
+                        connection.end(&why);
+                        return Ending::Failed(PluginError::Gone(why));
+                    }
+                    self.is_slow.store(false, Ordering::Relaxed);
+                    next_question = clock.sleep(tempo.health);
+                }
+            }
+        }
+    }
+
+    /// The program, once it has said who it is.
+    async fn started(&self, inbox: mpsc::Sender<Arrived>) -> Result<Connection, PluginError> {
+        let HostSetup { package, ground, config, launcher, tempo, log, .. } = &self.setup;
+        let mut command = package.part.command.clone();
+        if let Some(program) = command.first_mut() {
+            *program = ground.program(program);
+        }
+        let grants = &package.part.grants;
+        let order = LaunchOrder {
+            command,
+            variables: ground.variables().to_vec(),
+            folder: ground.root.clone(),
+            folders: ground.folders(grants),
+            hosts: grants.hosts().map_err(PluginError::NotStarted)?,
+        };
+        let secrets = self.secrets()?;
+        let connection = launcher.start(order, log.clone(), inbox).await?;
+        let params = json!({
+            "protocol": PROTOCOL, "onyx": env!("CARGO_PKG_VERSION"), "plugin": package.name,
+            "config": config, "secrets": secrets,
+        });
+        let told = connection.request("start", &params, tempo.start).await?;
+        check_identity(package, &told)?;
+        if self.wants(HookEvent::OnStart) {
+            connection.notify("hook.on_start", &json!({})).await?;
+        }
+        Ok(connection)
+    }
+
+    /// Those that were granted, by name. One that is not kept is a reason not to start.
+    fn secrets(&self) -> Result<BTreeMap<String, String>, PluginError> {
+        let open = |name: &String| match (self.setup.secrets)(name) {
+            Ok(Some(value)) => Ok((name.clone(), value)),
+            Ok(None) => Err(PluginError::NotStarted(format!(
+                "there is no secret {name}; `onyx secrets set {name}` makes it"
+            ))),
+            Err(fault) => Err(PluginError::NotStarted(fault.message)),
+        };
+        self.setup.package.part.grants.secrets.iter().map(open).collect()
+    }
+
+    async fn say_goodbye(&self, connection: &Connection) {
+        if self.wants(HookEvent::OnStop) {
+            // It ends all the same.
+            let _ = connection.notify("hook.on_stop", &json!({})).await;
+        }
+        let _ = connection.request("stop", &json!({}), self.setup.tempo.stop).await;
+    }
+
+    async fn put_in_mailbox(&self, connection: &Arc<Connection>, arrived: Arrived) {
+        let name = arrived.params["connector"].as_str().unwrap_or_default();
+        match self.mailboxes.get(name) {
+            Some(mailbox) => mailbox.put(connection, arrived),
+            None => {
+                let why = "the plugin has no such connector";
+                let answer = json!({"ok": false, "error": why});
+                // A program that is gone needs no answer.
+                let _ = connection.answer(&arrived.id, &answer).await;
+            }
+        }
+    }
+
+    fn task(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Mailbox {
+    /// What finds no room is not answered: the plugin sends it again.
+    fn put(&self, connection: &Arc<Connection>, arrived: Arrived) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() < INBOX {
+            waiting.push_back((Arc::clone(connection), arrived));
+        }
+        drop(waiting);
+        self.came.notify_one();
+    }
+
+    /// All that waits, once something does.
+    pub(crate) async fn take(&self) -> Vec<(Arc<Connection>, Arrived)> {
+        loop {
+            {
+                let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                if !waiting.is_empty() {
+                    return waiting.drain(..).collect();
+                }
+            }
+            self.came.notified().await;
+        }
+    }
+}
+
+/// Lives of the program, one after the other, until it is switched off.
+async fn look_after(host: Arc<Host>) {
+    let clock = Arc::clone(&host.setup.launcher.clock);
+    let tempo = host.setup.tempo;
+    let mut failures = 0;
+    loop {
+        // One that is tried again counts as failing until it works.
+        if failures == 0 {
+            host.phase.send_replace(Phase::Starting);
+        }
+        let began = clock.now().mono;
+        let error = match host.live().await {
+            Ending::Stopped => return,
+            Ending::Failed(error) => error,
+        };
+        let lived = clock.now().mono.saturating_sub(began);
+        failures = if lived >= tempo.settled { 1 } else { failures + 1 };
+        let plugin = host.name();
+        host.setup.log.note(&error.to_string());
+        tracing::warn!(plugin, %error, failures, "a plugin failed");
+        let is_lie = matches!(error, PluginError::Lie(_));
+        let wait = if is_lie || failures >= tempo.most_failures {
+            tracing::error!(plugin, %error, "a plugin is not started any more");
+            host.phase.send_replace(Phase::Parked(error.to_string()));
+            Duration::MAX
+        } else {
+            host.phase.send_replace(Phase::Failing(error.to_string()));
+            tempo.first_wait.saturating_mul(1 << (failures - 1).min(16)).min(tempo.longest_wait)
+        };
+        tokio::select! {
+            () = host.stop.cancelled() => return,
+            () = host.again.notified() => failures = 0,
+            () = clock.sleep(wait), if wait < Duration::MAX => {}
+        }
+    }
+}
+
+fn check_identity(package: &Package, told: &Value) -> Result<(), PluginError> {
+    let lie = |what: &str, says: &Value, is: &str| {
+        let says = onyx_types::visible_line(&says.to_string()).chars().take(80).collect::<String>();
+        Err(PluginError::Lie(format!("it says that its {what} is {says}, and it is {is}")))
+    };
+    if told["protocol"] != PROTOCOL {
+        return lie("protocol", &told["protocol"], &PROTOCOL.to_string());
+    }
+    if told["name"] != package.name {
+        return lie("name", &told["name"], &package.name);
+    }
+    match &package.version {
+        Some(version) if told["version"] != *version => lie("version", &told["version"], version),
+        Some(_) | None => Ok(()),
+    }
+}

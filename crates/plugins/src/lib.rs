@@ -1,0 +1,28 @@
+//! Plugins: packages that other people made, each with what it may have written down.
+//!
+//! A package is an Agent Plugins 1.0 folder: skills, MCP servers, and our part (`dev.onyx/onyx.json`)
+//! with a program that offers connectors and hooks over JSON-RPC. Nothing of a package counts before
+//! the owner has accepted exactly its files; a package that changes waits again. Its program runs in
+//! the sandbox with what its grants name and nothing else, and is started anew when it fails.
+//!
+//! The binary and the admin routes come in through [`Plugins`]. A hook can say no to a call or add a
+//! note to it, and never allows one: what its program cannot answer in time counts as a no.
+//!
+//! What may not enter: policy (the gate decides), prompts, surfaces, the config file.
+
+mod connector;
+mod error;
+mod hooks;
+mod host;
+mod package;
+mod plugins;
+mod process;
+mod settings;
+
+pub use error::PluginError;
+pub use host::{PluginStatus, Tempo};
+pub use package::{
+    ConnectorPart, GrantedFolders, Grants, Hook, HookEvent, PackageFiles, ServerPart,
+};
+pub use plugins::{PluginState, PluginView, Plugins, PluginsSetup};
+pub use settings::{BadPluginSettings, PluginsSettings};

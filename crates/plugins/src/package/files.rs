@@ -1,0 +1,204 @@
+//! The files of a package, read once: what is judged is what runs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Cursor, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use onyx_storage::ObjectKey;
+use onyx_types::{ErrorCode, Fault, Hash};
+use zip::ZipArchive;
+
+const MOST_FILES: usize = 2_000;
+/// Of all files of a package.
+const MOST_BYTES: u64 = 32 * 1024 * 1024;
+/// How deep folders lie in each other.
+const DEEPEST: usize = 12;
+/// Either makes a folder a package.
+pub(super) const MANIFESTS: [&str; 2] = ["plugin.json", "manifest.yaml"];
+
+/// Everything of a package by its path in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PackageFiles {
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl PackageFiles {
+    /// Of files that somebody brings. A package that lies in a folder of them begins there.
+    pub fn of_files(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Fault> {
+        let (mut all, mut left) = (BTreeMap::new(), MOST_BYTES);
+        for (path, bytes) in files {
+            left = left.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
+            // What leads out of the package is refused and not left out: the package would not be
+            // the one that was looked at.
+            let key: Result<ObjectKey, _> = path.parse();
+            let key =
+                key.map_err(|error| Fault::new(ErrorCode::InvalidRequest, error.to_string()))?;
+            // What version control keeps beside the files is no part of a package.
+            if key.parts().any(|part| part == ".git") {
+                continue;
+            }
+            all.insert(path, bytes);
+            if all.len() > MOST_FILES {
+                return Err(too_large());
+            }
+        }
+        Self { files: all }.from_its_root()
+    }
+
+    /// Of a ZIP archive. What it says of its sizes is not believed.
+    pub fn of_zip(bytes: &[u8]) -> Result<Self, Fault> {
+        let damaged = |error: &dyn std::fmt::Display| {
+            Fault::new(ErrorCode::InvalidRequest, format!("The archive cannot be read: {error}"))
+        };
+        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
+        let (mut files, mut left) = (Vec::new(), MOST_BYTES);
+        // Folders are entries too.
+        if zip.len() > 2 * MOST_FILES {
+            return Err(too_large());
+        }
+        for index in 0..zip.len() {
+            let file = zip.by_index(index).map_err(|error| damaged(&error))?;
+            // A link in an archive could lead anywhere.
+            if file.is_dir() || file.is_symlink() {
+                continue;
+            }
+            let path = file.name().map_err(|error| damaged(&error))?.into_owned();
+            let mut content = Vec::new();
+            file.take(left + 1).read_to_end(&mut content).map_err(|error| damaged(&error))?;
+            left = left.checked_sub(content.len() as u64).ok_or_else(too_large)?;
+            files.push((path, content));
+        }
+        Self::of_files(files)
+    }
+
+    /// Of a folder on this machine, or why it cannot be one package. Links are left out: what they
+    /// lead to is no part of what was brought.
+    pub(crate) fn of_folder(folder: &Path) -> Result<Self, String> {
+        let (mut files, mut left) = (BTreeMap::new(), MOST_BYTES);
+        walk(folder, &mut |path, file| {
+            let bytes = fs::read(file).map_err(|error| format!("{path}: {error}"))?;
+            left = left
+                .checked_sub(bytes.len() as u64)
+                .ok_or_else(|| format!("it has more than {} MiB", MOST_BYTES / (1024 * 1024)))?;
+            files.insert(path, bytes);
+            Ok(())
+        })?;
+        Ok(Self { files })
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Option<&[u8]> {
+        self.files.get(path).map(Vec::as_slice)
+    }
+
+    pub(crate) fn contains(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
+    }
+
+    /// Of names and contents.
+    pub(crate) fn hash(&self) -> Hash {
+        let parts = self.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes]);
+        Hash::of_parts(parts)
+    }
+
+    /// Writes them all into a folder that is there and empty.
+    pub(crate) fn write_to(&self, folder: &Path) -> io::Result<()> {
+        for (path, bytes) in self.iter() {
+            let file = folder.join(path);
+            if let Some(parent) = file.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(&file, bytes)?;
+            let mode = if is_program(bytes) { 0o755 } else { 0o644 };
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode))?;
+        }
+        Ok(())
+    }
+
+    /// Without the folders above the manifest, which archives and repositories have.
+    fn from_its_root(self) -> Result<Self, Fault> {
+        let is_manifest = |path: &&String| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            MANIFESTS.contains(&name)
+        };
+        let depth = |path: &&String| path.matches('/').count();
+        let Some(manifest) = self.files.keys().filter(is_manifest).min_by_key(depth) else {
+            let message = "There is no plugin.json in it, and no manifest.yaml.";
+            return Err(Fault::new(ErrorCode::InvalidRequest, message)
+                .with_hint("A plugin is a folder with a plugin.json."));
+        };
+        let Some((root, _)) = manifest.rsplit_once('/') else { return Ok(self) };
+        let root = format!("{root}/");
+        let inside = self.files.into_iter().filter_map(|(path, bytes)| {
+            let path = path.strip_prefix(&root)?.to_owned();
+            Some((path, bytes))
+        });
+        Ok(Self { files: inside.collect() })
+    }
+}
+
+/// What can be seen of a folder without reading its files; another value means that it may hold
+/// something else.
+pub(crate) fn fingerprint(folder: &Path) -> Hash {
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    let looked = walk(folder, &mut |path, file| {
+        let meta = file.metadata().map_err(|error| error.to_string())?;
+        let changed = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let changed = changed.map(|time| time.as_nanos()).unwrap_or_default();
+        seen.insert(path, format!("{} {changed}", meta.len()));
+        Ok(())
+    });
+    let flaw = looked.err().unwrap_or_default();
+    let parts = seen.iter().flat_map(|(path, facts)| [path.as_bytes(), facts.as_bytes()]);
+    Hash::of_parts(parts.chain([flaw.as_bytes()]))
+}
+
+/// Every file below a folder with its path in it.
+fn walk(
+    root: &Path,
+    each: &mut dyn FnMut(String, &Path) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut folders = vec![(root.to_owned(), 1)];
+    let mut count = 0;
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| error.to_string())?;
+        for entry in entries {
+            let entry = entry.map_err(|error| error.to_string())?;
+            let kind = entry.file_type().map_err(|error| error.to_string())?;
+            let path = entry.path();
+            if kind.is_dir() {
+                if depth == DEEPEST {
+                    return Err("its folders lie too deep in each other".to_owned());
+                }
+                if entry.file_name() != ".git" {
+                    folders.push((path, depth + 1));
+                }
+            } else if kind.is_file() {
+                count += 1;
+                if count > MOST_FILES {
+                    return Err(format!("it has more than {MOST_FILES} files"));
+                }
+                let name = path.strip_prefix(root).unwrap_or(&path);
+                let name = name.to_str().ok_or("a file's name is no text")?;
+                each(name.to_owned(), &path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_program(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"#!") || bytes.starts_with(b"\x7fELF")
+}
+
+fn too_large() -> Fault {
+    let most = MOST_BYTES / (1024 * 1024);
+    let message = format!("A plugin has at most {MOST_FILES} files and {most} MiB.");
+    Fault::new(ErrorCode::TooLarge, message)
+}

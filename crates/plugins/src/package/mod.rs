@@ -1,0 +1,170 @@
+//! What a package is: its files, what they say of it, and what it asks for. Nothing here runs
+//! anything of it.
+
+mod files;
+mod manifest;
+mod part;
+mod servers;
+mod yaml;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use onyx_types::Hash;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use manifest::Manifest;
+
+pub use files::PackageFiles;
+pub(crate) use files::fingerprint;
+pub(crate) use manifest::is_plugin_name;
+pub(crate) use part::Part;
+pub use part::{ConnectorPart, GrantedFolders, Grants, Hook, HookEvent};
+pub(crate) use servers::Ground;
+pub use servers::ServerPart;
+
+/// Our folder in a package.
+const NAMESPACE: &str = "dev.onyx";
+const LONGEST_SETTINGS: usize = 64 * 1024;
+
+/// A package as it lies there now.
+#[derive(Clone, Debug)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: Option<String>,
+    pub(crate) description: String,
+    pub(crate) part: Part,
+    pub(crate) servers: Vec<ServerPart>,
+    /// Names of the folders in `skills/`.
+    pub(crate) skills: Vec<String>,
+    /// What is wrong with it and does not make it useless.
+    pub(crate) problems: Vec<String>,
+    pub(crate) files: PackageFiles,
+    /// Of all its files.
+    pub(crate) hash: Hash,
+    /// What the owner looks at, as text: everything it offers and asks for, and its files.
+    pub(crate) content: String,
+}
+
+/// What is known of a plugin from what was accepted, whatever lies there now.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct AcceptedFacts {
+    pub(crate) hooks: Vec<Hook>,
+    pub(crate) grants: Grants,
+}
+
+impl AcceptedFacts {
+    /// `None`: what was kept cannot be read.
+    pub(crate) fn of(content: &str) -> Option<Self> {
+        serde_json::from_str(content).ok()
+    }
+}
+
+impl Package {
+    pub(crate) fn of_folder(folder: &Path) -> Result<Self, String> {
+        Self::of_files(PackageFiles::of_folder(folder)?)
+    }
+
+    pub(crate) fn of_files(files: PackageFiles) -> Result<Self, String> {
+        let mut problems = Vec::new();
+        let contains = |path: &str| files.contains(path);
+        let (manifest, part) = manifests(&files, &mut problems)?;
+        part.check(&contains)?;
+        let servers = match files.get("mcp.json") {
+            Some(bytes) => servers::read(bytes, &contains, &part.grants, &mut problems),
+            None => Vec::new(),
+        };
+        let skills: BTreeSet<String> =
+            files.iter().filter_map(|(path, _)| skill_of(path)).collect();
+        let Manifest { name, version, description } = manifest;
+        let mut package = Self {
+            name,
+            version,
+            description,
+            part,
+            servers,
+            skills: skills.into_iter().collect(),
+            problems,
+            hash: files.hash(),
+            files,
+            content: String::new(),
+        };
+        package.content = package.written()?;
+        Ok(package)
+    }
+
+    /// Its parts in one form, so that any change of them is seen in a difference.
+    fn written(&self) -> Result<String, String> {
+        let part = serde_json::to_value(&self.part).map_err(|error| error.to_string())?;
+        let mut all = Map::new();
+        all.insert("name".to_owned(), json!(self.name));
+        all.insert("version".to_owned(), json!(self.version));
+        all.insert("description".to_owned(), json!(self.description));
+        all.extend(part.as_object().cloned().unwrap_or_default());
+        all.insert("mcp_servers".to_owned(), json!(self.servers));
+        all.insert("skills".to_owned(), json!(self.skills));
+        let files: BTreeMap<&str, String> =
+            self.files.iter().map(|(path, bytes)| (path, Hash::of(bytes).to_string())).collect();
+        all.insert("files".to_owned(), json!(files));
+        serde_json::to_string_pretty(&all).map_err(|error| error.to_string())
+    }
+
+    /// Does it have a program of its own that we speak with?
+    pub(crate) fn has_program(&self) -> bool {
+        !self.part.connectors.is_empty() || !self.part.hooks.is_empty()
+    }
+
+    /// Why the config of it does not fit what it wants to be told.
+    pub(crate) fn config_flaw(&self, config: &Map<String, Value>) -> Option<String> {
+        let value = Value::Object(config.clone());
+        if value.to_string().len() > LONGEST_SETTINGS {
+            return Some("its settings are too long".to_owned());
+        }
+        let schema = self.part.config_schema.as_ref()?;
+        // That it compiles was checked when the package was read.
+        let validator = jsonschema::validator_for(schema).ok()?;
+        let flaw = validator.iter_errors(&value).next()?;
+        let place = match flaw.instance_path().as_str() {
+            "" => format!("plugins.{}", self.name),
+            path => format!("plugins.{}{}", self.name, path.replace('/', ".")),
+        };
+        // The value itself may be a secret.
+        Some(format!("{place}: {}", flaw.masked()))
+    }
+
+    /// The files of one of its skills, as they would lie in a folder of skills.
+    pub(crate) fn skill(&self, name: &str) -> Vec<(String, Vec<u8>)> {
+        let root = "skills/";
+        let own = format!("{root}{name}/");
+        let inside = self.files.iter().filter(|(path, _)| path.starts_with(&own));
+        inside.map(|(path, bytes)| (path[root.len()..].to_owned(), bytes.to_vec())).collect()
+    }
+}
+
+/// `plugin.json` with our folder, or else `manifest.yaml`.
+fn manifests(files: &PackageFiles, problems: &mut Vec<String>) -> Result<(Manifest, Part), String> {
+    if let Some(bytes) = files.get("plugin.json") {
+        let manifest = Manifest::of_json(bytes, problems);
+        let manifest = manifest.map_err(|why| format!("plugin.json: {why}"))?;
+        let place = format!("{NAMESPACE}/onyx.json");
+        let part = match files.get(&place) {
+            Some(bytes) => {
+                serde_json::from_slice(bytes).map_err(|error| format!("{place}: {error}"))?
+            }
+            None => Part::default(),
+        };
+        return Ok((manifest, part));
+    }
+    match files.get("manifest.yaml") {
+        Some(bytes) => yaml::read(bytes, problems).map_err(|why| format!("manifest.yaml: {why}")),
+        None => Err("it has no plugin.json and no manifest.yaml".to_owned()),
+    }
+}
+
+/// Only folders directly in `skills/` with a `SKILL.md` are skills.
+fn skill_of(path: &str) -> Option<String> {
+    let (name, file) = path.strip_prefix("skills/")?.split_once('/')?;
+    (file == "SKILL.md").then(|| name.to_owned())
+}

@@ -1,0 +1,146 @@
+//! Plugins as the owner sees them.
+
+use onyx_storage::Acceptance;
+use onyx_tools::unified_diff;
+use onyx_types::{ErrorCode, Fault, Hash};
+use serde_json::Value;
+
+use super::{Plugins, Shared, accepted_as};
+use crate::host::PluginStatus;
+use crate::package::{ConnectorPart, Grants, Hook, Package, ServerPart};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PluginState {
+    /// Nobody has accepted it.
+    New,
+    /// It is not what was accepted any more.
+    Changed,
+    Accepted,
+    /// It is on and was accepted, and its folder is gone.
+    Missing,
+    /// Why it is no plugin.
+    Broken(String),
+}
+
+/// A plugin, whether it is on or not.
+#[derive(Clone, Debug)]
+pub struct PluginView {
+    pub name: String,
+    pub version: Option<String>,
+    pub description: String,
+    pub state: PluginState,
+    pub enabled: bool,
+    pub status: PluginStatus,
+    /// What is wrong with it.
+    pub problems: Vec<String>,
+    pub grants: Grants,
+    pub hooks: Vec<Hook>,
+    pub connectors: Vec<ConnectorPart>,
+    pub servers: Vec<ServerPart>,
+    pub skills: Vec<String>,
+    pub config_schema: Option<Value>,
+    /// Of all its files.
+    pub hash: Option<Hash>,
+    /// What has changed since it was accepted, where it waits.
+    pub diff: Option<String>,
+    /// The last lines of its program's error stream.
+    pub log: Vec<String>,
+}
+
+impl Plugins {
+    pub async fn list(&self) -> Result<Vec<PluginView>, Fault> {
+        let shared = &self.shared;
+        let (found, accepted) = (shared.found().await?, shared.accepted().await?);
+        let enabled = shared.settings().enabled;
+        let absent = enabled.iter().filter(|name| !found.contains_key(*name));
+        let absent = absent.map(|name| shared.view_of_absent(name));
+        let mut all: Vec<PluginView> = absent.collect();
+        for (name, package) in &found {
+            let row = accepted.iter().find(|row| row.name == accepted_as(name));
+            all.push(match package {
+                Ok(package) => shared.view(package, row),
+                Err(why) => shared.view_of_broken(name, why),
+            });
+        }
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(all)
+    }
+
+    pub async fn get(&self, name: &str) -> Result<PluginView, Fault> {
+        let all = self.list().await?;
+        all.into_iter().find(|plugin| plugin.name == name).ok_or_else(|| no_such(name))
+    }
+}
+
+pub(super) fn no_such(name: &str) -> Fault {
+    let message = format!("There is no plugin {name}.");
+    Fault::new(ErrorCode::NotFound, message).with_hint("`onyx plugins list` shows them.")
+}
+
+impl Shared {
+    fn view(&self, package: &Package, row: Option<&Acceptance>) -> PluginView {
+        let state = match row {
+            Some(row) if row.hash == package.hash => PluginState::Accepted,
+            Some(_) => PluginState::Changed,
+            None => PluginState::New,
+        };
+        let before = row.map_or("", |row| row.content.as_str());
+        let waits = state != PluginState::Accepted;
+        let empty = self.empty(&package.name, state);
+        let mut problems = package.problems.clone();
+        problems.extend(self.problems(&package.name));
+        PluginView {
+            version: package.version.clone(),
+            description: package.description.clone(),
+            problems,
+            grants: package.part.grants.clone(),
+            hooks: package.part.hooks.clone(),
+            connectors: package.part.connectors.clone(),
+            servers: package.servers.clone(),
+            skills: package.skills.clone(),
+            config_schema: package.part.config_schema.clone(),
+            hash: Some(package.hash),
+            diff: waits.then(|| unified_diff(&package.name, before, &package.content)),
+            ..empty
+        }
+    }
+
+    fn view_of_broken(&self, name: &str, why: &str) -> PluginView {
+        self.empty(name, PluginState::Broken(why.to_owned()))
+    }
+
+    fn view_of_absent(&self, name: &str) -> PluginView {
+        let view = self.empty(name, PluginState::Missing);
+        PluginView { problems: self.problems(name), ..view }
+    }
+
+    /// What is known of a name alone.
+    fn empty(&self, name: &str, state: PluginState) -> PluginView {
+        let settings = self.settings();
+        PluginView {
+            name: name.to_owned(),
+            version: None,
+            description: String::new(),
+            state,
+            enabled: settings.is_enabled(name),
+            status: self.slot(name).map(|slot| slot.status()).unwrap_or_default(),
+            problems: Vec::new(),
+            grants: Grants::default(),
+            hooks: Vec::new(),
+            connectors: Vec::new(),
+            servers: Vec::new(),
+            skills: Vec::new(),
+            config_schema: None,
+            hash: None,
+            diff: None,
+            log: self.log(name).lines(),
+        }
+    }
+
+    /// Why it does not work although it is on.
+    fn problems(&self, name: &str) -> Vec<String> {
+        let own = self.slot(name).and_then(|slot| slot.problem.clone());
+        let clashes = self.brought().clashes.get(name).cloned().unwrap_or_default();
+        own.into_iter().chain(clashes).collect()
+    }
+}

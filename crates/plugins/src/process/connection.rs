@@ -1,0 +1,257 @@
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_sandbox::{Running, Scratch};
+use onyx_types::{Cancel, Clock};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::flood::Flood;
+use super::lines::{Line, MOST_BYTES, PluginLog, next_line};
+use super::wire::{Incoming, incoming, not_offered, notification, request, result};
+use crate::PluginError;
+
+/// Messages for connectors that wait to be taken.
+pub(crate) const INBOX: usize = 64;
+/// Messages that answer nothing, within ten seconds.
+const MOST_UNASKED: usize = 1_000;
+/// Lines of the error stream, within ten seconds.
+const MOST_ERROR_LINES: usize = 5_000;
+/// How long the program may take until it reads what we write.
+const WRITE_LIMIT: Duration = Duration::from_secs(5);
+
+type Input = Box<dyn AsyncWrite + Send + Unpin>;
+type Answers = BTreeMap<u64, oneshot::Sender<Result<Value, PluginError>>>;
+
+/// A message that a plugin brought, with the number under which it waits for our answer.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) id: Value,
+    pub(crate) params: Value,
+}
+
+pub(crate) struct Connection {
+    shared: Arc<Shared>,
+    next: AtomicU64,
+    /// Ends with this value, and the tasks with it.
+    running: Mutex<Option<Running>>,
+    _scratch: Scratch,
+    _tasks: Vec<Task>,
+}
+
+struct Shared {
+    input: tokio::sync::Mutex<Input>,
+    answers: Mutex<Answers>,
+    broken: Mutex<Option<String>>,
+    ended: Cancel,
+    inbox: mpsc::Sender<Arrived>,
+    clock: Arc<dyn Clock>,
+    log: PluginLog,
+}
+
+/// Ends with whoever holds it.
+pub(super) struct Task(pub(super) JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What a connection is made of.
+pub(super) struct Started {
+    pub(super) running: Running,
+    pub(super) scratch: Scratch,
+    pub(super) proxy: Option<Task>,
+}
+
+impl Connection {
+    /// What the program brings goes to the inbox.
+    pub(super) fn over(
+        started: Started,
+        clock: Arc<dyn Clock>,
+        log: PluginLog,
+        inbox: mpsc::Sender<Arrived>,
+    ) -> Result<Self, PluginError> {
+        let Started { mut running, scratch, proxy } = started;
+        let no_pipes = || PluginError::NotStarted("the program has no input or output".to_owned());
+        let input = running.take_input().ok_or_else(no_pipes)?;
+        let (stdout, stderr) = running.take_voices();
+        let (stdout, stderr) = stdout.zip(stderr).ok_or_else(no_pipes)?;
+        let shared = Arc::new(Shared {
+            input: tokio::sync::Mutex::new(input),
+            answers: Mutex::default(),
+            broken: Mutex::default(),
+            ended: Cancel::new(),
+            inbox,
+            clock,
+            log,
+        });
+        let listening = Arc::clone(&shared);
+        let listen = tokio::spawn(async move {
+            let why = listening.listen(stdout).await;
+            listening.break_off(&why);
+        });
+        let noting = Arc::clone(&shared);
+        let note = tokio::spawn(async move {
+            if let Some(why) = noting.note_errors(stderr).await {
+                noting.break_off(why);
+            }
+        });
+        let tasks = [Task(listen), Task(note)].into_iter().chain(proxy).collect();
+        let running = Mutex::new(Some(running));
+        Ok(Self { shared, next: AtomicU64::new(1), running, _scratch: scratch, _tasks: tasks })
+    }
+
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: &Value,
+        limit: Duration,
+    ) -> Result<Value, PluginError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = oneshot::channel();
+        self.shared.answers().insert(id, sender);
+        if let Some(why) = self.shared.broken() {
+            self.shared.answers().remove(&id);
+            return Err(PluginError::Gone(why));
+        }
+        let message = request(id, method, params);
+        let asked = async {
+            self.shared.write(&message).await?;
+            match receiver.await {
+                Ok(result) => result,
+                Err(_) => Err(PluginError::Gone(self.shared.broken().unwrap_or_default())),
+            }
+        };
+        let answer = self.shared.clock.within(limit, asked).await;
+        // A late answer finds nobody who waits for it.
+        self.shared.answers().remove(&id);
+        answer.unwrap_or(Err(PluginError::Timeout(limit.as_millis())))
+    }
+
+    pub(crate) async fn notify(&self, method: &str, params: &Value) -> Result<(), PluginError> {
+        self.shared.write(&notification(method, params)).await
+    }
+
+    /// Answers what the program asked.
+    pub(crate) async fn answer(&self, id: &Value, answer: &Value) -> Result<(), PluginError> {
+        self.shared.write(&result(id, answer)).await
+    }
+
+    /// Returns when the program has ended or broken a rule; why that was.
+    pub(crate) async fn ended(&self) -> String {
+        self.shared.ended.cancelled().await;
+        self.shared.broken().unwrap_or_default()
+    }
+
+    /// Ends all of its processes, whoever still holds this.
+    pub(crate) fn end(&self, why: &str) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.shared.break_off(why);
+    }
+}
+
+impl Shared {
+    /// Until the program ends or breaks a rule; why that was.
+    async fn listen(&self, stdout: impl AsyncRead + Unpin) -> String {
+        let mut lines = BufReader::new(stdout);
+        let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_UNASKED));
+        loop {
+            match next_line(&mut lines, &mut line).await {
+                Ok(Line::Whole) => {}
+                Ok(Line::TooLong) => return format!("a message is longer than {MOST_BYTES} bytes"),
+                Ok(Line::End) => return "the program ended".to_owned(),
+                Err(error) => return format!("the program's output cannot be read: {error}"),
+            }
+            // What is no message is what some programs print where only messages belong.
+            let message: Option<Value> = serde_json::from_slice(&line).ok();
+            let reply = match message.and_then(incoming) {
+                Some(Incoming::Response { id, result }) => {
+                    // An answer that nobody asked for counts like any other noise.
+                    if let Some(waiting) = self.answers().remove(&id) {
+                        // Who asked may have gone.
+                        let _ = waiting.send(result);
+                        continue;
+                    }
+                    None
+                }
+                Some(Incoming::Request { id, method, params }) if method == "message.in" => {
+                    // What finds no room is not answered: the program brings it again.
+                    let _ = self.inbox.try_send(Arrived { id, params });
+                    None
+                }
+                Some(Incoming::Request { id, method, .. }) => Some(not_offered(&id, &method)),
+                Some(Incoming::Notification) | None => None,
+            };
+            if flood.is_over(self.clock.now().mono) {
+                return "it says too much that nobody asked for".to_owned();
+            }
+            if let Some(reply) = reply
+                && let Err(error) = self.write(&reply).await
+            {
+                return error.to_string();
+            }
+        }
+    }
+
+    /// Until the error stream ends; why the program must end, if it must.
+    async fn note_errors(&self, stderr: impl AsyncRead + Unpin) -> Option<&'static str> {
+        let mut lines = BufReader::new(stderr);
+        let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_ERROR_LINES));
+        loop {
+            match next_line(&mut lines, &mut line).await {
+                Ok(Line::Whole) => self.log.add(&String::from_utf8_lossy(&line)),
+                Ok(Line::TooLong) => {}
+                Ok(Line::End) | Err(_) => return None,
+            }
+            if flood.is_over(self.clock.now().mono) {
+                return Some("it writes too much to its error stream");
+            }
+        }
+    }
+
+    async fn write(&self, message: &Value) -> Result<(), PluginError> {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        let write = async {
+            let mut input = self.input.lock().await;
+            input.write_all(&line).await?;
+            input.flush().await
+        };
+        match self.clock.within(WRITE_LIMIT, write).await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(PluginError::Gone(format!("it reads nothing more: {error}"))),
+            None => {
+                // Half a message may be written, so nothing that follows would be understood.
+                self.break_off("it reads nothing more");
+                Err(PluginError::Timeout(WRITE_LIMIT.as_millis()))
+            }
+        }
+    }
+
+    fn break_off(&self, why: &str) {
+        let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        if broken.is_some() {
+            return;
+        }
+        *broken = Some(why.to_owned());
+        drop(broken);
+        self.log.note(why);
+        // Whoever waits hears of it by the other end going away.
+        self.answers().clear();
+        self.ended.cancel();
+    }
+
+    fn broken(&self) -> Option<String> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

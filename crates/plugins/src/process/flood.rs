@@ -1,0 +1,44 @@
+//! How much a program may say that nobody asked for.
+
+use std::time::Duration;
+
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Counts what comes within a while.
+#[derive(Debug)]
+pub(super) struct Flood {
+    most: usize,
+    began: Duration,
+    count: usize,
+}
+
+impl Flood {
+    pub(super) const fn new(most: usize) -> Self {
+        Self { most, began: Duration::ZERO, count: 0 }
+    }
+
+    /// Was that one too many? `now` is of the clock that only goes forward.
+    pub(super) fn is_over(&mut self, now: Duration) -> bool {
+        if now.saturating_sub(self.began) >= WINDOW {
+            (self.began, self.count) = (now, 0);
+        }
+        self.count += 1;
+        self.count > self.most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_within_a_while_is_a_flood_and_the_same_over_time_is_not() {
+        let mut flood = Flood::new(3);
+        let over = |flood: &mut Flood, seconds| flood.is_over(Duration::from_secs(seconds));
+        assert_eq!(
+            [1, 2, 3, 4].map(|second| over(&mut flood, second)),
+            [false, false, false, true]
+        );
+        assert_eq!([20, 25, 40].map(|second| over(&mut flood, second)), [false; 3]);
+    }
+}

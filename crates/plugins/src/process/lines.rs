@@ -1,0 +1,69 @@
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::AsyncBufReadExt;
+
+/// The longest message of a program.
+pub(super) const MOST_BYTES: usize = 1024 * 1024;
+/// Lines of a program's own log that are kept, and of what length.
+const MOST_LINES: usize = 200;
+const LONGEST_LINE: usize = 500;
+
+/// The last lines that a program wrote to its error stream, and what became of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PluginLog(Arc<Mutex<VecDeque<String>>>);
+
+impl PluginLog {
+    pub(crate) fn add(&self, line: &str) {
+        let line: String = line.trim_end().chars().take(LONGEST_LINE).collect();
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == MOST_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(onyx_types::visible_line(&line).to_string());
+    }
+
+    /// What Onyx itself says of the program.
+    pub(crate) fn note(&self, line: &str) {
+        self.add(&format!("[onyx] {line}"));
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+pub(super) enum Line {
+    Whole,
+    /// What came so far is taken out; the rest follows.
+    TooLong,
+    End,
+}
+
+pub(super) async fn next_line(
+    from: &mut (impl AsyncBufReadExt + Unpin),
+    line: &mut Vec<u8>,
+) -> std::io::Result<Line> {
+    line.clear();
+    loop {
+        let piece = from.fill_buf().await?;
+        if piece.is_empty() {
+            return Ok(if line.is_empty() { Line::End } else { Line::Whole });
+        }
+        let (taken, ended) = match piece.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (piece.len(), false),
+        };
+        let fits = line.len() + taken <= MOST_BYTES;
+        if fits {
+            line.extend_from_slice(&piece[..taken]);
+        }
+        from.consume(taken);
+        if !fits {
+            return Ok(Line::TooLong);
+        }
+        if ended {
+            return Ok(Line::Whole);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `plugins` of the config: which are on, and what each is given as its config.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::package::is_plugin_name;
+
+/// `plugins` of the config.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct PluginsSettings {
+    /// The plugins that are on.
+    pub enabled: Vec<String>,
+    /// What each is told, by name; checked against its `config_schema`.
+    #[serde(flatten)]
+    pub settings: BTreeMap<String, Value>,
+}
+
+/// Something in `plugins` that cannot be meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("plugins.{at}: {why}")]
+pub struct BadPluginSettings {
+    at: String,
+    why: &'static str,
+}
+
+impl PluginsSettings {
+    /// Whether they can be meant. Whether there is such a plugin is told where plugins are listed: a
+    /// folder that went must not keep a server from starting.
+    pub fn check(&self) -> Result<(), BadPluginSettings> {
+        let bad = |at: &str, why| BadPluginSettings { at: at.to_owned(), why };
+        if self.enabled.iter().any(|name| !is_plugin_name(name)) {
+            return Err(bad("enabled", "it must be a list of plugins' names"));
+        }
+        for (name, settings) in &self.settings {
+            if !is_plugin_name(name) {
+                return Err(bad(name, "this is no name that a plugin can have"));
+            }
+            if !settings.is_object() {
+                return Err(bad(name, "it must be an object: { … }"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_enabled(&self, name: &str) -> bool {
+        self.enabled.iter().any(|enabled| enabled == name)
+    }
+
+    pub(crate) fn of(&self, name: &str) -> Map<String, Value> {
+        self.settings.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,180 @@
+use std::time::{Duration, Instant};
+
+use onyx_plugins::{PluginStatus, Tempo};
+use onyx_test_support::wait_for;
+use serde_json::{Value, json};
+
+use super::house::{House, RUNGS, SOON, guard, quick};
+
+/// Everything the program of mode `look` wrote down.
+fn seen(log: &[String]) -> Value {
+    let lines: Vec<&str> = log.iter().filter_map(|line| line.strip_prefix("seen ")).collect();
+    serde_json::from_str(&lines.join("")).unwrap()
+}
+
+#[tokio::test]
+async fn a_plugin_that_was_granted_nothing_reaches_nothing_on_any_rung() {
+    for rung in RUNGS {
+        let house = House::on(Some(rung), quick()).await;
+        let home = house.folder.path().join("home");
+        std::fs::write(home.join("onyx.json"), "{}").unwrap();
+        std::fs::create_dir_all(home.join("people/owner/vault")).unwrap();
+        std::fs::write(home.join("people/owner/vault/note.md"), "a note").unwrap();
+        house.add("other", guard()).await;
+        let paths = [
+            home.join("onyx.json"),
+            home.join("people/owner/vault/note.md"),
+            home.join("plugins/other/plugin.json"),
+            home.join("plugins/look/plugin.json"),
+            "/etc/shadow".into(),
+        ];
+        let part = guard();
+        house.enable("look", part, json!({"mode": "look", "paths": paths})).await;
+        let log = house.wait_for_log("look", "started as").await;
+        let seen = seen(&log);
+        assert_eq!(seen["files"], json!([]), "{rung:?}: {seen}");
+        assert_eq!(seen["written"], json!([]), "{rung:?}: {seen}");
+        assert_eq!(seen["network"], json!(false), "{rung:?}: {seen}");
+        let names = seen["environment"].as_array().unwrap();
+        let known =
+            ["PLUGIN_ROOT", "PLUGIN_DATA", "PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "PWD"];
+        let foreign: Vec<&Value> =
+            names.iter().filter(|name| !known.contains(&name.as_str().unwrap())).collect();
+        assert!(foreign.is_empty(), "{rung:?}: {foreign:?}");
+        assert!(log.contains(&"secrets {}".to_owned()), "{log:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_has_the_folders_and_secrets_that_it_was_granted() {
+    let house = House::new().await;
+    let granted = house.folder.path().join("granted");
+    std::fs::create_dir(&granted).unwrap();
+    std::fs::write(granted.join("words"), "granted words").unwrap();
+    let mut part = guard();
+    part["grants"]["folders"] = json!({"write": [granted]});
+    part["grants"]["secrets"] = json!(["kept"]);
+    let config = json!({"mode": "look", "paths": [granted.join("words")]});
+    house.enable("look", part.clone(), config.clone()).await;
+    let log = house.wait_for_log("look", "started as").await;
+    assert_eq!(seen(&log)["files"], json!(["granted words"]));
+    assert_eq!(std::fs::read_to_string(granted.join("planted")).unwrap(), "x");
+    assert!(log.contains(&"secrets {\"kept\": \"value of kept\"}".to_owned()), "{log:?}");
+    // A secret that nobody kept is a reason not to start, and is said.
+    part["grants"]["secrets"] = json!(["missing"]);
+    house.enable("look", part, config).await;
+    let parked = house.wait_for_status("look", |s| matches!(s, PluginStatus::Parked(_))).await;
+    let PluginStatus::Parked(why) = parked else { unreachable!() };
+    assert!(why.contains("there is no secret missing"), "{why}");
+}
+
+#[tokio::test]
+async fn a_guard_that_hangs_crashes_or_talks_nonsense_costs_the_calls_it_guards_and_no_others() {
+    for (mode, deadline, why) in [
+        ("hang", 300, "no answer within 300 ms"),
+        ("crash", 10_000, "the program is gone: the program ended"),
+        ("nonsense", 10_000, "its answer was not understood"),
+        ("hang at start", 300, "no answer within 300 ms"),
+    ] {
+        let house = House::new().await;
+        let mut part = guard();
+        part["hooks"][0]["deadline_ms"] = json!(deadline);
+        house.enable("bad", part, json!({"mode": mode})).await;
+        if mode != "hang at start" {
+            house.wait_for_status("bad", |status| *status == PluginStatus::Running).await;
+        }
+        let began = Instant::now();
+        let no = house.no_to("write_file", json!({"path": "a"})).await.unwrap();
+        assert!(no.contains(why), "{mode}: {no}");
+        assert!(began.elapsed() < Duration::from_secs(5), "{mode}: {:?}", began.elapsed());
+        let others = Instant::now();
+        assert_eq!(house.no_to("read_file", json!({"path": "a"})).await, None, "{mode}");
+        assert!(others.elapsed() < Duration::from_millis(100), "{mode}: {:?}", others.elapsed());
+        // Switched off, it guards nothing.
+        house.follow(&[]).await;
+        assert_eq!(house.no_to("write_file", json!({"path": "a"})).await, None, "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_that_floods_is_ended_and_a_plugin_that_works_goes_on() {
+    let house = House::new().await;
+    house.add("good", guard()).await;
+    house.accept("good").await;
+    for (mode, why) in [
+        ("flood", "says too much that nobody asked for"),
+        ("flood of requests", "says too much that nobody asked for"),
+        ("flood of errors", "writes too much to its error stream"),
+        ("endless", "a message is longer than"),
+    ] {
+        let mut part = guard();
+        part["connectors"] = json!([{"name": "pipe"}]);
+        house.add("noisy", part).await;
+        house.accept("noisy").await;
+        house.follow(&[("good", json!({})), ("noisy", json!({"mode": mode}))]).await;
+        let parked = house.wait_for_status("noisy", |s| matches!(s, PluginStatus::Parked(_))).await;
+        let PluginStatus::Parked(told) = parked else { unreachable!() };
+        assert!(told.contains(why), "{mode}: {told}");
+        // Only the calls that the noisy one guards are denied, and at once.
+        let began = Instant::now();
+        let no = house.no_to("write_file", json!({"text": "fine"})).await.unwrap();
+        assert!(no.starts_with("noisy: ") && no.contains("is not started any more"), "{no}");
+        assert!(began.elapsed() < Duration::from_secs(1), "{mode}: {:?}", began.elapsed());
+        house.follow(&[("good", json!({}))]).await;
+        assert_eq!(house.no_to("write_file", json!({"text": "fine"})).await, None, "{mode}");
+        let no = house.no_to("write_file", json!({"text": "bad"})).await.unwrap();
+        assert!(no.starts_with("good: it says bad"), "{no}");
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_that_lies_about_its_version_is_parked_at_once() {
+    let house = House::new().await;
+    house.enable("liar", guard(), json!({"mode": "lie"})).await;
+    let parked = house.wait_for_status("liar", |s| matches!(s, PluginStatus::Parked(_))).await;
+    let PluginStatus::Parked(why) = parked else { unreachable!() };
+    assert_eq!(why, "it says that its version is \"9.9.9\", and it is 1.0.0");
+    let log = house.plugins.get("liar").await.unwrap().log;
+    let starts = log.iter().filter(|line| line.starts_with("started as")).count();
+    assert_eq!(starts, 1, "{log:?}");
+}
+
+#[tokio::test]
+async fn a_crash_loop_is_parked_and_starts_again_when_the_owner_says_so() {
+    let house = House::new().await;
+    house.enable("loop", guard(), json!({"mode": "crash at start"})).await;
+    house.wait_for_status("loop", |status| matches!(status, PluginStatus::Parked(_))).await;
+    let ends = |log: &[String]| log.iter().filter(|line| line.contains("program ended")).count();
+    let before = ends(&house.plugins.get("loop").await.unwrap().log);
+    house.plugins.start_anew("loop");
+    wait_for("three more failures", SOON, async || {
+        let view = house.plugins.get("loop").await.unwrap();
+        let is_parked = matches!(view.status, PluginStatus::Parked(_));
+        (is_parked && ends(&view.log) > before).then_some(())
+    })
+    .await;
+    // Another config is another start.
+    house.follow(&[("loop", json!({}))]).await;
+    house.wait_for_status("loop", |status| *status == PluginStatus::Running).await;
+    assert_eq!(house.no_to("write_file", json!({"text": "fine"})).await, None);
+}
+
+#[tokio::test]
+async fn a_plugin_that_does_not_say_how_it_is_is_started_anew() {
+    let tempo = Tempo {
+        health: Duration::from_millis(100),
+        health_answer: Duration::from_millis(200),
+        most_failures: 100,
+        ..quick()
+    };
+    let house = House::on(None, tempo).await;
+    house.enable("unwell", guard(), json!({"mode": "unwell"})).await;
+    let log = house.wait_for_log("unwell", "it did not say how it is").await;
+    assert!(log.iter().any(|line| line.contains("no answer within 200 ms")), "{log:?}");
+    wait_for("a second start", SOON, async || {
+        let log = house.plugins.get("unwell").await.unwrap().log;
+        let starts = log.iter().filter(|line| line.starts_with("started as")).count();
+        (starts >= 2).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { clearsAfterEach, open, share } from './play';
+
+clearsAfterEach();
+
+/** `make docs-site` builds it; without it the server says how. */
+const isBuilt = existsSync(fileURLToPath(new URL('../../docs/dist/built.txt', import.meta.url)));
+
+test('the manual and the API page open from the settings', async () => {
+  const at = await share([]);
+  const page = await open(at, '/settings/general');
+  const opened = async (name: string) => {
+    const next = page.context().waitForEvent('page');
+    await page.getByRole('link', { name }).click();
+    const other = await next;
+    await other.waitForLoadState();
+    return other;
+  };
+  const api = await opened('Open the API page');
+  expect(new URL(api.url()).pathname).toBe('/docs');
+  await api.close();
+
+  const manual = await opened('Open the manual');
+  expect(new URL(manual.url()).pathname).toBe('/manual/');
+  if (!isBuilt) {
+    expect(await manual.getByRole('heading').textContent()).toBe('The manual is not in this binary');
+    return;
+  }
+  const refused: string[] = [];
+  manual.on('console', (message) => {
+    if (message.type() === 'error') refused.push(message.text());
+  });
+  // Everything that a page needs is in the binary, so that the search works where nothing else can be reached.
+  const elsewhere: string[] = [];
+  manual.on('request', (request) => {
+    if (!request.url().startsWith(at.url)) elsewhere.push(request.url());
+  });
+  await manual.goto(`${at.url}/manual/howto/household.html`);
+  await manual.getByRole('link', { name: 'Config', exact: true }).first().waitFor();
+  await manual.keyboard.press('s');
+  await manual.getByRole('searchbox').pressSequentially('heartbeat');
+  const found = manual.locator('#mdbook-searchresults li a, #searchresults li a').first();
+  await found.waitFor();
+  await found.click();
+  await manual.waitForURL(/\/manual\/.*\.html/);
+  expect(await manual.locator('main').innerText()).toContain('heartbeat');
+  expect({ refused, elsewhere }).toEqual({ refused: [], elsewhere: [] });
+});
