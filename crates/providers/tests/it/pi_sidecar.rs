@@ -116,7 +116,9 @@ async fn tool_calls_come_back_unexecuted_and_results_go_in_by_the_envelope() {
         arguments: json!({"path": "a.md"}),
         provider_data: None,
     };
-    let usage = Usage { input: 10, output: 5, cache_read: 2, cache_write: 1, cost: None };
+    // Paid with the subscription.
+    let cost = Some(0.0);
+    let usage = Usage { input: 10, output: 5, cache_read: 2, cache_write: 1, cost };
     let last = [end, ModelEvent::Usage(usage), ModelEvent::Finish(FinishReason::ToolCalls)];
     assert_eq!(events[events.len() - 3..], last);
     let order = setting.fake.noted("order").remove(0);
