@@ -42,7 +42,7 @@ test-delays: setup ## the Rust tests with background work held up where it begin
 	@$(step) "delays" ./scripts/test-delays $(PART)
 
 .PHONY: test-live
-test-live: setup ## the real small model through the whole stack
+test-live: setup ## the real small model through the whole stack, and the real Claude CLI and Pi sidecar (test-runtimes)
 	@$(step) "live" ./scripts/test-live
 
 .PHONY: pi

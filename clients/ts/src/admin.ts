@@ -133,9 +133,14 @@ export class Admin {
     return this.http.json(route`/api/admin/providers/${{ name }}/login`);
   }
 
-  /** Asks for a code, or gives back the one that waits. The server waits for it; `providerLogin` tells what becomes of it. */
-  async beginProviderLogin(name: string): Promise<LoginBegun> {
-    return this.http.json(route`/api/admin/providers/${{ name }}/login`, { body: {} });
+  /** Begins a sign-in, or gives back the one that waits. The server waits for it; `providerLogin` tells what becomes of it. */
+  async beginProviderLogin(name: string, way?: 'code' | 'browser'): Promise<LoginBegun> {
+    return this.http.json(route`/api/admin/providers/${{ name }}/login`, { method: 'POST', query: { way } });
+  }
+
+  /** The address of the page that a browser ended at which could not come back to the server's machine by itself. */
+  async finishProviderLogin(name: string, address: string): Promise<ProviderLogin> {
+    return this.http.json(route`/api/admin/providers/${{ name }}/login/callback`, { body: { address } });
   }
 
   /** Signs out, or stops waiting. */

@@ -564,9 +564,12 @@ pub(crate) enum ProvidersCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Sign in at a provider with a code that you enter there
+    /// Sign in at a provider: with a code that you enter there, or in a browser
     Login {
         provider: String,
+        /// In a browser of the machine that Onyx runs on, where the provider has both ways
+        #[arg(long)]
+        browser: bool,
         /// Print JSON: what to enter where, then what came of it
         #[arg(long)]
         json: bool,

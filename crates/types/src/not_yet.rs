@@ -21,12 +21,10 @@ pub enum NotYetAt {
 }
 
 /// Everything that does nothing yet.
-pub const NOT_YET: &[NotYet] = &[
-    NotYet {
-        at: NotYetAt::ConfigSection("storage"),
-        sentence: "This does nothing yet: everything is kept in the home folder.",
-    },
-];
+pub const NOT_YET: &[NotYet] = &[NotYet {
+    at: NotYetAt::ConfigSection("storage"),
+    sentence: "This does nothing yet: everything is kept in the home folder.",
+}];
 
 /// The sentence for this, if it does nothing yet.
 pub fn not_yet(at: NotYetAt) -> Option<&'static str> {

@@ -86,9 +86,15 @@ fn provider_routes() -> Routes {
             .path_value("name", CONFIG_NAME)
             .answers_json::<LoginView>(),
         Route::post("/api/admin/providers/{name}/login", Owner, logins::begin)
-            .summary("Begins a sign-in with a code, or gives back the one that waits")
+            .summary("Begins a sign-in, or gives back the one that waits")
             .path_value("name", CONFIG_NAME)
+            .query::<logins::BeginLogin>()
             .answers_created::<LoginBegun>(),
+        Route::post("/api/admin/providers/{name}/login/callback", Owner, logins::finish)
+            .summary("Takes the address at which a browser on another machine ended")
+            .path_value("name", CONFIG_NAME)
+            .body::<logins::FinishLogin>()
+            .answers_json::<LoginView>(),
         Route::delete("/api/admin/providers/{name}/login", Owner, logins::end)
             .summary("Signs out, or stops waiting")
             .path_value("name", CONFIG_NAME)

@@ -32,7 +32,7 @@ pub use settings::{
 };
 pub use source::{ModelSource, ModelWeights, NamedSource, WeightsFile};
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
-pub use vendor::{AuthStyle, KeyNeed, Locality, VENDORS, Vendor};
+pub use vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, VENDORS, Vendor};
 
 use std::sync::Arc;
 

@@ -193,6 +193,7 @@ impl Sourced {
             models: self.source.models().into_iter().map(|model| model.id).collect(),
             called: self.health.snapshot(now),
             login: self.source.login(),
+            account: None,
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct ProviderStatus {
     /// How it stands with its sign-in, where it has one in place of a key.
     #[serde(skip)]
     pub login: Option<LoginStatus>,
+    /// As whom it is asked, where a machine's own identity takes the place of a key.
+    pub account: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -106,6 +108,7 @@ impl Entry {
             models: Vec::new(),
             called: Vec::new(),
             login: self.login.as_ref().ok().map(|login| login.status()),
+            account: None,
         };
         match &self.resolved {
             Ok(provider) => ProviderStatus {
@@ -119,6 +122,7 @@ impl Entry {
                 locality: Some(provider.locality),
                 models: provider.models().iter().map(|model| model.id.clone()).collect(),
                 called: provider.line.health.snapshot(now),
+                account: provider.machine_account(),
                 ..base
             },
             Err(reason) => {

@@ -35,7 +35,7 @@ impl AccountBook {
             let account = self.status().and_then(|status| status.account);
             let error = Some(failure.message.clone());
             let state = LoginState::SignInAgain;
-            self.set(LoginStatus { state, account, error, pending: None });
+            self.set(LoginStatus { state, account, error, ..LoginStatus::NONE });
         }
     }
 }

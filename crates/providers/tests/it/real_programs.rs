@@ -1,5 +1,5 @@
 //! The real Claude CLI and the real Pi sidecar, with a scripted model as their upstream. For
-//! `make test-runtimes`, which fetches them.
+//! `make test-live` (or `make test-runtimes`), which fetches them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -160,6 +160,47 @@ async fn the_real_claude_cli_tells_of_failures_by_their_class() {
     assert_eq!(class_of(&events), ModelFailureClass::Overloaded { retry_after: None });
     upstream.set_default(Answer::text("Better."));
     assert_eq!(text_of(&ask(&model, vec![Message::user("/cost")]).await), "Better.");
+}
+
+/// The processes of this test that run the real CLI.
+fn running() -> Vec<u32> {
+    let program = named("ONYX_REAL_CLAUDE");
+    let parent = format!("PPid:\t{}\n", std::process::id());
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_ours = |id: &u32| {
+        let read = |file: &str| std::fs::read_to_string(format!("/proc/{id}/{file}"));
+        let command = read("cmdline").unwrap_or_default();
+        let status = read("status").unwrap_or_default();
+        command.contains(program.to_str().unwrap()) && status.contains(&parent)
+    };
+    ids.filter(is_ours).collect()
+}
+
+#[tokio::test]
+#[ignore = "needs the real Claude CLI: make test-runtimes"]
+async fn the_real_claude_cli_that_is_killed_ends_the_turn_and_the_next_one_works() {
+    let upstream = ScriptedModel::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let model = claude(&upstream, home.path());
+    // The first words come, then nothing for a minute.
+    upstream.push(Answer::text("Half an answer that goes on").delay_ms(60_000));
+    let mut events = model.stream(request(vec![Message::user("hello")]), Cancel::new());
+    while asked(&upstream).is_empty() {
+        let next = tokio::time::timeout(Duration::from_millis(100), events.next()).await;
+        assert!(!matches!(next, Ok(Some(ModelEvent::Failed(_)))), "{next:?}");
+    }
+    let processes = running();
+    assert_eq!(processes.len(), 1, "{processes:?}");
+    let killed =
+        std::process::Command::new("kill").args(["-9", &processes[0].to_string()]).status();
+    assert!(killed.unwrap().success());
+    let start = std::time::Instant::now();
+    let rest: Vec<ModelEvent> = events.collect().await;
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert_eq!(class_of(&rest), ModelFailureClass::Transport, "{rest:?}");
+    upstream.set_default(Answer::text("Here again."));
+    assert_eq!(text_of(&ask(&model, vec![Message::user("hello")]).await), "Here again.");
 }
 
 #[tokio::test]

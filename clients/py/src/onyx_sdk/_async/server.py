@@ -184,9 +184,14 @@ class Admin:
     async def provider_login(self, name: str) -> types.LoginView:
         return await self._http.json("GET", PROVIDER + "/login", {"name": name})
 
-    async def begin_provider_login(self, name: str) -> types.LoginBegun:
-        """Asks for a code, or gives back the one that waits. ``provider_login`` tells what becomes of it."""
-        return await self._http.json("POST", PROVIDER + "/login", {"name": name})
+    async def begin_provider_login(self, name: str, way: str | None = None) -> types.LoginBegun:
+        """Begins a sign-in, or gives back the one that waits. ``provider_login`` tells what becomes of it."""
+        return await self._http.json("POST", PROVIDER + "/login", {"name": name}, query=given(way=way))
+
+    async def finish_provider_login(self, name: str, address: str) -> types.LoginView:
+        """The address of the page that a browser ended at which could not come back to the server by itself."""
+        body = {"address": check_text("address", address)}
+        return await self._http.json("POST", PROVIDER + "/login/callback", {"name": name}, body=body)
 
     async def end_provider_login(self, name: str) -> None:
         """Signs out, or stops waiting."""

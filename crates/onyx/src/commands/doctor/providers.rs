@@ -62,7 +62,13 @@ fn take_out_those_with_secrets(config: &mut Config) -> Vec<String> {
     let is_kept = |secret: &Secret| secret.reveal().starts_with("secret:");
     let kept = config.providers.extract_if(.., |(_, settings)| {
         let is_signed_in = settings.api_key.is_none() && settings.login.is_some();
-        is_signed_in || settings.api_key.iter().chain(settings.headers.values()).any(is_kept)
+        let credentials = settings.credentials.iter();
+        let machine = credentials.flat_map(|credentials| {
+            let azure = credentials.azure.as_ref().map(|azure| &azure.client_secret);
+            credentials.google.iter().chain(azure)
+        });
+        let keys = settings.api_key.iter().chain(settings.headers.values()).chain(machine);
+        is_signed_in || keys.into_iter().any(is_kept)
     });
     kept.map(|(name, _)| name).collect()
 }

@@ -98,12 +98,7 @@ async fn the_packages_hold_the_program_its_pages_completions_and_unit() {
     }
 
     let listed = ask("tar", &["--list", "--file", tarball.to_str().unwrap()]).await;
-    for name in [
-        "onyx",
-        "README.md",
-        "man/man1/onyx.1.gz",
-        "completions/_onyx", "LICENSE-MIT",
-    ] {
+    for name in ["onyx", "README.md", "man/man1/onyx.1.gz", "completions/_onyx", "LICENSE-MIT"] {
         assert!(listed.lines().any(|line| line.ends_with(&format!("/{name}"))), "{name}: {listed}");
     }
     let sums = tarball.parent().unwrap();

@@ -1,15 +1,17 @@
 //! Tokens for a machine's own identity: a service account or the application default credentials of
-//! Google, an application of Microsoft Entra. Nobody signs in. A token is got when the last one is
+//! Google, an application of Microsoft Entra, a profile of Amazon's. Nobody signs in here. A token is got when the last one is
 //! old, once for everybody who waits. What may not enter: an address that a request brings.
 
+mod aws;
 mod azure;
 mod credential;
 mod google;
 mod settings;
 
+pub use aws::{AwsIdentity, AwsKeys};
 pub(crate) use credential::Credential;
+pub use settings::{AwsSettings, AzureSettings, CredentialSettings};
 pub(crate) use settings::{CredentialPlan, CredentialPlanError};
-pub use settings::{AzureSettings, CredentialSettings};
 
 use std::time::Duration;
 

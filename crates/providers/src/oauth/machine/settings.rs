@@ -13,7 +13,7 @@ use crate::oauth::plan::is_trusted;
 const ENTRA: &str = "https://login.microsoftonline.com";
 const METADATA_HOST: &str = "metadata.google.internal";
 
-/// As a person writes it: one of the two.
+/// As a person writes it: one of them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct CredentialSettings {
@@ -21,6 +21,19 @@ pub struct CredentialSettings {
     /// `file:/path`, `secret:name` or `env:NAME`.
     pub google: Option<Secret>,
     pub azure: Option<AzureSettings>,
+    /// Of providers of kind `bedrock`.
+    pub aws: Option<AwsSettings>,
+}
+
+/// A profile of Amazon's own files, or the keys themselves.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct AwsSettings {
+    pub profile: Option<String>,
+    pub region: Option<String>,
+    pub access_key_id: Option<String>,
+    pub secret_access_key: Option<Secret>,
+    pub session_token: Option<Secret>,
 }
 
 /// An application that is registered in Microsoft Entra.

@@ -61,10 +61,5 @@ fn status_of(printed: Printed) -> LoginStatus {
     }
     let until = login_expires_at.map(|at| Timestamp::from_millis(at as i64));
     let account = name_of(Account { email, subscription_type });
-    let account = match (account, until) {
-        (Some(account), Some(until)) => Some(format!("{account}, until {}", until.utc_date())),
-        (account, None) => account,
-        (None, Some(until)) => Some(format!("until {}", until.utc_date())),
-    };
-    LoginStatus { state: LoginState::SignedIn, account, ..LoginStatus::NONE }
+    LoginStatus { state: LoginState::SignedIn, account, until, ..LoginStatus::NONE }
 }

@@ -90,7 +90,7 @@ async fn an_expired_sign_in_says_how_to_renew_it_and_is_shown_until_a_call_works
     let login = setting.registry.status().remove(0).login.unwrap();
     assert_eq!(login.state, LoginState::SignInAgain);
     assert_eq!(login.account.as_deref(), Some("jo@example.org (max)"));
-    let asked = setting.registry.begin_login("claude-subscription").await.unwrap_err();
+    let asked = setting.registry.begin_login("claude-subscription", None).await.unwrap_err();
     assert!(asked.message.contains("claude auth login"), "{asked:?}");
     ask(&setting.model, hello()).await;
     let login = setting.registry.login("claude-subscription").unwrap().unwrap();
