@@ -156,3 +156,74 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   expect(await brokenAnywhere(page, 'lapsed')).toEqual([]);
   expect(page.wrongs).toEqual([]);
 });
+
+test('a browser that ends elsewhere is told to Onyx by the address of its last page', async () => {
+  const at = await share([]);
+  const { deviceUrl, ...login } = maker.login;
+  const settings = { kind: 'openai', baseUrl: at.model, login: { ...login, authorizeUrl: `${maker.url}/authorize` } };
+  expect(deviceUrl).toContain('/device');
+  await at.api('/api/admin/providers/browser', { method: 'PUT', body: JSON.stringify({ settings }) });
+  const page = await open(at, '/settings/providers', { viewport: PHONE });
+  const row = page.locator('.card > div').filter({ hasText: 'browser' });
+  await row.getByRole('button', { name: 'Sign in', exact: true }).click();
+  const link = row.getByRole('link', { name: `Open ${new URL(maker.url).host}` });
+  const sent = new URL((await link.getAttribute('href')) ?? '').searchParams;
+  expect(await row.getByLabel('Code', { exact: true }).isVisible()).toBe(false);
+  const ended = row.getByLabel('If the browser ends at a page that does not load, paste its address:');
+  await ended.fill('https://example.org/?code=x&state=y');
+  await row.getByRole('button', { name: 'Continue' }).click();
+  await toast(page, 'does not belong to the sign-in');
+  maker.decide({ seconds: 3600 });
+  await ended.fill(`${sent.get('redirect_uri')}?code=x&state=${sent.get('state')}`);
+  await row.getByRole('button', { name: 'Continue' }).click();
+  await row.getByText('Signed in as octocat').waitFor();
+  expect(await brokenAnywhere(page, 'signed in')).toEqual([]);
+});
+
+test('a provider with an application of its own keeps the secret sealed and only names it', async () => {
+  const at = await share([]);
+  const page = await open(at, '/settings/providers', { viewport: WIDE });
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Kind').selectOption('Azure OpenAI');
+  await dialog.getByLabel('Address', { exact: true }).fill(at.model);
+  await dialog.getByLabel('API version').fill('2025-04-01-preview');
+  await dialog.getByLabel('Tenant').fill('contoso.example');
+  await dialog.getByLabel('Application ID').fill('app-1');
+  await dialog.getByLabel('Application secret').fill('hush-hush-hush');
+  await dialog.getByRole('button', { name: 'Save and test' }).click();
+  await dialog.getByText('Nothing was saved.').waitFor();
+  await dialog.getByRole('button', { name: 'save it anyway' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const written = await at.api('/api/admin/providers/azure');
+  const { settings, account } = (await written.json()) as { settings: object; account: string };
+  expect(settings).toMatchObject({
+    apiVersion: '2025-04-01-preview',
+    credentials: { azure: { tenant: 'contoso.example', clientId: 'app-1', clientSecret: 'secret:azure.clientSecret' } },
+  });
+  expect(account).toBe('application app-1');
+  await page.getByText('application app-1').waitFor();
+});
+
+test('the default model and those to ask after it are chosen and put in order by keys', async () => {
+  const at = await share([]);
+  const settings = { kind: 'openai', baseUrl: at.model, apiKey: 'k', models: ['one', 'two'] };
+  await at.api('/api/admin/providers/ordered', { method: 'PUT', body: JSON.stringify({ settings }) });
+  const page = await open(at, '/settings/providers', { viewport: PHONE });
+  const section = page.getByRole('region', { name: 'Default model' });
+  await section.getByText('The first provider that works').waitFor();
+  await section.getByLabel('Choose the default model').selectOption('ordered/one');
+  await section.getByLabel('Add a model to ask next').selectOption('ordered/two');
+  const up = section.getByRole('button', { name: 'Move ordered/two up' });
+  await up.focus();
+  await page.keyboard.press('Enter');
+  const written = async () => (await at.api('/api/admin/default-model')).json();
+  await expect.poll(written).toEqual({ primary: 'ordered/two', fallbacks: ['ordered/one'] });
+  const rows = section.getByRole('listitem');
+  await rows.nth(1).dragTo(rows.nth(0));
+  await expect.poll(written).toEqual({ primary: 'ordered/one', fallbacks: ['ordered/two'] });
+  await section.getByRole('button', { name: 'Take ordered/one out' }).click();
+  await section.getByRole('button', { name: 'Take ordered/two out' }).click();
+  await section.getByText('The first provider that works').waitFor();
+  expect(await brokenAnywhere(page, 'default model')).toEqual([]);
+});

@@ -19,6 +19,7 @@ export type Model = Schema<'ModelView'>;
 /** A server that answers on this machine and is not configured. */
 export type FoundProvider = Schema<'FoundView'>;
 /** A code that waits to be entered at the provider. */
+export type DefaultModel = Schema<'DefaultModel'>;
 export type LoginBegun = Schema<'LoginBegun'>;
 /** How it stands with the sign-in at a provider. */
 export type ProviderLogin = Schema<'LoginView'>;
@@ -131,6 +132,16 @@ export class Admin {
 
   async providerLogin(name: string): Promise<ProviderLogin> {
     return this.http.json(route`/api/admin/providers/${{ name }}/login`);
+  }
+
+  /** What agents without a model of their own answer with, the editor of personas included. */
+  async defaultModel(): Promise<DefaultModel> {
+    return this.http.json('/api/admin/default-model');
+  }
+
+  /** `null` leaves it to the first provider that works. The others are asked in their order when it cannot answer. */
+  async setDefaultModel(model: DefaultModel): Promise<DefaultModel> {
+    return this.http.json('/api/admin/default-model', { method: 'PUT', body: model });
   }
 
   /** Begins a sign-in, or gives back the one that waits. The server waits for it; `providerLogin` tells what becomes of it. */

@@ -27,7 +27,7 @@ pub use http::{Download, RawPiece};
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use oauth::{
     AwsIdentity, AwsKeys, AwsSettings, AzureSettings, CredentialSettings, DeviceForm,
-    LoginSettings, LoginState, LoginStatus, LoginWay, Logins, NoTokens, Pending, TokenStore,
+    LoginSettings, LoginState, LoginStatus, LoginWay, Logins, NoTokens, Pending, Quota, TokenStore,
     VendorBrowser, VendorDevice, VendorLogin,
 };
 pub use registry::{

@@ -2,7 +2,8 @@
 """A Claude Code CLI that says what its script tells it to: stream-json both ways, control requests, faults.
 
 Beside it lie `script.json` (what it answers, in order, whichever process is asked), `taken` (how many of the answers
-were given) and `heard.jsonl` (what each process was started with and told)."""
+were given) and `heard.jsonl` (what each process was started with and told). With `upstream` in the script a model behind
+it answers in place of the script."""
 
 import fcntl
 import json
@@ -10,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPT = json.load(open(os.path.join(HERE, "script.json")))
@@ -50,9 +52,40 @@ def hear():
     return line
 
 
+def ask_upstream(messages, tools):
+    """The answer of a model behind the program, of OpenAI's chat wire: so that one model answers through every runtime."""
+    offers = [{"type": "function", "function": tool} for tool in tools]
+    body = json.dumps({"model": "m", "stream": True, "messages": messages, "tools": offers}).encode()
+    request = urllib.request.Request(SCRIPT["upstream"] + "/chat/completions", body, {"content-type": "application/json"})
+    text, calls = "", {}
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+        for line in answer:
+            line = line.decode().strip()
+            if not line.startswith("data: {"):
+                continue
+            delta = (json.loads(line[6:]).get("choices") or [{}])[0].get("delta") or {}
+            text += delta.get("content") or ""
+            for piece in delta.get("tool_calls") or []:
+                call = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
+                call["id"] += piece.get("id") or ""
+                for field in ("name", "arguments"):
+                    call[field] += piece["function"].get(field) or ""
+    found = [{**call, "arguments": json.loads(call["arguments"] or "{}")} for call in calls.values()]
+    return {"text": text, "calls": found}
+
+
+def asked_for(text, calls):
+    """What the model said, as it is told again to it."""
+    wire = [{"id": call["id"], "type": "function",
+             "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])}} for call in calls]
+    return {"role": "assistant", "content": text, **({"tool_calls": wire} if wire else {})}
+
+
 class Cli:
     def __init__(self):
         self.asked = 0
+        # The conversation, where a model behind the program answers.
+        self.history, self.tools = [], []
         # What came while something else was waited for.
         self.later = []
 
@@ -87,6 +120,7 @@ class Cli:
             say(type="control_response", response={
                 "subtype": "error", "request_id": line["request_id"], "error": "unknown control request"})
             return
+        self.history.append({"role": "system", "content": line["request"].get("systemPrompt") or ""})
         first = self.ask_host({"method": "initialize", "id": 0, "params": {"protocolVersion": "2025-11-25"}})
         self.reply_to(first)
         say(type="control_response", response={"subtype": "success", "request_id": line["request_id"], "response": {
@@ -94,7 +128,10 @@ class Cli:
         self.ask_host({"method": "notifications/initialized"})
         listing = self.ask_host({"method": "tools/list", "id": 1})
         (listed,) = self.reply_to(listing)
-        note(tools=[tool["name"] for tool in listed["result"]["tools"]])
+        tools = listed["result"]["tools"]
+        note(tools=[tool["name"] for tool in tools])
+        self.tools = [{"name": tool["name"], "description": tool.get("description"),
+                       "parameters": tool.get("inputSchema")} for tool in tools]
 
     def turn(self, content):
         typed = content if isinstance(content, str) else content[-1].get("text", "")
@@ -102,8 +139,10 @@ class Cli:
         if typed.startswith("/") or "@/" in typed:
             note(expanded=typed)
         say(type="system", subtype="init", claude_code_version=SCRIPT.get("version", "2.1.325"), tools=[])
+        texts = [content] if isinstance(content, str) else [block.get("text", "") for block in content]
+        self.history.append({"role": "user", "content": "\n".join(texts)})
         while True:
-            answer = next_answer()
+            answer = ask_upstream(self.history, self.tools) if "upstream" in SCRIPT else next_answer()
             if not self.message(answer):
                 return
 
@@ -123,6 +162,8 @@ class Cli:
             sys.stdout.write("\n{\"type\": \"control_request\"}\n")
         if fault == "calls_unasked":
             self.ask_host({"method": "tools/call", "id": 90, "params": {"name": "write_file", "arguments": {}}})
+        if "quota" in answer:
+            say(type="rate_limit_event", rate_limit_info={"status": "allowed", **answer["quota"]})
         event("message_start", message={"role": "assistant", "content": [], "usage": {"input_tokens": 10}})
         text = answer.get("text", "") * (1024 * 1024 // 4 if fault == "huge" else 1)
         if text:
@@ -155,7 +196,12 @@ class Cli:
             for call in calls[1:]:
                 results += self.reply_to(self.call(call, answer))
             note(results=[result["result"] for result in results])
+            self.history.append(asked_for(text, calls))
+            for call, result in zip(calls, results):
+                said = "".join(part.get("text", "") for part in result["result"]["content"])
+                self.history.append({"role": "tool", "tool_call_id": call["id"], "content": said})
             return True
+        self.history.append(asked_for(text, []))
         say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": text}]})
         say(type="result", subtype="success", is_error=False, result=text)
         return False

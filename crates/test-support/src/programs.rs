@@ -32,6 +32,16 @@ impl FakeProgram {
         Self::make(PI, script)
     }
 
+    /// A Claude CLI through which this model answers; its address is that of the chat wire.
+    pub fn claude_before(model: &str) -> Self {
+        Self::make(CLAUDE, &json!({"answers": [], "upstream": model}))
+    }
+
+    /// A Pi sidecar through which this model answers.
+    pub fn pi_before(model: &str) -> Self {
+        Self::make(PI, &json!({"answers": [], "upstream": model}))
+    }
+
     fn make(content: &str, script: &Value) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::write(folder.path().join("script.json"), script.to_string()).expect("the script");

@@ -1,6 +1,13 @@
 // One question to a model through Pi: our messages as Pi's, Pi's events as ours. Tools are never executed here.
 
-import { type Api, getModels, getProviders, type Message as PiMessage, type Model, stream } from '@earendil-works/pi-ai';
+import {
+  type Api,
+  getModels,
+  getProviders,
+  type Message as PiMessage,
+  type Model,
+  stream,
+} from '@earendil-works/pi-ai';
 import { NotSignedIn, type SignIns } from './auth.js';
 import type { Ask, Message, Reply, Trouble } from './protocol.js';
 import { type Seen, watching } from './responses.js';

@@ -86,6 +86,16 @@ pub struct LoginView {
     pub until: Option<Timestamp>,
     /// How people can sign in: `code`, `browser`.
     pub ways: Vec<&'static str>,
+    /// What was last told of how much of a plan is used.
+    pub quota: Option<QuotaView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QuotaView {
+    /// Which limit it is, in words.
+    pub limit: String,
+    pub used_percent: Option<u8>,
+    pub resets_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

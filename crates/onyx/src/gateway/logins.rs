@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::{BoxFuture, FutureExt};
-use onyx_api::{FoundView, LoginBegun, LoginView};
+use onyx_api::{FoundView, LoginBegun, LoginView, QuotaView};
 use onyx_identity::Secrets;
 use onyx_mcp::oauth::TokenKeeper;
 use onyx_providers::{Found, LoginState, LoginStatus, LoginWay, Pending, Secret, TokenStore};
@@ -77,7 +77,7 @@ fn shelf(server: &str) -> String {
 }
 
 pub(super) fn view(status: LoginStatus) -> LoginView {
-    let LoginStatus { state, account, pending, error, until, ways } = status;
+    let LoginStatus { state, account, pending, error, until, ways, quota } = status;
     let (user_code, verification_uri, expires_at) = match pending {
         Some(pending) => {
             (pending.user_code, Some(pending.verification_uri), Some(pending.expires_at))
@@ -93,6 +93,11 @@ pub(super) fn view(status: LoginStatus) -> LoginView {
         error,
         until,
         ways: ways.into_iter().map(LoginWay::as_str).collect(),
+        quota: quota.map(|quota| QuotaView {
+            limit: quota.limit,
+            used_percent: quota.used_percent,
+            resets_at: quota.resets_at,
+        }),
     }
 }
 

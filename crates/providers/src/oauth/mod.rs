@@ -24,7 +24,7 @@ pub use machine::{AwsIdentity, AwsKeys, AwsSettings, AzureSettings, CredentialSe
 pub(crate) use machine::{CredentialPlan, CredentialPlanError};
 pub use plan::{LoginSettings, LoginWay};
 pub(crate) use plan::{Plan, PlanError};
-pub use status::{LoginState, LoginStatus, Pending};
+pub use status::{LoginState, LoginStatus, Pending, Quota};
 pub(crate) use tokens::TokenSource;
 pub(crate) use vendors::{CHATGPT, GITHUB_COPILOT};
 pub use vendors::{DeviceForm, VendorBrowser, VendorDevice, VendorLogin};

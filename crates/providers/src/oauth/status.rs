@@ -53,6 +53,17 @@ pub struct LoginStatus {
     pub until: Option<Timestamp>,
     /// How a person can sign in here.
     pub ways: Vec<LoginWay>,
+    /// What was last told of how much of a plan is used.
+    pub quota: Option<Quota>,
+}
+
+/// How much of a plan is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Which limit it is, in words.
+    pub limit: String,
+    pub used_percent: Option<u8>,
+    pub resets_at: Option<Timestamp>,
 }
 
 impl LoginStatus {
@@ -63,6 +74,7 @@ impl LoginStatus {
         error: None,
         until: None,
         ways: Vec::new(),
+        quota: None,
     };
 }
 

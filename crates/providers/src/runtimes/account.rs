@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use onyx_types::{ModelFailure, ModelFailureClass};
 
-use crate::oauth::{LoginState, LoginStatus};
+use crate::oauth::{LoginState, LoginStatus, Quota};
 
 /// What was heard last; nothing before the first call or test.
 #[derive(Debug, Default)]
@@ -21,13 +21,22 @@ impl AccountBook {
 
     /// Somebody of this name may be signed in; whether the sign-in is still taken, a call shows.
     pub(super) fn note_name(&self, account: String) {
-        let state = self.status().map_or(LoginState::None, |status| status.state);
-        self.set(LoginStatus { state, account: Some(account), ..LoginStatus::NONE });
+        let before = self.status().unwrap_or(LoginStatus::NONE);
+        let (state, quota, until) = (before.state, before.quota, before.until);
+        let account = Some(account);
+        self.set(LoginStatus { state, account, quota, until, ..LoginStatus::NONE });
     }
 
     pub(super) fn note_success(&self) {
-        let account = self.status().and_then(|status| status.account);
-        self.set(LoginStatus { state: LoginState::SignedIn, account, ..LoginStatus::NONE });
+        let before = self.status().unwrap_or(LoginStatus::NONE);
+        let (account, quota, until) = (before.account, before.quota, before.until);
+        let state = LoginState::SignedIn;
+        self.set(LoginStatus { state, account, quota, until, ..LoginStatus::NONE });
+    }
+
+    pub(super) fn note_quota(&self, quota: Quota) {
+        let before = self.status().unwrap_or(LoginStatus::NONE);
+        self.set(LoginStatus { quota: Some(quota), ..before });
     }
 
     pub(super) fn note_failure(&self, failure: &ModelFailure) {

@@ -4,67 +4,11 @@ import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { Field, Form } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
+import { KINDS, type Kind } from './kinds';
 import { factsOf, TestLine } from './TestLine';
 
-interface Kind {
-  id: string;
-  title: string;
-  /** What it is called in the config unless the person says otherwise. */
-  name: string;
-  address?: string;
-  needsKey: boolean;
-  /** As the config says it, where that is not its id here. */
-  wire?: string;
-  /** One signs in on a page of the maker's: whose addresses are known by the name, or have to be given. */
-  login?: 'known' | 'given';
-  /** A program of the machine that Onyx runs on, which has its own sign-in. */
-  program?: { usual: string; signIn: string; token?: string };
-}
-
-export const KINDS: Kind[] = [
-  {
-    id: 'openai',
-    title: 'OpenAI or compatible',
-    name: 'openai',
-    address: 'https://api.openai.com/v1',
-    needsKey: true,
-  },
-  { id: 'anthropic', title: 'Anthropic', name: 'anthropic', needsKey: true },
-  { id: 'gemini', title: 'Google Gemini', name: 'gemini', needsKey: true },
-  { id: 'ollama', title: 'Ollama on this network', name: 'ollama', address: 'http://127.0.0.1:11434', needsKey: false },
-  { id: 'openai-responses', title: 'OpenAI Responses', name: 'openai-responses', needsKey: true },
-  { id: 'bedrock', title: 'Amazon Bedrock', name: 'bedrock', needsKey: false },
-  {
-    id: 'github_copilot',
-    title: 'GitHub Copilot, by signing in',
-    name: 'github_copilot',
-    needsKey: false,
-    wire: 'openai-responses',
-    login: 'known',
-  },
-  { id: 'device', title: 'Another one, by signing in', name: 'work', needsKey: false, wire: 'openai', login: 'given' },
-  {
-    id: 'claude-cli',
-    title: 'Claude Code on this machine',
-    name: 'claude-subscription',
-    needsKey: false,
-    program: {
-      usual: 'claude, as it is installed',
-      signIn: 'Sign in once with `claude auth login` on the machine that Onyx runs on.',
-      token: 'Of `claude setup-token`, where nobody can sign in. Otherwise leave it empty.',
-    },
-  },
-  {
-    id: 'pi',
-    title: 'Pi on this machine',
-    name: 'pi',
-    needsKey: false,
-    program: {
-      usual: 'the sidecar that `make pi` builds',
-      signIn: 'Sign in once with Pi on the machine that Onyx runs on: start `pi` and enter /login.',
-    },
-  },
-];
+/** What says where a secret is; anything else is one. */
+const REFERENCE = /^(env|file|secret):|^\$\{/;
 
 /** Adds or changes a provider, then tries it at once, or begins to sign in to it. */
 export function ProviderForm({
@@ -91,7 +35,7 @@ export function ProviderForm({
     const before: ProviderSettings = provider ? (await onyx.admin.provider(name)).settings : {};
     const key = field('key');
     // A key that says where it is belongs into the config; one that is one does not.
-    const named = /^(env|file|secret):|^\$\{/.test(key);
+    const named = REFERENCE.test(key);
     const signsIn = login && {
       login: {
         clientId: field('clientId'),
@@ -99,14 +43,23 @@ export function ProviderForm({
         tokenUrl: field('tokenUrl') || undefined,
       },
     };
+    const sealed = provider ? [] : await seal(name, chosen, field);
+    const extra = (of: string) => (sealed.includes(of) ? `secret:${name}.${of}` : field(of));
     const settings = {
       ...before,
-      kind: chosen?.wire ?? kind,
+      // A kind that nobody chose anew stays as the config has it.
+      kind: provider?.kind === kind ? before.kind : chosen?.wire === null ? undefined : (chosen?.wire ?? kind),
       ...(program ? { command: field('command') || before.command } : { baseUrl: field('address') || undefined }),
       ...(named && { apiKey: key }),
       ...signsIn,
+      ...(!provider && chosen?.settings?.(extra)),
     };
-    await onyx.admin.setProvider(name, settings, named ? undefined : key || undefined);
+    try {
+      await onyx.admin.setProvider(name, settings, named ? undefined : key || undefined);
+    } catch (fault) {
+      for (const of of sealed) await onyx.admin.removeSecret(`${name}.${of}`);
+      throw fault;
+    }
     if (signsIn) {
       await onyx.admin.beginProviderLogin(name);
       return onDone({ name, signsIn: true });
@@ -164,7 +117,7 @@ export function ProviderForm({
               name="address"
               type="url"
               defaultValue={provider?.address ?? ''}
-              required={login === 'given'}
+              required={login === 'given' || (chosen?.needsAddress ?? false)}
               placeholder={chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the maker’s own')}
             />
           )}
@@ -195,6 +148,18 @@ export function ProviderForm({
               />
             </>
           )}
+          {!provider &&
+            chosen?.extras?.map((extra) => (
+              <Field
+                key={`${kind} ${extra.name}`}
+                label={extra.label}
+                name={extra.name}
+                type={extra.secret ? 'password' : 'text'}
+                autoComplete="off"
+                placeholder={extra.placeholder}
+                hint={extra.hint}
+              />
+            ))}
           {chosen?.needsKey !== false && (
             <Field
               label="Key"
@@ -229,4 +194,11 @@ export function ProviderForm({
       </div>
     </Modal>
   );
+}
+
+/** Keeps the secrets among the extras sealed; which of them there were. */
+async function seal(name: string, kind: Kind | undefined, field: (name: string) => string): Promise<string[]> {
+  const typed = (kind?.extras ?? []).filter((one) => one.secret && field(one.name) && !REFERENCE.test(field(one.name)));
+  for (const one of typed) await onyx.admin.setSecret(`${name}.${one.name}`, field(one.name));
+  return typed.map((one) => one.name);
 }

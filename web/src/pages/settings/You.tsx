@@ -86,7 +86,9 @@ function Answering() {
               detail={
                 <>
                   Keys: each provider’s own. Subscription: one that another program on this machine is signed in to.
-                  {runtimeMode !== 'anthropic_api_key' && health.data && <RuntimeHealth runtime={health.data.runtime} />}
+                  {runtimeMode !== 'anthropic_api_key' && health.data && (
+                    <RuntimeHealth runtime={health.data.runtime} />
+                  )}
                 </>
               }
             >

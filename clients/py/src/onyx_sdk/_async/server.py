@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, List, Literal, Unpack, cast
 
 from onyx_sdk import types
@@ -180,6 +180,15 @@ class Admin:
         """What runs on the server's machine and could be had without a key."""
         answer: types.FoundProviders = await self._http.json("GET", "/api/admin/providers/found")
         return answer["found"]
+
+    async def default_model(self) -> types.DefaultModel:
+        """What agents without a model of their own answer with, the editor of personas included."""
+        return await self._http.json("GET", "/api/admin/default-model")
+
+    async def set_default_model(self, primary: str | None, fallbacks: Sequence[str] = ()) -> types.DefaultModel:
+        """``None`` leaves it to the first provider that works; the others are asked in their order."""
+        body = {"primary": primary, "fallbacks": list(fallbacks)}
+        return await self._http.json("PUT", "/api/admin/default-model", body=body)
 
     async def provider_login(self, name: str) -> types.LoginView:
         return await self._http.json("GET", PROVIDER + "/login", {"name": name})

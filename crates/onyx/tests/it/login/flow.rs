@@ -14,7 +14,7 @@ async fn a_person_enters_the_code_and_the_token_is_the_providers_key() {
     let mut onyx = with_login(&model, &server.settings()).start().await;
     let none = json!({"state": "none", "account": null, "user_code": null,
         "verification_uri": null, "expires_at": null, "error": null, "until": null,
-        "ways": ["code"]});
+        "ways": ["code"], "quota": null});
     assert_eq!(state(&onyx).await, none);
     let begun = begin(&onyx).await;
     let address = server.url("/enter");
@@ -30,7 +30,7 @@ async fn a_person_enters_the_code_and_the_token_is_the_providers_key() {
         state(&onyx).await,
         json!({"state": "waiting", "account": null, "user_code": "ABCD-0001",
             "verification_uri": address, "expires_at": expires, "error": null, "until": null,
-            "ways": ["code"]})
+            "ways": ["code"], "quota": null})
     );
     // Who asks a second time joins the first.
     assert_eq!(begin(&onyx).await, begun);
@@ -40,7 +40,7 @@ async fn a_person_enters_the_code_and_the_token_is_the_providers_key() {
     server.decide(Decision::Approve);
     let signed_in = json!({"state": "signed_in", "account": "octocat", "user_code": null,
         "verification_uri": null, "expires_at": null, "error": null, "until": null,
-        "ways": ["code"]});
+        "ways": ["code"], "quota": null});
     assert_eq!(ended(&onyx).await, signed_in);
     let asked = server.requests();
     assert!(asked[0].contains("client_id=client-of-the-tests&scope=read%3Auser"), "{}", asked[0]);

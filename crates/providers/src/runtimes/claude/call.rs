@@ -11,7 +11,7 @@ use onyx_types::{
 use tokio::time::{Instant, sleep_until};
 
 use super::conversation::{Conversation, Identity, Input};
-use super::failure::{of_outcome, of_silence};
+use super::failure::{of_outcome, of_silence, quota};
 use super::protocol::{Line, Outcome, initialize};
 use super::source::Shared;
 use super::turn::Progress;
@@ -172,6 +172,7 @@ impl Running {
             }
             Line::Assistant { error: Some(error) } => conversation.signs.error = Some(error),
             Line::RateLimitEvent { rate_limit_info } => {
+                self.shared.account.note_quota(quota(&rate_limit_info));
                 conversation.signs.limit = Some(rate_limit_info);
             }
             Line::ControlRequest { request_id, request } => {

@@ -6,6 +6,7 @@ use onyx_types::{ModelFailure, ModelFailureClass, Timestamp};
 
 use super::protocol::{Outcome, RateLimit};
 use crate::failure::failure;
+use crate::oauth::Quota;
 use crate::runtimes::child::Silence;
 
 /// Larger than any second of this millennium, smaller than any millisecond of it.
@@ -66,11 +67,7 @@ fn is_too_long(outcome: &Outcome) -> bool {
 
 fn limited(limit: Option<&RateLimit>, now: Timestamp) -> ModelFailure {
     let ends = limit.and_then(|limit| limit.resets_at).map(moment);
-    let which = match limit.and_then(|limit| limit.rate_limit_type.as_deref()) {
-        Some("five_hour") => "5-hour limit",
-        Some(week) if week.starts_with("seven_day") => "weekly limit",
-        Some(_) | None => "usage limit",
-    };
+    let which = limit.map_or("usage limit", name_of);
     let message = match ends {
         Some(ends) => format!(
             "the Claude subscription has met its {which}, which ends on {} at {} UTC",
@@ -82,6 +79,25 @@ fn limited(limit: Option<&RateLimit>, now: Timestamp) -> ModelFailure {
     let wait = ends.map(|ends| ends.as_millis().saturating_sub(now.as_millis()).max(0));
     let retry_after = wait.map(|millis| Duration::from_millis(millis.unsigned_abs()));
     failure(ModelFailureClass::RateLimited { retry_after }, message)
+}
+
+fn name_of(limit: &RateLimit) -> &'static str {
+    match limit.rate_limit_type.as_deref() {
+        Some("five_hour") => "5-hour limit",
+        Some(week) if week.starts_with("seven_day") => "weekly limit",
+        Some(_) | None => "usage limit",
+    }
+}
+
+/// How much of the plan is used, for people.
+pub(super) fn quota(limit: &RateLimit) -> Quota {
+    let percent = limit.utilization.map(|used| if used <= 1.0 { used * 100.0 } else { used });
+    let used = percent.or((limit.status == "rejected").then_some(100.0));
+    Quota {
+        limit: name_of(limit).to_owned(),
+        used_percent: used.map(|used| used.round().clamp(0.0, 100.0) as u8),
+        resets_at: limit.resets_at.map(moment),
+    }
 }
 
 fn moment(at: f64) -> Timestamp {

@@ -5,7 +5,7 @@ use super::{LIMITS, TOKEN, answering, ask, registry, request, setting, settings}
 use crate::support::{assert_nothing_executable, class_of, failure_of, text_of};
 use futures::StreamExt;
 use onyx_providers::{
-    ClaudeCli, ClaudeLimits, Finding, LoginState, ProviderState, Secret, Trouble,
+    ClaudeCli, ClaudeLimits, Finding, LoginState, ProviderState, Quota, Secret, Trouble,
 };
 use onyx_test_support::FakeProgram;
 use onyx_types::{
@@ -78,6 +78,25 @@ async fn a_met_limit_says_when_it_ends() {
         let apart = i128::try_from(retry_after.unwrap().as_millis()).unwrap() - i128::from(left);
         assert!((0..10_000).contains(&apart), "{apart}");
     }
+}
+
+#[tokio::test]
+async fn what_is_told_of_the_quota_is_shown_until_something_newer_is() {
+    let quota = |used: f64| {
+        json!({"text": "ok", "quota": {"utilization": used, "resetsAt": 1_794_891_138,
+            "rateLimitType": "seven_day_opus"}})
+    };
+    let setting = answering([quota(0.42), json!({"text": "ok"}), quota(97.0)]);
+    assert_eq!(setting.registry.status().remove(0).login, None);
+    let shown = || setting.registry.status().remove(0).login.unwrap().quota.unwrap();
+    let resets_at = Some(onyx_types::Timestamp::from_millis(1_794_891_138_000));
+    let limit = "weekly limit".to_owned();
+    ask(&setting.model, hello()).await;
+    assert_eq!(shown(), Quota { limit: limit.clone(), used_percent: Some(42), resets_at });
+    ask(&setting.model, hello()).await;
+    assert_eq!(shown().used_percent, Some(42));
+    ask(&setting.model, hello()).await;
+    assert_eq!(shown(), Quota { limit, used_percent: Some(97), resets_at });
 }
 
 #[tokio::test]
