@@ -80,6 +80,11 @@ soak: setup ## faults of every kind against a server, for MINUTES=10; as the dic
 proof-backup: setup ## back up and restore a home of 10,000 sessions and 100,000 files, byte for byte
 	@cargo test --quiet --package onyx-backup --locked --test it large:: -- --ignored --nocapture
 
+.PHONY: proof-connectors
+proof-connectors: setup ## 1,000 conversations with each network as it misbehaves, 10,000 strangers, a kill at every write
+	@ONYX_ALL_SEEDS=1 cargo test --quiet --package onyx-connectors --locked --test it -- --nocapture seeds:: whatever_the_receiver_does ten_thousand_strangers
+	@ONYX_ALL_SEEDS=1 cargo test --quiet --package onyx --locked --test it connectors::killed -- --nocapture
+
 .PHONY: redteam
 redteam: setup ## a model that obeys every text it reads, in every way at every tier: attacks by class, questions of 40 tasks
 	@./scripts/redteam

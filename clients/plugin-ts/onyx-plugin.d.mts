@@ -60,6 +60,7 @@ export class Plugin {
   /** The granted secrets, by name. */
   readonly secrets: Record<string, string>;
   /** The handler returns nothing, or words as a note; a hook that may say no throws a `Veto`. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is one too.
   hook(event: EventName, handle: (event: HookEvent) => MaybePromise<string | void>): this;
   /** The sender returns the network's id of the message. */
   connector(name: string, send: (message: OutgoingMessage) => MaybePromise<string>): this;

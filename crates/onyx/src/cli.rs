@@ -659,6 +659,9 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
+    /// Mend what can be mended without you: open permissions, a home or config that is not there
+    #[arg(long)]
+    pub(crate) fix: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

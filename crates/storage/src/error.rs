@@ -28,6 +28,9 @@ pub enum StoreError {
     Refused(String),
     #[error("damaged: {0}")]
     Damaged(String),
+    /// Tables that this version does not know: nothing was changed.
+    #[error("{0} was written by a newer version of Onyx: start that one; nothing was changed")]
+    Newer(String),
     #[error("storage failed: {0}")]
     Failed(String),
 }
@@ -40,7 +43,9 @@ impl StoreError {
             Self::LeaseLost | Self::Busy | Self::AlreadyRun => ErrorCode::SessionBusy,
             Self::Full => ErrorCode::StorageFull,
             Self::Refused(_) => ErrorCode::InvalidRequest,
-            Self::ReadOnly(_) | Self::Damaged(_) | Self::Failed(_) => ErrorCode::StorageFailed,
+            Self::ReadOnly(_) | Self::Damaged(_) | Self::Newer(_) | Self::Failed(_) => {
+                ErrorCode::StorageFailed
+            }
         }
     }
 }

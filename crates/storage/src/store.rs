@@ -114,6 +114,7 @@ fn open_ledger(
     let name = path.display();
     SqliteLedger::open(path, clock, blocking, witnesses).map_err(|error| match error {
         StoreError::Damaged(why) => StoreError::Damaged(format!("{name}: {why}")),
+        StoreError::Newer(_) => StoreError::Newer(name.to_string()),
         StoreError::Failed(why) => StoreError::Failed(format!("{name}: {why}")),
         StoreError::NotFound
         | StoreError::Conflict

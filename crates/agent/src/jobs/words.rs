@@ -9,7 +9,7 @@ const DAYS: [&str; 7] =
 const SHORT: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
 pub fn describe(schedule: &Schedule) -> String {
-    let zone = schedule.zone.name();
+    let zone = place(&schedule.zone);
     match &schedule.rule {
         Rule::At(at) => format!("once, on {}, {zone}", moment(*at, &schedule.zone)),
         Rule::Every { period, from: None } => every(*period),
@@ -21,6 +21,12 @@ pub fn describe(schedule: &Schedule) -> String {
             format!("{words}, {zone}")
         }
     }
+}
+
+/// People say "UTC".
+fn place(zone: &Zone) -> &str {
+    let name = zone.name();
+    name.strip_prefix("Etc/").filter(|short| *short == "UTC").unwrap_or(name)
 }
 
 /// `Tue 2026-11-17 09:00`
@@ -51,6 +57,11 @@ fn common(text: &str) -> Option<String> {
     if month != "*" {
         return None;
     }
+    if (of_month, of_week) == ("*", "*")
+        && let Some(words) = all_day(minute, hour)
+    {
+        return Some(words);
+    }
     let (minute, hour): (u8, u8) = (minute.parse().ok()?, hour.parse().ok()?);
     let time = format!("{hour:02}:{minute:02}");
     let day = match (of_month, of_week) {
@@ -60,6 +71,26 @@ fn common(text: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("{day} at {time}"))
+}
+
+/// The same again and again, day and night.
+fn all_day(minute: &str, hour: &str) -> Option<String> {
+    let past = |minute: &str| match minute.parse::<u8>().ok()? {
+        0 => Some(String::new()),
+        1 => Some(", a minute past".to_owned()),
+        minute => Some(format!(", {minute} minutes past")),
+    };
+    match (step(minute, 60), step(hour, 24)) {
+        (Some(minutes), Some(1)) => Some(every(Period::Seconds(minutes * 60))),
+        (None, Some(hours)) => Some(every(Period::Seconds(hours * 3_600)) + &past(minute)?),
+        _ => None,
+    }
+}
+
+/// How far apart the times of a field are, if that is the same everywhere.
+fn step(field: &str, round: u32) -> Option<u32> {
+    let step = if field == "*" { 1 } else { field.strip_prefix("*/")?.parse().ok()? };
+    (step > 0 && round.is_multiple_of(step)).then_some(step)
 }
 
 fn weekdays(text: &str) -> Option<String> {
@@ -102,7 +133,14 @@ mod tests {
         assert_eq!(words("0 9 * * tue,thu"), "every Tuesday and Thursday at 09:00, Europe/Berlin");
         assert_eq!(words("0 9 * * 7"), "every Sunday at 09:00, Europe/Berlin");
         assert_eq!(words("15 6 1 * *"), "on day 1 of every month at 06:15, Europe/Berlin");
-        assert!(words("*/5 * * * *").ends_with(", Europe/Berlin"));
+        assert_eq!(words("*/5 * * * *"), "every 5 minutes, Europe/Berlin");
+        assert_eq!(words("* * * * *"), "every minute, Europe/Berlin");
+        assert_eq!(words("0 * * * *"), "every hour, Europe/Berlin");
+        assert_eq!(words("0 */6 * * *"), "every 6 hours, Europe/Berlin");
+        assert_eq!(words("20 */6 * * *"), "every 6 hours, 20 minutes past, Europe/Berlin");
+        assert_ne!(words("0 */7 * * *"), "every 7 hours, Europe/Berlin");
+        let (rule, zone) = (Rule::At(Timestamp::from_millis(0)), Zone::named("Etc/UTC").unwrap());
+        assert_eq!(describe(&Schedule { rule, zone }), "once, on Thu 1970-01-01 00:00, UTC");
         let fortnight = Schedule {
             rule: Rule::Every {
                 period: schedule::period("2w").unwrap(),

@@ -3,6 +3,7 @@
 use super::blocks::{Block, Span, Style};
 
 const MARKS: &str = "\\*_~`|>#-[]()<:@";
+const FENCE: &str = "```";
 /// Two marks in a row would be taken for one; a reader does not see what stands between them.
 const BETWEEN: char = '\u{200b}';
 
@@ -35,8 +36,7 @@ pub(super) fn render(blocks: &[Block]) -> String {
                 }
             }
             Block::Code { language, text } => {
-                // A fence cannot be escaped, so one inside is broken up.
-                let text = text.replace("```", "``\u{200b}`");
+                let text = without_fences(text);
                 out.push_str(&format!("```{language}\n{text}\n```"));
             }
         }
@@ -45,6 +45,17 @@ pub(super) fn render(blocks: &[Block]) -> String {
         }
     }
     out
+}
+
+/// A fence cannot be escaped, so one inside is broken up after every other character: of a long one
+/// nothing must be left that closes the block.
+fn without_fences(code: &str) -> String {
+    if code.contains(FENCE) { code.replace("``", "`\u{200b}`") } else { code.to_owned() }
+}
+
+/// How many characters that costs.
+pub(super) fn fences_length(code: &str) -> usize {
+    if code.contains(FENCE) { code.matches("``").count() } else { 0 }
 }
 
 /// Words that are no markdown, written so that they stay what they are.

@@ -104,8 +104,7 @@ impl TextFormat {
     fn block_overhead(self, block: &Block) -> usize {
         match (self, block) {
             (Self::DiscordMarkdown, Block::Code { language, text }) => {
-                // Fences inside are broken up by a character each.
-                8 + language.chars().count() + text.matches("```").count()
+                8 + language.chars().count() + marks::fences_length(text)
             }
             // Every line of a quote begins with a mark.
             (Self::DiscordMarkdown, Block::Text { is_quote: true, spans, .. }) => {

@@ -120,11 +120,11 @@ fn cut(text_format: TextFormat, block: Block, limits: TextLimits) -> (Block, Opt
     match block {
         Block::Code { language, text } => {
             let empty = Block::Code { language: language.clone(), text: String::new() };
-            // As if every fence inside fell into this part.
-            let fences = text.matches("```").count();
-            let overhead = text_format.block_overhead(&empty) + fences;
+            let overhead = text_format.block_overhead(&empty);
             let room = limits.length.saturating_sub(overhead).max(1);
-            let end = cut_at(&text, room, |c| text_format.char_length(c, true), &["\n"]);
+            // A fence inside is broken up, which costs at most a character for each of its own.
+            let weigh = |c: char| text_format.char_length(c, true) + usize::from(c == '`');
+            let end = cut_at(&text, room, weigh, &["\n"]);
             let (head, tail) = text.split_at(end);
             let tail = tail.strip_prefix('\n').unwrap_or(tail);
             let rest = (!tail.is_empty())

@@ -142,7 +142,7 @@ pub(crate) fn everything() -> String {
 }
 
 /// The numbers of the parts, in the order in which they are read.
-fn parts(text: &str) -> Vec<usize> {
+pub(crate) fn parts(text: &str) -> Vec<usize> {
     let pieces = text.split("part-").skip(1);
     pieces.map(|piece| piece.split('.').next().unwrap().parse().unwrap()).collect()
 }

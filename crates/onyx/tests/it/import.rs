@@ -206,7 +206,7 @@ async fn an_export_that_is_uploaded_comes_in_like_any_other() {
     let other = send("from=claude", export).await.expect(400).json();
     assert!(other["detail"].as_str().unwrap().contains("it has no `uuid`"), "{other}");
     drop(send("from=elsewhere", Vec::new()).await.expect(400));
-    let audit = onyx.get("/api/audit").await.expect(200).text();
+    let audit = onyx.get("/api/admin/audit").await.expect(200).text();
     assert!(audit.contains("imported from chatgpt: 2 sessions"), "{audit}");
 }
 

@@ -53,6 +53,10 @@ const MEANING: &[(&str, &str)] = &[
     ("POST /api/spaces/{id}/capture", "the same"),
     ("POST /api/jobs", "times, zones, commands and agents are named that must make sense together"),
     ("PATCH /api/jobs/{id}", "the same"),
+    (
+        "POST /api/admin/import",
+        "a folder or an export is named that must hold what another program wrote",
+    ),
     ("POST /api/admin/connectors/test", "a network is named that must be spoken here"),
     (
         "PUT /api/admin/connectors/{network}/{account}",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use onyx_test_support::{OnyxProcess, ScriptedModel};
 use serde_json::{Value, json};
 
+use crate::replay::files_under;
 use crate::said;
 
 /// Of the homes that are kept.
@@ -131,4 +132,26 @@ async fn what_an_earlier_version_logged_is_shown_with_labels_reports_and_pieces(
     let piece = &pieces[0];
     assert!(block.contains(piece["text"].as_str().unwrap()) && piece["text"] != "", "{piece}");
     assert!(piece["source"].is_string() && piece["start_line"].is_u64(), "{piece}");
+}
+
+/// Tables of a version after ours are refused with a sentence, and every file stays as it was.
+#[tokio::test]
+async fn a_home_of_a_later_version_is_refused_and_stays_as_it_was() {
+    let model = ScriptedModel::start().await;
+    let mut onyx = crate::builder(&model).start().await;
+    drop(onyx.client().chat_stream(&json!({"message": "hello"})).await);
+    onyx.terminate().await;
+    let books = rusqlite::Connection::open(onyx.home().join("onyx.db")).unwrap();
+    let later = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum) \
+                 SELECT max(version) + 1, 'later', applied_on, '1' FROM refinery_schema_history";
+    assert_eq!(books.execute(later, []).unwrap(), 1);
+    drop(books);
+    let people = onyx.home().join("people");
+    let kept = || (files_under(&people), std::fs::read(onyx.home().join("onyx.db")).unwrap());
+    let before = kept();
+    let ran = crate::run(&onyx.home(), &["serve"]).await;
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    let sentence = "onyx.db was written by a newer version of Onyx: start that one";
+    assert!(ran.err.contains(sentence), "{ran:?}");
+    assert!(kept() == before, "something was written");
 }

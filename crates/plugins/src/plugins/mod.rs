@@ -126,13 +126,14 @@ impl Plugins {
     /// Looks for packages that change, until it is told to stop.
     pub async fn tend(&self, stop: &Cancel) {
         let clock = &self.shared.setup.clock;
-        let mut seen = self.fingerprints().await;
+        // The first look is always taken: something may have changed since they were read.
+        let mut seen = None;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = clock.sleep(self.shared.setup.tempo.look) => {}
             }
-            let now = self.fingerprints().await;
+            let now = Some(self.fingerprints().await);
             if now == seen {
                 continue;
             }

@@ -77,11 +77,18 @@ pub(crate) fn migrate(
             Some(cause) => classify(cause),
             None => StoreError::Failed(error.to_string()),
         },
+        Kind::MissingVersion(unknown) if is_after(migrations, unknown) => {
+            StoreError::Newer("the database".to_owned())
+        }
         Kind::MissingVersion(_) | Kind::DivergentVersion(..) => {
             StoreError::Damaged(format!("its tables are those of another version of Onyx: {error}"))
         }
         _ => StoreError::Failed(error.to_string()),
     })
+}
+
+fn is_after(migrations: &refinery::Runner, applied: &refinery::Migration) -> bool {
+    migrations.get_migrations().iter().all(|known| known.version() < applied.version())
 }
 
 impl From<rusqlite::Error> for StoreError {

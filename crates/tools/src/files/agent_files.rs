@@ -371,6 +371,7 @@ fn refused(error: StoreError) -> ToolError {
         | StoreError::Full
         | StoreError::ReadOnly(_)
         | StoreError::Damaged(_)
+        | StoreError::Newer(_)
         | StoreError::Failed(_) => ToolError::Storage(error),
     }
 }

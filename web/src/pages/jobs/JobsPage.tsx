@@ -55,7 +55,7 @@ function Jobs({ onEdit }: { onEdit: (job: Job | 'new') => void }) {
   return (
     <>
       {fault && <ErrorLine fault={fault} action={retry} />}
-      <Section title="This week">
+      <Section title="This week" detail={`Times in ${new Intl.DateTimeFormat().resolvedOptions().timeZone}.`}>
         <WeekStrip jobs={jobs} />
       </Section>
       <Section title="Jobs" detail="Files in agent/jobs of your vault, schedules of actions, and what the config does.">

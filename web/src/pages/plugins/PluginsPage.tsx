@@ -41,11 +41,7 @@ export function PluginsPage() {
               <Empty>No plugins yet. Add one from a git repository, or with onyx plugins add.</Empty>
             </div>
           ) : (
-            <>
-              {list.map((plugin) => (
-                <PluginSection key={plugin.name} plugin={plugin} done={done} />
-              ))}
-            </>
+            list.map((plugin) => <PluginSection key={plugin.name} plugin={plugin} done={done} />)
           )
         }
       </Shown>

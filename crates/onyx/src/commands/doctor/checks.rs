@@ -1,5 +1,6 @@
 //! The home itself: folder, disk, config, lock, storage, token.
 
+use std::fmt::Display;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use onyx_storage::{Home, Store};
 use onyx_types::SystemClock;
 use serde::Deserialize;
 
+use super::repairs::Repair;
 use super::{Check, secrets};
 use crate::client::Client;
 use crate::config::{Config, ConfigError, Source};
@@ -26,7 +28,13 @@ pub(super) fn home_folder(home: &HomeFolder) -> Check {
     let path = home.path();
     let shown = path.display();
     match std::fs::metadata(path) {
-        Err(error) => Check::broken("home", format!("{shown}: {error}"), "run `onyx init`"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Check::broken("home", format!("{shown}: {error}"), "run `onyx init`")
+                .with_repair(Repair::Init)
+        }
+        Err(error) => {
+            Check::broken("home", format!("{shown}: {error}"), "look at who may enter that folder")
+        }
         Ok(meta) if !meta.is_dir() => Check::broken(
             "home",
             format!("{shown} is not a folder"),
@@ -36,7 +44,8 @@ pub(super) fn home_folder(home: &HomeFolder) -> Check {
             "home",
             format!("{shown} can be entered by other users of this machine"),
             format!("chmod 700 {shown}"),
-        ),
+        )
+        .with_repair(Repair::Close(path.to_owned())),
         Ok(_) => Check::ok("home", shown.to_string()),
     }
 }
@@ -106,6 +115,7 @@ pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -
         Source::File => Check::ok("config", shown.to_string()),
         Source::Defaults => {
             Check::warning("config", format!("there is no {shown}"), "run `onyx init`")
+                .with_repair(Repair::Init)
         }
     }];
     checks.extend(
@@ -216,12 +226,21 @@ pub(super) fn token(place: &TokenPlace) -> Check {
     match readable_by_others(path) {
         None => Check::ok("token", format!("{place} (made at the first start)")),
         Some(false) => Check::ok("token", place.to_string()),
-        Some(true) => Check::warning(
-            "token",
-            format!("{place} can be read by other users of this machine"),
-            format!("chmod 600 {}", path.display()),
-        ),
+        Some(true) => open_to_others("token", place, path),
     }
+}
+
+/// Keys may stand in it.
+pub(super) fn dotenv(home: &HomeFolder) -> Option<Check> {
+    let path = home.dotenv();
+    let is_open = readable_by_others(&path)?;
+    is_open.then(|| open_to_others("environment", &path.display(), &path))
+}
+
+fn open_to_others(name: &str, shown: &dyn Display, path: &Path) -> Check {
+    let detail = format!("{shown} can be read by other users of this machine");
+    Check::warning(name, detail, format!("chmod 600 {}", path.display()))
+        .with_repair(Repair::Close(path.to_owned()))
 }
 
 fn readable_by_others(path: &Path) -> Option<bool> {

@@ -5,6 +5,7 @@ mod checks;
 mod growth;
 mod outside;
 mod providers;
+mod repairs;
 mod secrets;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ use crate::gateway::{Claim, claim, token_place};
 use crate::home::HomeFolder;
 use crate::output;
 use providers::SecretsHere;
+use repairs::Repair;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,6 +30,8 @@ pub(super) struct Check {
     detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     mend: Option<String>,
+    #[serde(skip)]
+    repair: Option<Repair>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -40,7 +44,13 @@ enum State {
 
 impl Check {
     fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { name: name.into(), state: State::Ok, detail: detail.into(), mend: None }
+        Self {
+            name: name.into(),
+            state: State::Ok,
+            detail: detail.into(),
+            mend: None,
+            repair: None,
+        }
     }
 
     fn warning(
@@ -54,10 +64,17 @@ impl Check {
     fn broken(name: impl Into<String>, detail: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { state: State::Broken, mend: Some(mend.into()), ..Self::ok(name, detail) }
     }
+
+    fn with_repair(self, repair: Repair) -> Self {
+        Self { repair: Some(repair), ..self }
+    }
 }
 
 pub(crate) async fn run(home: &HomeFolder, arguments: &DoctorArguments) -> Result<Exit> {
-    let checks = examine(home).await?;
+    let mut checks = examine(home).await?;
+    if arguments.fix && repairs::carry_out(home, &checks)? {
+        checks = examine(home).await?;
+    }
     if arguments.json {
         output::json(&checks);
     } else {
@@ -95,6 +112,7 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
         checks.extend(outside::of_config(config).await);
         checks.extend(providers::check(home, config, secrets).await);
         checks.push(checks::token(&token_place(home, config)));
+        checks.extend(checks::dotenv(home));
     }
     Ok(checks)
 }
@@ -116,6 +134,7 @@ fn print(check: &Check) {
     };
     output::line(&format!("{mark} {}: {}", check.name, check.detail));
     if let Some(mend) = &check.mend {
-        output::line(&format!("    mend: {mend}"));
+        let or = if check.repair.is_some() { ", or `onyx doctor --fix`" } else { "" };
+        output::line(&format!("    mend: {mend}{or}"));
     }
 }

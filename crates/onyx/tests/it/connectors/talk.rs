@@ -58,17 +58,17 @@ async fn a_change_is_approved_with_a_button_and_the_run_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn words_that_come_while_a_run_waits_are_read_by_that_run_and_answered_once() {
     let (model, telegram) = (ScriptedModel::start().await, FakeTelegram::start().await);
-    let arguments = json!({"path": "note.md", "content": "from a chat\n"});
+    let arguments = json!({"question": "Oak or larch?", "options": ["Oak", "Larch"]});
     let call = ScriptedCall {
         id: "call-1".to_owned(),
-        name: "write_file".to_owned(),
+        name: "ask_person".to_owned(),
         pieces: vec![arguments.to_string()],
     };
     model.push(Script::tool_calls([call]));
-    model.set_default("Written, and short.");
-    let onyx = connected_as(&model, &telegram, "suggest").await;
-    telegram.say(7, "Write a note.");
-    let proposal = wait_for("the proposal", SOON, async || {
+    model.set_default("Ordered, in short.");
+    let onyx = connected(&model, &telegram).await;
+    telegram.say(7, "Order the floor.");
+    let question = wait_for("the question", SOON, async || {
         telegram.messages(7).into_iter().find(|message| !message.buttons.is_empty())
     })
     .await;
@@ -80,9 +80,9 @@ async fn words_that_come_while_a_run_waits_are_read_by_that_run_and_answered_onc
         (queued["messages"].as_array().unwrap().len() == 1).then_some(())
     })
     .await;
-    telegram.press(7, 7, &proposal.buttons[0]);
+    telegram.press(7, 7, &question.buttons[0]);
     settled(&onyx, &telegram).await;
-    let answers = telegram.texts(7).into_iter().filter(|text| text.contains("Written, and short."));
+    let answers = telegram.texts(7).into_iter().filter(|text| text.contains("Ordered, in short."));
     assert_eq!(answers.count(), 1, "{:?}", telegram.texts(7));
     let heard = model.last_request().body["messages"].to_string();
     assert_eq!(heard.matches("Keep it short.").count(), 1, "{heard}");

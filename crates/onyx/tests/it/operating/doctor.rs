@@ -1,5 +1,6 @@
 //! What `onyx doctor` knows beyond the home itself.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -157,4 +158,43 @@ async fn a_clock_that_is_behind_the_files_is_told() {
     let clock = named(&found, "clock");
     assert_eq!(clock["state"], "warning", "{clock}");
     assert!(clock["mend"].as_str().unwrap().contains("set the clock"), "{clock}");
+}
+
+#[tokio::test]
+async fn what_can_be_mended_without_a_person_is_mended_and_nothing_else_is_touched() {
+    let model = ScriptedModel::start().await;
+    let home = home_with(&model, json!({}));
+    let (dotenv, config) = (home.path().join(".env"), home.path().join("onyx.json"));
+    std::fs::write(&dotenv, "KEY=value\n").unwrap();
+    let written = std::fs::read(&config).unwrap();
+    let open = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(home.path(), 0o755);
+    open(&dotenv, 0o644);
+    let told = run(home.path(), &["doctor"]).await.out;
+    assert_eq!(told.matches("or `onyx doctor --fix`").count(), 2, "{told}");
+    assert_eq!(mode(home.path()), 0o755);
+
+    let ran = run(home.path(), &["doctor", "--fix", "--json"]).await;
+    let checks: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(named(&checks, "home")["state"], "ok");
+    assert!(checks.iter().all(|check| check["name"] != "environment"), "{checks:#?}");
+    assert_eq!((mode(home.path()), mode(&dotenv)), (0o700, 0o600));
+    assert_eq!(ran.err.matches("closed ").count(), 2, "{ran:?}");
+    assert_eq!(std::fs::read(&config).unwrap(), written);
+
+    // Nothing there at all: what `onyx init` writes.
+    let empty = tempfile::tempdir().unwrap();
+    let new = empty.path().join("home");
+    let checks: Vec<Value> = {
+        let ran = run(&new, &["doctor", "--fix", "--json"]).await;
+        serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"))
+    };
+    assert_eq!(named(&checks, "config")["state"], "ok");
+    assert!(new.join("agents/main/SOUL.md").is_file());
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }

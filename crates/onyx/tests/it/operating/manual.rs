@@ -5,12 +5,6 @@ use reqwest::Method;
 
 use crate::{onyx, run};
 
-#[allow(clippy::disallowed_methods)]
-fn plain_client() -> reqwest::Client {
-    let builder = reqwest::Client::builder().no_proxy();
-    builder.redirect(reqwest::redirect::Policy::none()).build().unwrap()
-}
-
 /// Whether it is built or not, its door behaves the same.
 #[tokio::test]
 async fn the_manual_is_served_with_a_policy_of_its_own_or_says_how_to_build_it() {

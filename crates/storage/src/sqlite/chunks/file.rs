@@ -37,8 +37,9 @@ impl IndexFile {
     ) -> Result<T, StoreError> {
         let mut open = lock(&self.open);
         match self.current(&mut open).and_then(work) {
-            Err(StoreError::Damaged(why)) => {
-                tracing::warn!(path = %self.path.display(), why, "the index is damaged: made anew");
+            // It is made from files, so an index of a newer version is no loss either.
+            Err(why @ (StoreError::Damaged(_) | StoreError::Newer(_))) => {
+                tracing::warn!(path = %self.path.display(), %why, "the index is made anew");
                 *open = None;
                 self.remove()?;
                 work(self.current(&mut open)?)
