@@ -138,7 +138,8 @@ async fn a_claude_that_is_not_installed_is_told_by_the_doctor_the_list_and_the_r
     let model = ScriptedModel::start().await;
     let onyx = builder(&model)
         .merge(
-            json!({"providers": {"claude-subscription": {"command": "/nowhere/claude"}, "pi": {}}}),
+            json!({"providers": {"claude-subscription": {"command": "/nowhere/claude"},
+                "pi": {"command": "/nowhere/pi"}}}),
         )
         .merge(agent("claude-subscription/sonnet"))
         .start()
