@@ -287,6 +287,8 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await finished(page);
     await page.goto(`${at.url}/settings/general`);
     await page.getByRole('button', { name: 'Sign out' }).click();
+    // A page that is closed while it goes elsewhere may hold Chromium up for good.
+    await page.waitForURL((address) => !address.pathname.startsWith('/settings'));
     await page.getByRole('heading', { name: 'Sign in to Onyx' }).waitFor();
     expect(page.wrongs.filter((wrong) => !wrong.includes('401'))).toEqual([]);
   });

@@ -50,6 +50,11 @@ pub trait Models: Send + Sync {
         false
     }
 
+    /// Is this a model that works better with few tools in sight?
+    fn is_small(&self, _model: &str) -> bool {
+        false
+    }
+
     /// How the model of this id counts tokens.
     fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter>;
 }

@@ -198,7 +198,14 @@ impl LaneContext<'_> {
         let window = prompt::window(model.and_then(|model| model.context_window()));
         let room = window * FOREIGN_TOOLS.0 / FOREIGN_TOOLS.1;
         let toolbox = Arc::clone(&self.runs.drive.toolbox);
-        LaneTools::new(toolbox, Arc::clone(&agent.policy), withheld, room)
+        let is_small = model.is_some_and(|model| self.runs.drive.models.is_small(model.id()));
+        // The editor's tools are the work itself.
+        let policy = if is_small && !is_editor(&agent.id) {
+            Arc::new(agent.policy.shortened())
+        } else {
+            Arc::clone(&agent.policy)
+        };
+        LaneTools::new(toolbox, policy, withheld, room)
     }
 
     fn client_tools(&self) -> (Vec<ToolOffer>, ToolUse) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use onyx_test_support::{Answer, ScriptedCall};
 use onyx_tools::{Authorised, Registration, ToolCx, ToolError, Toolbox, TypedTool};
-use onyx_types::{CallLabel, Event, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
+use onyx_types::{CallLabel, Event, Limits, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -141,4 +141,55 @@ async fn a_run_is_offered_a_tool_from_the_step_after_it_came_and_not_after_it_we
     let (ok, said) = &results[3];
     let gone = "the tool \"own_greet\" is gone since it was offered to you; yours: ";
     assert!(!ok && said.starts_with(gone), "{said}");
+}
+
+/// A small model sees files, memory and search; what else it may do it finds and calls by name, and
+/// the gate decides as ever.
+#[tokio::test]
+async fn a_small_model_is_shown_few_tools_and_finds_the_others() {
+    let call = |name: &str, input: Value| {
+        Answer::tool_calls(vec![ScriptedCall {
+            id: format!("of_{name}"),
+            name: name.to_owned(),
+            pieces: vec![input.to_string()],
+        }])
+    };
+    let world = World::new([
+        call("find_tool", json!({"need": "greet somebody"})),
+        call("call_tool", json!({"name": "own_greet"})),
+        call("own_greet", json!({})),
+        Answer::text("Done."),
+    ])
+    .await;
+    let mut greet = Changer::new("own_greet", Deed::Nothing, &world);
+    greet.spec.group = "greetings".to_owned();
+    greet.spec.description = "Greets somebody.".to_owned();
+    world.toolbox.register(onyx_tools::find_tools()).unwrap();
+    world.toolbox.register(vec![Arc::new(greet)]).unwrap();
+    let agents = |model: &str| json!({"list": [{"id": "main", "default": true, "tier": "act", "model": model}]});
+    world.set_agents(&agents("mine/tiny"), &Limits::default());
+    let (_, told) = world.say(None, "hello").await;
+    let shown = |request: usize| -> Vec<String> {
+        let body = world.model.requests()[request].body.clone();
+        let tools = body["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let few = shown(0);
+    assert!(few.len() < 16, "{few:?}");
+    for name in ["read_file", "write_file", "memory_get", "find_tool", "call_tool"] {
+        assert!(few.iter().any(|shown| shown == name), "{name}: {few:?}");
+    }
+    assert!(!few.iter().any(|name| name == "own_greet" || name == "web_fetch"), "{few:?}");
+    let results = results(&told);
+    assert!(results[0].0 && results[0].1.contains("own_greet: "), "{results:?}");
+    assert_eq!(results[1], (true, "own_greet worked".to_owned()));
+    // What it was not shown it cannot call straight away.
+    assert!(!results[2].0, "{results:?}");
+
+    world.set_agents(&agents("mine/some-model"), &Limits::default());
+    world.model.push(Answer::text("Hello."));
+    drop(world.say(None, "hello").await);
+    let all = shown(4);
+    assert!(all.iter().any(|name| name == "own_greet"), "{all:?}");
+    assert!(!all.iter().any(|name| name == "find_tool"), "{all:?}");
 }

@@ -37,6 +37,10 @@ impl Models for FromRegistry {
         self.0.model(id).map_err(refused)
     }
 
+    fn is_small(&self, model: &str) -> bool {
+        model == "mine/tiny"
+    }
+
     fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter> {
         self.0.token_counter(model)
     }

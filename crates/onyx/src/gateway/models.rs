@@ -276,6 +276,11 @@ impl Models for LiveModels {
         known.iter().any(|known| known.id == model && known.facts.tools == Some(false))
     }
 
+    /// Those that Onyx runs itself are.
+    fn is_small(&self, model: &str) -> bool {
+        model.strip_prefix(LOCAL).is_some_and(|rest| rest.starts_with('/'))
+    }
+
     fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter> {
         self.get().registry.token_counter(model)
     }

@@ -56,7 +56,21 @@ pub struct Policy {
     /// Of the toolbox that they were resolved against.
     version: u64,
     commands: Vec<CommandRule>,
+    shown: Shown,
 }
+
+/// Which of its tools an agent sees in every prompt. The others it finds by what they do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Shown {
+    #[default]
+    All,
+    /// A small model is confused by many.
+    Core,
+}
+
+/// The groups that every agent works with: files, memory and search, and what prompts and results
+/// name by themselves.
+const CORE: [&str; 5] = ["fs", "memory", "knowledge", "skills", "artifacts"];
 
 /// Something in the config that works but is probably not what was meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +98,8 @@ impl Policy {
         warnings.extend(commands.iter().filter_map(CommandRule::warning).map(Warning));
         let tools = allowed(settings, known).into();
         let (settings, version) = (Arc::new(settings.clone()), known.version);
-        Ok((Self { tier, settings, tools, narrowed: None, version, commands }, warnings))
+        let shown = Shown::default();
+        Ok((Self { tier, settings, tools, narrowed: None, version, commands, shown }, warnings))
     }
 
     /// The same policy over the tools that there are now.
@@ -146,6 +161,17 @@ impl Policy {
         let stays = |tool: &&ToolName| !names.contains(&tool.as_str());
         let tools: Arc<[ToolName]> = self.tools.iter().filter(stays).cloned().collect();
         Self { tools, ..self.clone() }
+    }
+
+    /// The same tools, but only files, memory and search in every prompt.
+    #[must_use]
+    pub fn shortened(&self) -> Self {
+        Self { shown: Shown::Core, ..self.clone() }
+    }
+
+    /// Is this one of its own tools that its prompts leave out?
+    pub(crate) fn leaves_out(&self, spec: &ToolSpec) -> bool {
+        self.shown == Shown::Core && !CORE.contains(&spec.group.as_str())
     }
 
     /// Every tool there is for the agent, by name.

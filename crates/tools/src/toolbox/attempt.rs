@@ -4,7 +4,7 @@ use std::time::Duration;
 use onyx_storage::StoreError;
 use onyx_types::{
     Attendance, CallReport, CallState, LineCounts, Plan, Preview, Rehearsal, ToolCall, ToolEffect,
-    ToolOutcome, Verdict, Visibility,
+    ToolOutcome, ToolSpec, Verdict, Visibility,
 };
 use serde_json::Value;
 
@@ -63,8 +63,9 @@ impl<'a> Attempt<'a> {
         let Some(inner) = inner_call(call) else {
             return Err(ToolError::Arguments("name: the name of a tool is missing".to_owned()));
         };
-        // Only what a prompt leaves out is called this way: our own tools are offered, or withheld.
-        if !self.tools.spec(&inner.name).is_some_and(is_foreign) {
+        // Only what a prompt leaves out is called this way: other tools are offered, or withheld.
+        let is_findable = |spec: &ToolSpec| is_foreign(spec) || self.policy.leaves_out(spec);
+        if !self.tools.spec(&inner.name).is_some_and(is_findable) {
             let name = one_line(&inner.name);
             let message =
                 format!("there is no tool {name:?} to be called so; find_tool names them");
@@ -82,7 +83,7 @@ impl<'a> Attempt<'a> {
     ) -> Result<ToolOutcome, ToolError> {
         let Need { need } = crate::schema::arguments(need)?;
         let (agent, person) = (&self.cx.agent, &self.cx.key.person);
-        let output = found(&need, &self.tools.foreign(self.policy, agent, person));
+        let output = found(&need, &self.tools.findable(self.policy, agent, person));
         let summary = format!("Look for a tool to {}", one_line(&need));
         let (effect, decision, result) = (Some(ToolEffect::Read), Verdict::Allow, "ok".to_owned());
         trail.write(Record { effect, decision, summary: &summary, result }).await?;

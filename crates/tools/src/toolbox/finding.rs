@@ -22,7 +22,7 @@ pub(super) const CALL_TOOL: &str = "call_tool";
 const MOST_FOUND: usize = 5;
 const MOST_BYTES: usize = 12 * 1024;
 
-/// Does it come from another program? Only such tools are left out of prompts.
+/// Does it come from another program? Such tools are left out of prompts where they are many.
 pub(super) fn is_foreign(spec: &ToolSpec) -> bool {
     spec.group.starts_with("mcp:")
 }

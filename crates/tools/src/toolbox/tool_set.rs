@@ -141,23 +141,28 @@ impl ToolSet {
             if *ready && is_foreign(spec) { ToolTraits::weight_of(spec) } else { 0 }
         };
         let weight: usize = self.entries.iter().zip(&ready).map(foreign).sum();
-        if weight > room {
+        let is_hidden =
+            |spec: &ToolSpec| policy.leaves_out(spec) || (weight > room && is_foreign(spec));
+        let mut hides_some = false;
+        for (entry, ready) in self.entries.iter().zip(&mut ready) {
+            if *ready && is_hidden(entry.tool.spec()) {
+                (*ready, hides_some) = (false, true);
+            }
+        }
+        if hides_some {
             let policy = self.resolved(policy);
             for (entry, ready) in self.entries.iter().zip(&mut ready) {
-                let spec = entry.tool.spec();
-                let stands_in = [FIND_TOOL, CALL_TOOL].contains(&spec.name.as_str());
-                if is_foreign(spec) {
-                    *ready = false;
-                } else if stands_in {
-                    *ready = policy.visibility(&spec.name) == Visibility::Offered;
+                let name = &entry.tool.spec().name;
+                if [FIND_TOOL, CALL_TOOL].contains(&name.as_str()) {
+                    *ready = policy.visibility(name) == Visibility::Offered;
                 }
             }
         }
         self.offering_of(ready)
     }
 
-    /// Foreign tools that the agent has for this person now.
-    pub(super) fn foreign(
+    /// Tools that the agent has for this person now and that its prompt may leave out.
+    pub(super) fn findable(
         &self,
         policy: &Policy,
         agent: &AgentId,
@@ -165,7 +170,8 @@ impl ToolSet {
     ) -> Vec<&ToolSpec> {
         let ready = self.ready(policy, agent, person);
         let ready = self.entries.iter().zip(ready).filter(|(_, ready)| *ready);
-        ready.map(|(entry, _)| entry.tool.spec()).filter(|spec| is_foreign(spec)).collect()
+        let is_findable = |spec: &&ToolSpec| is_foreign(spec) || policy.leaves_out(spec);
+        ready.map(|(entry, _)| entry.tool.spec()).filter(is_findable).collect()
     }
 
     fn ready(&self, policy: &Policy, agent: &AgentId, person: &PersonId) -> Vec<bool> {

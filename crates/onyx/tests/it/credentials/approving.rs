@@ -26,6 +26,12 @@ async fn agree(client: &AgentClient, draft: &str) -> Vec<(&'static str, u16)> {
     answered.push((run, client.post(run, &json!({"confirm": true})).await.status));
     let approve = format!("{}/approve", path(draft));
     answered.push(("approve", client.post(&approve, &json!({})).await.status));
+    let part = json!({"type": "dynamic-tool", "toolName": WRITE.0, "toolCallId": "call_1", "input": {},
+        "state": "approval-responded", "approval": {"id": draft, "approved": true}});
+    let said = json!({"role": "user", "parts": [{"type": "text", "text": "go on"}]});
+    let page = json!({"agent": "main", "id": "chat-1",
+        "messages": [said, {"id": "m", "role": "assistant", "parts": [part]}]});
+    answered.push(("/api/v1/chat", client.post("/api/v1/chat", &page).await.status));
     answered
 }
 

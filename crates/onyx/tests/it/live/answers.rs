@@ -97,6 +97,26 @@ async fn what_was_read_in_one_turn_is_not_read_again_in_the_next() {
     assert!(number(&after) > number(&before), "{first} {second}");
 }
 
+/// What an agent is told at its beginning is the same in every session, and is read once.
+#[tokio::test]
+#[ignore = "make test-live"]
+async fn what_an_agent_is_told_is_read_once_for_all_its_sessions() {
+    let onyx = started(json!({})).await;
+    let mut usages = Vec::new();
+    for question in ["What is the capital of France?", "How many legs has a spider?"] {
+        let events = onyx.client().chat_stream(&json!({"message": question})).await;
+        usages.push(events.last().unwrap()["usage"].clone());
+    }
+    println!("{usages:?}");
+    let [first, second] = [0, 1].map(|index| {
+        let of = |name: &str| usages[index][name].as_u64().unwrap();
+        (of("input"), of("cache_read"))
+    });
+    assert!(first.1 < 30, "{usages:?}");
+    // All but the question with its time of day.
+    assert!(second.1 * 2 >= second.0, "{usages:?}");
+}
+
 #[tokio::test]
 #[ignore = "make test-live"]
 async fn two_chats_stream_at_once_on_few_threads() {

@@ -172,16 +172,18 @@ async fn what_can_be_mended_without_a_person_is_mended_and_nothing_else_is_touch
     };
     open(home.path(), 0o755);
     open(&dotenv, 0o644);
+    open(&config, 0o644);
     let told = run(home.path(), &["doctor"]).await.out;
-    assert_eq!(told.matches("or `onyx doctor --fix`").count(), 2, "{told}");
+    assert_eq!(told.matches("or `onyx doctor --fix`").count(), 3, "{told}");
     assert_eq!(mode(home.path()), 0o755);
 
     let ran = run(home.path(), &["doctor", "--fix", "--json"]).await;
     let checks: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(named(&checks, "home")["state"], "ok");
     assert!(checks.iter().all(|check| check["name"] != "environment"), "{checks:#?}");
-    assert_eq!((mode(home.path()), mode(&dotenv)), (0o700, 0o600));
-    assert_eq!(ran.err.matches("closed ").count(), 2, "{ran:?}");
+    // The config holds the token.
+    assert_eq!([mode(home.path()), mode(&dotenv), mode(&config)], [0o700, 0o600, 0o600]);
+    assert_eq!(ran.err.matches("closed ").count(), 3, "{ran:?}");
     assert_eq!(std::fs::read(&config).unwrap(), written);
 
     // Nothing there at all: what `onyx init` writes.
