@@ -137,10 +137,8 @@ async fn the_subscription_answers_for_anthropics_models_where_the_person_chose_i
 async fn a_claude_that_is_not_installed_is_told_by_the_doctor_the_list_and_the_run() {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model)
-        .merge(
-            json!({"providers": {"claude-subscription": {"command": "/nowhere/claude"},
-                "pi": {"command": "/nowhere/pi"}}}),
-        )
+        .merge(json!({"providers": {"claude-subscription": {"command": "/nowhere/claude"},
+                "pi": {"command": "/nowhere/pi"}}}))
         .merge(agent("claude-subscription/sonnet"))
         .start()
         .await;

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, List, Literal, Unpack, cast
 
 from onyx_sdk import types
@@ -182,12 +182,26 @@ class Admin:
         answer: types.FoundProviders = self._http.json("GET", "/api/admin/providers/found")
         return answer["found"]
 
+    def default_model(self) -> types.DefaultModel:
+        """What agents without a model of their own answer with, the editor of personas included."""
+        return self._http.json("GET", "/api/admin/default-model")
+
+    def set_default_model(self, primary: str | None, fallbacks: Sequence[str] = ()) -> types.DefaultModel:
+        """``None`` leaves it to the first provider that works; the others are asked in their order."""
+        body = {"primary": primary, "fallbacks": list(fallbacks)}
+        return self._http.json("PUT", "/api/admin/default-model", body=body)
+
     def provider_login(self, name: str) -> types.LoginView:
         return self._http.json("GET", PROVIDER + "/login", {"name": name})
 
-    def begin_provider_login(self, name: str) -> types.LoginBegun:
-        """Asks for a code, or gives back the one that waits. ``provider_login`` tells what becomes of it."""
-        return self._http.json("POST", PROVIDER + "/login", {"name": name})
+    def begin_provider_login(self, name: str, way: str | None = None) -> types.LoginBegun:
+        """Begins a sign-in, or gives back the one that waits. ``provider_login`` tells what becomes of it."""
+        return self._http.json("POST", PROVIDER + "/login", {"name": name}, query=given(way=way))
+
+    def finish_provider_login(self, name: str, address: str) -> types.LoginView:
+        """The address of the page that a browser ended at which could not come back to the server by itself."""
+        body = {"address": check_text("address", address)}
+        return self._http.json("POST", PROVIDER + "/login/callback", {"name": name}, body=body)
 
     def end_provider_login(self, name: str) -> None:
         """Signs out, or stops waiting."""

@@ -59,24 +59,23 @@ impl DefaultModel {
     }
 
     fn check(&self, state: &ApiState) -> Result<(), Problem> {
-        let known = |field: &str, id: &str| match state.catalogue.model(id) {
-            Ok(_) => Ok(()),
-            Err(fault) => Err(Problem::field(field, fault.message)),
-        };
-        let Some(primary) = &self.primary else {
-            if self.fallbacks.is_empty() {
-                return Ok(());
+        let named = self.primary.iter().map(|id| ("primary".to_owned(), id));
+        let others = self.fallbacks.iter().enumerate();
+        let others = others.map(|(place, id)| (format!("fallbacks[{place}]"), id));
+        for (field, id) in named.chain(others) {
+            if let Err(fault) = state.catalogue.model(id) {
+                return Err(Problem::new(fault.code, format!("{field}: {}", fault.message)));
             }
+        }
+        if self.primary.is_none() && !self.fallbacks.is_empty() {
             return Err(Problem::field("fallbacks", "they stand in for a `primary`: name one"));
-        };
+        }
         if self.fallbacks.len() > MOST_FALLBACKS {
             let why = format!("at most {MOST_FALLBACKS} of them");
             return Err(Problem::field("fallbacks", why));
         }
-        known("primary", primary)?;
         for (place, id) in self.fallbacks.iter().enumerate() {
-            known(&format!("fallbacks[{place}]"), id)?;
-            if id == primary || self.fallbacks[..place].contains(id) {
+            if self.primary.as_ref() == Some(id) || self.fallbacks[..place].contains(id) {
                 let why = format!("{id} is named twice");
                 return Err(Problem::field(format!("fallbacks[{place}]"), why));
             }
