@@ -180,36 +180,41 @@ test('a browser that ends elsewhere is told to Onyx by the address of its last p
   expect(await brokenAnywhere(page, 'signed in')).toEqual([]);
 });
 
-test('a provider with an application of its own keeps the secret sealed and only names it', async () => {
+test('the secret of a provider that has more than a key is kept sealed, only named, and goes with it', async () => {
   const at = await share([]);
   const page = await open(at, '/settings/providers', { viewport: WIDE });
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Kind').selectOption('Azure OpenAI');
-  await dialog.getByLabel('Address', { exact: true }).fill(at.model);
-  await dialog.getByLabel('API version').fill('2025-04-01-preview');
-  await dialog.getByLabel('Tenant').fill('contoso.example');
-  await dialog.getByLabel('Application ID').fill('app-1');
-  await dialog.getByLabel('Application secret').fill('hush-hush-hush');
+  await dialog.getByLabel('Kind').selectOption('Amazon Bedrock');
+  await dialog.getByLabel('Region').fill('eu-central-1');
+  await dialog.getByLabel('Access key ID', { exact: true }).fill('AKIAEXAMPLE');
+  await dialog.getByLabel('Secret access key').fill('hush-hush-hush');
   await dialog.getByRole('button', { name: 'Save and test' }).click();
+  // This build has no Bedrock, and says so.
   await dialog.getByText('Nothing was saved.').waitFor();
+  const secrets = async () => {
+    const answer = (await (await at.api('/api/admin/secrets')).json()) as { secrets: { name: string }[] };
+    return answer.secrets.map(({ name }) => name);
+  };
+  expect(await secrets()).not.toContain('bedrock.secretAccessKey');
   await dialog.getByRole('button', { name: 'save it anyway' }).click();
   await dialog.waitFor({ state: 'detached' });
-  const written = await at.api('/api/admin/providers/azure');
-  const { settings, account } = (await written.json()) as { settings: object; account: string };
+  const written = await at.api('/api/admin/providers/bedrock');
+  const { settings } = (await written.json()) as { settings: object };
   expect(settings).toMatchObject({
-    apiVersion: '2025-04-01-preview',
-    credentials: { azure: { tenant: 'contoso.example', clientId: 'app-1', clientSecret: 'secret:azure.clientSecret' } },
+    credentials: { aws: { region: 'eu-central-1', secretAccessKey: 'secret:bedrock.secretAccessKey' } },
   });
-  expect(account).toBe('application app-1');
-  await page.getByText('application app-1').waitFor();
+  expect(await secrets()).toContain('bedrock.secretAccessKey');
+  await page.getByRole('button', { name: 'Remove bedrock' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await expect.poll(secrets).not.toContain('bedrock.secretAccessKey');
 });
 
 test('the default model and those to ask after it are chosen and put in order by keys', async () => {
   const at = await share([]);
   const settings = { kind: 'openai', baseUrl: at.model, apiKey: 'k', models: ['one', 'two'] };
   await at.api('/api/admin/providers/ordered', { method: 'PUT', body: JSON.stringify({ settings }) });
-  const page = await open(at, '/settings/providers', { viewport: PHONE });
+  const page = await open(at, '/settings/providers', { viewport: WIDE });
   const section = page.getByRole('region', { name: 'Default model' });
   await section.getByText('The first provider that works').waitFor();
   await section.getByLabel('Choose the default model').selectOption('ordered/one');
@@ -220,7 +225,7 @@ test('the default model and those to ask after it are chosen and put in order by
   const written = async () => (await at.api('/api/admin/default-model')).json();
   await expect.poll(written).toEqual({ primary: 'ordered/two', fallbacks: ['ordered/one'] });
   const rows = section.getByRole('listitem');
-  await rows.nth(1).dragTo(rows.nth(0));
+  await rows.nth(1).getByText('ordered/one').dragTo(rows.nth(0).getByText('ordered/two'));
   await expect.poll(written).toEqual({ primary: 'ordered/one', fallbacks: ['ordered/two'] });
   await section.getByRole('button', { name: 'Take ordered/one out' }).click();
   await section.getByRole('button', { name: 'Take ordered/two out' }).click();

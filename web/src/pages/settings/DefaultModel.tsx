@@ -50,7 +50,11 @@ function Chain({ setting, ids, onChange }: { setting: Setting; ids: string[]; on
         <li
           key={model}
           draggable
-          onDragStart={() => setDragged(place)}
+          onDragStart={(event) => {
+            // Some browsers drag nothing that brings no data.
+            event.dataTransfer.setData('text/plain', model);
+            setDragged(place);
+          }}
           onDragOver={(event) => event.preventDefault()}
           onDrop={() => (dragged !== undefined && move(dragged, place), setDragged(undefined))}
         >
