@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { ArrowDown, ArrowUp, X } from 'lucide-react';
 import type { DefaultModel as Setting } from '@onyx/sdk';
 import { onyx } from '../../store/client';
@@ -11,9 +11,16 @@ import { useLoaded } from '../../ui/useLoaded';
 export function DefaultModel() {
   const setting = useLoaded('default model', () => onyx.admin.defaultModel());
   const models = useLoaded('models to choose from', () => onyx.admin.models());
-  const change = async (next: Setting) => {
-    await attempt('The default model was not set', () => onyx.admin.setDefaultModel(next));
-    setting.reload();
+  // Shown at once, so that the next press builds on it; written one after the other.
+  const [wanted, setWanted] = useState<Setting>();
+  const writing = useRef(Promise.resolve());
+  const change = (next: Setting) => {
+    setWanted(next);
+    writing.current = writing.current.then(async () => {
+      const set = await attempt('The default model was not set', () => onyx.admin.setDefaultModel(next));
+      if (!set) setWanted(undefined);
+      setting.reload();
+    });
   };
   const ids = (models.data ?? []).map((model) => model.id);
   return (
@@ -21,7 +28,7 @@ export function DefaultModel() {
       title="Default model"
       detail="Agents without a model of their own answer with it, the persona editor too. The next ones are asked when it cannot."
     >
-      <Shown of={setting}>{(now) => <Chain setting={now} ids={ids} onChange={(next) => void change(next)} />}</Shown>
+      <Shown of={setting}>{(now) => <Chain setting={wanted ?? now} ids={ids} onChange={change} />}</Shown>
     </Section>
   );
 }

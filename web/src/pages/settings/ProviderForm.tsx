@@ -78,7 +78,7 @@ export function ProviderForm({
   const leave = failed && provider ? () => onDone({ name: failed.name, signsIn: false }) : close;
   return (
     <Modal label={provider ? `Edit ${provider.name}` : 'Connect a provider'} onClose={leave} className="max-w-115">
-      <div className="p-5">
+      <div className="max-h-[85dvh] overflow-y-auto p-5">
         <h2 className="mb-3 font-semibold">{provider ? `Edit ${provider.name}` : 'Connect a provider'}</h2>
         <Form action={login ? 'Save and sign in' : 'Save and test'} onSubmit={save} onCancel={leave}>
           <label className="meta block">
