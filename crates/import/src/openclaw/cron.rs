@@ -157,7 +157,7 @@ fn moment(at: Timestamp) -> String {
 fn every(millis: f64) -> String {
     let seconds = (millis / 1_000.0).round() as u64;
     for (unit, length) in [("d", 86_400), ("h", 3_600), ("m", 60)] {
-        if seconds > 0 && seconds % length == 0 {
+        if seconds > 0 && seconds.is_multiple_of(length) {
             return format!("{}{unit}", seconds / length);
         }
     }

@@ -24,6 +24,7 @@ pub(super) struct Transcript<'a> {
 }
 
 /// Which records were shown.
+#[derive(Clone, Copy)]
 pub(super) enum Branch<'a> {
     /// The newest one and those before it.
     OfNewest,

@@ -36,11 +36,11 @@ pub(crate) fn json5(file: &str, text: &str) -> Result<Map<String, Value>, Import
     }
 }
 
+/// A line's number and what it holds.
+pub(crate) type NumberedLine = (usize, Map<String, Value>);
+
 /// Each line that holds something, with its number.
-pub(crate) fn json_lines(
-    file: &str,
-    bytes: &[u8],
-) -> Result<Vec<(usize, Map<String, Value>)>, ImportError> {
+pub(crate) fn json_lines(file: &str, bytes: &[u8]) -> Result<Vec<NumberedLine>, ImportError> {
     let mut values = Vec::new();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {

@@ -23,6 +23,7 @@ pub(crate) struct CommandTranscriber {
     place: CommandPlace,
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "errors come by value")]
 fn failed(why: impl ToString) -> NetworkError {
     NetworkError::Refused(why.to_string())
 }
