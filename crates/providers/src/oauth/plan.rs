@@ -65,6 +65,7 @@ pub(super) struct DevicePlan {
     pub(super) form: DevicePlanForm,
 }
 
+#[allow(clippy::large_enum_variant, reason = "a provider has one")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DevicePlanForm {
     Standard,

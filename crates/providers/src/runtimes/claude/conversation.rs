@@ -121,7 +121,7 @@ impl Conversation {
         self.turn = Turn::default();
         self.signs = Signs::default();
         match input {
-            Input::Message(content) => self.child.send(&user_message(content)).await,
+            Input::Message(content) => self.child.send(&user_message(&content)).await,
             Input::Results(results) => {
                 for answer in self.tools.bring(results) {
                     self.child.send(&answer).await;
@@ -147,7 +147,7 @@ impl Conversation {
                 } else {
                     json!({"behavior": "deny", "message": "Only the host's tools may be used."})
                 };
-                Some(answer(&request_id, decision))
+                Some(answer(&request_id, &decision))
             }
             Request::Other => Some(refusal(&request_id, "this host does not do that")),
         };

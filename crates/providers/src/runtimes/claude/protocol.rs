@@ -108,12 +108,12 @@ pub(super) fn initialize(system: &str) -> Value {
     }})
 }
 
-pub(super) fn user_message(content: Vec<Value>) -> Value {
+pub(super) fn user_message(content: &[Value]) -> Value {
     json!({"type": "user", "session_id": "", "parent_tool_use_id": null,
            "message": {"role": "user", "content": content}})
 }
 
-pub(super) fn answer(request_id: &str, response: Value) -> Value {
+pub(super) fn answer(request_id: &str, response: &Value) -> Value {
     json!({"type": "control_response", "response": {
         "subtype": "success", "request_id": request_id, "response": response,
     }})

@@ -105,7 +105,7 @@ impl HostTools {
             Some(_) | None => {
                 let error = json!({"code": -32601, "message": "there is no such method"});
                 let reply = json!({"jsonrpc": "2.0", "id": rpc_id, "error": error});
-                return Some(answer(&request_id, json!({"mcp_response": reply})));
+                return Some(answer(&request_id, &json!({"mcp_response": reply})));
             }
         };
         Some(reply(&request_id, &rpc_id, &result))
@@ -141,5 +141,5 @@ fn waiting(request_id: String, rpc_id: Value, message: &Value) -> Waiting {
 
 fn reply(request_id: &str, rpc_id: &Value, result: &Value) -> Value {
     let reply = json!({"jsonrpc": "2.0", "id": rpc_id, "result": result});
-    answer(request_id, json!({"mcp_response": reply}))
+    answer(request_id, &json!({"mcp_response": reply}))
 }

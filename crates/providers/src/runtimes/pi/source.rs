@@ -240,9 +240,9 @@ impl ModelSource for PiSidecar {
             let unable = |why: String| Fault::new(ErrorCode::ProviderUnavailable, why);
             let sign_ins = self.0.sign_ins().await.map_err(unable)?;
             if sign_ins.is_empty() {
-                let error = Some(format!("Nobody is signed in with Pi. {SIGN_IN}"));
-                self.0.account.set(LoginStatus { error: error.clone(), ..LoginStatus::NONE });
-                return Err(Fault::new(ErrorCode::ProviderAuth, error.unwrap_or_default()));
+                let why = format!("Nobody is signed in with Pi. {SIGN_IN}");
+                self.0.account.set(LoginStatus { error: Some(why.clone()), ..LoginStatus::NONE });
+                return Err(Fault::new(ErrorCode::ProviderAuth, why));
             }
             let (state, account) = (LoginState::SignedIn, Some(sign_ins.join(", ")));
             self.0.account.set(LoginStatus { state, account, ..LoginStatus::NONE });
