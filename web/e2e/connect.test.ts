@@ -187,7 +187,7 @@ test('the secret of a provider that has more than a key is kept sealed, only nam
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Kind').selectOption('Amazon Bedrock');
   await dialog.getByLabel('Region').fill('eu-central-1');
-  await dialog.getByLabel('Access key ID', { exact: true }).fill('AKIAEXAMPLE');
+  await dialog.getByLabel('Access key ID', { exact: true }).fill('KEYEXAMPLE');
   await dialog.getByLabel('Secret access key').fill('hush-hush-hush');
   await dialog.getByRole('button', { name: 'Save and test' }).click();
   // This build has no Bedrock, and says so.

@@ -34,10 +34,14 @@ async fn ended(registry: &Registry, name: &str) -> LoginStatus {
     status(registry, name)
 }
 
+#[allow(clippy::disallowed_methods, reason = "a browser is no client of ours")]
+fn browser() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
 /// What the browser sees at the address.
 async fn visit(address: &str) -> (u16, String) {
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let answer = client.get(address).send().await.unwrap();
+    let answer = browser().get(address).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
@@ -107,8 +111,7 @@ async fn a_browser_comes_back_with_a_code_that_only_this_sign_in_can_redeem() {
     let bearer = format!("authorization: Bearer {}", server.access_token());
     assert!(backend.asked()[0].head.contains(&bearer));
     // The port is let go.
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    assert!(client.get(&back).send().await.is_err());
+    assert!(browser().get(&back).send().await.is_err());
 }
 
 #[tokio::test]

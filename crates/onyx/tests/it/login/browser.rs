@@ -7,6 +7,11 @@ use serde_json::{Value, json};
 use super::{LOGIN, ended, state, with_login};
 use crate::{builder, command, said};
 
+#[allow(clippy::disallowed_methods, reason = "a browser is no client of ours")]
+fn browser() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
 #[tokio::test]
 async fn a_person_signs_in_in_a_browser_that_comes_back_or_is_told_where_it_ended() {
     let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);
@@ -24,8 +29,7 @@ async fn a_person_signs_in_in_a_browser_that_comes_back_or_is_told_where_it_ende
     let refused = paste("http://127.0.0.1/callback?code=x&state=y").await.expect(400).json();
     assert_eq!(refused["code"], "invalid_request", "{refused}");
     assert!(refused["hint"].as_str().unwrap().contains("whole address"), "{refused}");
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    assert_eq!(client.get(&back).send().await.unwrap().status(), 200);
+    assert_eq!(browser().get(&back).send().await.unwrap().status(), 200);
     let signed_in = ended(&onyx).await;
     assert_eq!(
         (&signed_in["state"], &signed_in["account"]),
@@ -52,8 +56,7 @@ async fn the_command_line_shows_the_page_that_a_browser_opens() {
     let mut login = command(&onyx.home(), &words).spawn().unwrap();
     let said = super::shown::read_until(&mut login, "code_challenge_method=S256").await;
     let page = said.split_whitespace().find(|word| word.starts_with("http")).unwrap();
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    assert!(client.get(server.agree(page)).send().await.unwrap().status().is_success());
+    assert!(browser().get(server.agree(page)).send().await.unwrap().status().is_success());
     let ran: crate::Ran = login.wait_with_output().await.unwrap().into();
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("signed in as octocat"), "{ran:?}");
