@@ -64,9 +64,9 @@ fn service_account(token_uri: &str) -> ServiceAccount {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
     let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).unwrap();
     let pem = format!(
-        "{0}BEGIN {1}\n{2}\n{0}END {1}\n",
+        "{0}BEGIN {1}{0}\n{2}\n{0}END {1}{0}\n",
         "-----",
-        "PRIVATE KEY-----",
+        "PRIVATE KEY",
         STANDARD.encode(der.as_ref())
     );
     let file = json!({"type": "service_account", "project_id": "p", "private_key_id": "k1",
@@ -259,7 +259,7 @@ async fn credentials_that_are_none_disable_their_provider_with_the_reason() {
     };
     let mut broken = service_account("https://example.org/token").file;
     broken["private_key"] =
-        format!("{0}BEGIN {1}\nbm8=\n{0}END {1}", "-----", "PRIVATE KEY-----").into();
+        format!("{0}BEGIN {1}{0}\nbm8=\n{0}END {1}{0}", "-----", "PRIVATE KEY").into();
     let azure = json!({"tenant": "a/b", "clientId": "c", "clientSecret": SECRET});
     for (credentials, words) in [
         (file(json!({"type": "external_account"})), "neither service_account nor"),
