@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Service(ServiceCommand),
     /// Make a home: config and the agent's first files. Overwrites nothing
     Init,
-    /// Check config, storage, providers and token, and say how to mend what is broken
+    /// Check config, storage, providers and token, and say how to fix what is broken
     Doctor(DoctorArguments),
     /// Who has an account here
     #[command(subcommand)]
@@ -659,7 +659,7 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Mend what can be mended without you: open permissions, a home or config that is not there
+    /// Fix what needs no decision of yours: files that other users can read, a missing home or config
     #[arg(long)]
     pub(crate) fix: bool,
     /// Print JSON
