@@ -42,8 +42,16 @@ test-delays: setup ## the Rust tests with background work held up where it begin
 	@$(step) "delays" ./scripts/test-delays $(PART)
 
 .PHONY: test-live
-test-live: setup ## the real small model through the whole stack
+test-live: setup ## the real small model through the whole stack, and the real Claude CLI and Pi sidecar (test-runtimes)
 	@$(step) "live" ./scripts/test-live
+
+.PHONY: pi
+pi: ## build the Pi sidecar beside the binaries, where Node 20 is there
+	@$(step) "pi" ./scripts/pi
+
+.PHONY: test-runtimes
+test-runtimes: setup-check ## the real Claude CLI and Pi sidecar, fetched by package, with a scripted model as their upstream
+	@$(step) "runtimes" ./scripts/test-runtimes
 
 .PHONY: test-clients
 test-clients: setup ## other makers' programs and libraries (CLIENT=codex); writes the tables of docs/clients.md

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 interface Authorization {
   url: string;
   /** `login` of a provider whose people sign in here. */
-  login: object;
+  login: { clientId: string; deviceUrl: string; tokenUrl: string; accountUrl: string };
   /** What comes of the codes from now on: an error, or a sign-in for so many seconds that nobody renews. */
   decide: (decision: Decision) => void;
   end: () => void;

@@ -156,3 +156,79 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   expect(await brokenAnywhere(page, 'lapsed')).toEqual([]);
   expect(page.wrongs).toEqual([]);
 });
+
+test('a browser that ends elsewhere is told to Onyx by the address of its last page', async () => {
+  const at = await share([]);
+  const { deviceUrl, ...login } = maker.login;
+  const settings = { kind: 'openai', baseUrl: at.model, login: { ...login, authorizeUrl: `${maker.url}/authorize` } };
+  expect(deviceUrl).toContain('/device');
+  await at.api('/api/admin/providers/browser', { method: 'PUT', body: JSON.stringify({ settings }) });
+  const page = await open(at, '/settings/providers', { viewport: PHONE });
+  const row = page.locator('.card > div').filter({ hasText: 'browser' });
+  await row.getByRole('button', { name: 'Sign in', exact: true }).click();
+  const link = row.getByRole('link', { name: `Open ${new URL(maker.url).host}` });
+  const sent = new URL((await link.getAttribute('href')) ?? '').searchParams;
+  expect(await row.getByLabel('Code', { exact: true }).isVisible()).toBe(false);
+  const ended = row.getByLabel('If the browser ends at a page that does not load, paste its address:');
+  await ended.fill('https://example.org/?code=x&state=y');
+  await row.getByRole('button', { name: 'Continue' }).click();
+  await toast(page, 'does not belong to the sign-in');
+  maker.decide({ seconds: 3600 });
+  await ended.fill(`${sent.get('redirect_uri')}?code=x&state=${sent.get('state')}`);
+  await row.getByRole('button', { name: 'Continue' }).click();
+  await row.getByText('Signed in as octocat').waitFor();
+  expect(await brokenAnywhere(page, 'signed in')).toEqual([]);
+});
+
+test('the secret of a provider that has more than a key is kept sealed, only named, and goes with it', async () => {
+  const at = await share([]);
+  const page = await open(at, '/settings/providers', { viewport: WIDE });
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Kind').selectOption('Amazon Bedrock');
+  await dialog.getByLabel('Region').fill('eu-central-1');
+  await dialog.getByLabel('Access key ID', { exact: true }).fill('KEYEXAMPLE');
+  await dialog.getByLabel('Secret access key').fill('hush-hush-hush');
+  await dialog.getByRole('button', { name: 'Save and test' }).click();
+  // This build has no Bedrock, and says so.
+  await dialog.getByText('Nothing was saved.').waitFor();
+  const secrets = async () => {
+    const answer = (await (await at.api('/api/admin/secrets')).json()) as { secrets: { name: string }[] };
+    return answer.secrets.map(({ name }) => name);
+  };
+  expect(await secrets()).not.toContain('bedrock.secretAccessKey');
+  await dialog.getByRole('button', { name: 'save it anyway' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const written = await at.api('/api/admin/providers/bedrock');
+  const { settings } = (await written.json()) as { settings: object };
+  expect(settings).toMatchObject({
+    credentials: { aws: { region: 'eu-central-1', secretAccessKey: 'secret:bedrock.secretAccessKey' } },
+  });
+  expect(await secrets()).toContain('bedrock.secretAccessKey');
+  await page.getByRole('button', { name: 'Remove bedrock' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await expect.poll(secrets).not.toContain('bedrock.secretAccessKey');
+});
+
+test('the default model and those to ask after it are chosen and put in order by keys', async () => {
+  const at = await share([]);
+  const settings = { kind: 'openai', baseUrl: at.model, apiKey: 'k', models: ['one', 'two'] };
+  await at.api('/api/admin/providers/ordered', { method: 'PUT', body: JSON.stringify({ settings }) });
+  const page = await open(at, '/settings/providers', { viewport: WIDE });
+  const section = page.getByRole('region', { name: 'Default model' });
+  await section.getByText('The first provider that works').waitFor();
+  await section.getByLabel('Choose the default model').selectOption('ordered/one');
+  await section.getByLabel('Add a model to ask next').selectOption('ordered/two');
+  const up = section.getByRole('button', { name: 'Move ordered/two up' });
+  await up.focus();
+  await page.keyboard.press('Enter');
+  const written = async () => (await at.api('/api/admin/default-model')).json();
+  await expect.poll(written).toEqual({ primary: 'ordered/two', fallbacks: ['ordered/one'] });
+  const rows = section.getByRole('listitem');
+  await rows.nth(1).getByText('ordered/one').dragTo(rows.nth(0).getByText('ordered/two'));
+  await expect.poll(written).toEqual({ primary: 'ordered/one', fallbacks: ['ordered/two'] });
+  await section.getByRole('button', { name: 'Take ordered/one out' }).click();
+  await section.getByRole('button', { name: 'Take ordered/two out' }).click();
+  await section.getByText('The first provider that works').waitFor();
+  expect(await brokenAnywhere(page, 'default model')).toEqual([]);
+});

@@ -116,17 +116,11 @@ describe.each([
     const file = join(at.home, 'people/owner/USER.md');
     await writeFile(file, 'Cooks.\n');
     await open('/settings/you');
-    // What does nothing yet is not offered, and who chose it elsewhere is told so.
-    await page.getByRole('radio', { name: 'Keys' }).waitFor();
-    expect(await page.getByRole('radio', { name: 'Subscription' }).count()).toBe(0);
-    await at.api('/api/agent/config', {
-      method: 'POST',
-      body: JSON.stringify({ runtime_mode: 'gateway_subscription' }),
-    });
-    await page.reload();
-    await page.getByText('Nothing answers this way yet').waitFor();
+    // Who chooses a subscription that nothing is connected to is told what is missing.
+    await page.getByRole('radio', { name: 'Subscription' }).click();
+    await page.getByText('There is no subscription gateway.').waitFor();
     await page.getByRole('radio', { name: 'Keys' }).click();
-    await toast('Saved');
+    await page.getByText('There is no subscription gateway.').waitFor({ state: 'detached' });
     await expect
       .poll(async () => ((await (await at.api('/api/agent/config')).json()) as { runtime_mode: string }).runtime_mode)
       .toBe('anthropic_api_key');

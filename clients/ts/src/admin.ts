@@ -19,6 +19,7 @@ export type Model = Schema<'ModelView'>;
 /** A server that answers on this machine and is not configured. */
 export type FoundProvider = Schema<'FoundView'>;
 /** A code that waits to be entered at the provider. */
+export type DefaultModel = Schema<'DefaultModel'>;
 export type LoginBegun = Schema<'LoginBegun'>;
 /** How it stands with the sign-in at a provider. */
 export type ProviderLogin = Schema<'LoginView'>;
@@ -36,6 +37,8 @@ export type ConfigFile = Schema<'ConfigView'>;
 export interface ProviderSettings {
   kind?: string;
   baseUrl?: string;
+  /** Of a kind that is a program: where it is. */
+  command?: string;
   [name: string]: unknown;
 }
 
@@ -131,9 +134,24 @@ export class Admin {
     return this.http.json(route`/api/admin/providers/${{ name }}/login`);
   }
 
-  /** Asks for a code, or gives back the one that waits. The server waits for it; `providerLogin` tells what becomes of it. */
-  async beginProviderLogin(name: string): Promise<LoginBegun> {
-    return this.http.json(route`/api/admin/providers/${{ name }}/login`, { body: {} });
+  /** What agents without a model of their own answer with, the editor of personas included. */
+  async defaultModel(): Promise<DefaultModel> {
+    return this.http.json('/api/admin/default-model');
+  }
+
+  /** `null` leaves it to the first provider that works. The others are asked in their order when it cannot answer. */
+  async setDefaultModel(model: DefaultModel): Promise<DefaultModel> {
+    return this.http.json('/api/admin/default-model', { method: 'PUT', body: model });
+  }
+
+  /** Begins a sign-in, or gives back the one that waits. The server waits for it; `providerLogin` tells what becomes of it. */
+  async beginProviderLogin(name: string, way?: 'code' | 'browser'): Promise<LoginBegun> {
+    return this.http.json(route`/api/admin/providers/${{ name }}/login`, { method: 'POST', query: { way } });
+  }
+
+  /** The address of the page that a browser ended at which could not come back to the server's machine by itself. */
+  async finishProviderLogin(name: string, address: string): Promise<ProviderLogin> {
+    return this.http.json(route`/api/admin/providers/${{ name }}/login/callback`, { body: { address } });
   }
 
   /** Signs out, or stops waiting. */

@@ -1696,6 +1696,8 @@ export interface components {
             called: components["schemas"]["CalledModelView"][];
             /** @description Of a provider that people sign in at. */
             login?: components["schemas"]["LoginView"] | null;
+            /** @description As whom it is asked, where this machine's own identity takes the place of a key. */
+            account?: string | null;
         };
         CalledModelView: {
             model: string;
@@ -1735,6 +1737,23 @@ export interface components {
             expires_at: string | null;
             /** @description Why the last try came to nothing, or why it must be made again. */
             error: string | null;
+            /**
+             * Format: date-time
+             * @description When a sign-in ends that cannot be renewed.
+             */
+            until: string | null;
+            /** @description How people can sign in: `code`, `browser`. */
+            ways: string[];
+            /** @description What was last told of how much of a plan is used. */
+            quota: components["schemas"]["QuotaView"] | null;
+        };
+        QuotaView: {
+            /** @description Which limit it is, in words. */
+            limit: string;
+            /** Format: uint8 */
+            used_percent: number | null;
+            /** Format: date-time */
+            resets_at: string | null;
         };
         FoundProviders: {
             found: components["schemas"]["FoundView"][];
@@ -1769,6 +1788,8 @@ export interface components {
             called: components["schemas"]["CalledModelView"][];
             /** @description Of a provider that people sign in at. */
             login?: components["schemas"]["LoginView"] | null;
+            /** @description As whom it is asked, where this machine's own identity takes the place of a key. */
+            account?: string | null;
             /** @description `providers.<name>` of onyx.json, keys shortened; its version is the ETag. */
             settings: {
                 [key: string]: unknown;
@@ -1836,16 +1857,30 @@ export interface components {
             /** @description What its SHA-256 must be, where that is known. */
             pinned_sha256?: string | null;
         };
-        /** @description A code that waits to be entered. */
+        /** @description A code that waits to be entered, or a page that waits to be opened. */
         LoginBegun: {
             /** @description `waiting`. */
             state: string;
-            user_code: string;
+            /** @description `code` or `browser`. */
+            way: string;
+            /** @description To be entered on the page; none where the browser comes back by itself. */
+            user_code: string | null;
+            /** @description The page. */
             verification_uri: string;
             /** @description Holds the code already, where the provider gives such an address. */
             verification_uri_complete: string | null;
             /** Format: date-time */
             expires_at: string;
+        };
+        /** @description `agents.defaults.model` of onyx.json. */
+        DefaultModel: {
+            /** @description `<provider>/<model>`; null leaves it to the first provider that works. */
+            primary: string | null;
+            /**
+             * @description Asked in this order when it cannot answer.
+             * @default []
+             */
+            fallbacks: string[];
         };
         /** @description Today's spending beside its limits; 0 is no limit. In the currency of the price data. */
         Budgets: {
@@ -3308,6 +3343,29 @@ export interface components {
             };
             /** @description Kept encrypted under the provider's name, and named as `apiKey` in the settings. */
             api_key?: string | null;
+        };
+        BeginLogin: {
+            /** @description One of the ways that the provider has; without it, the first. */
+            way?: components["schemas"]["SignInWay"] | null;
+        };
+        /**
+         * @description `code`: A code that is entered on a page of the provider's, on any machine. `browser`: A browser that comes back to the machine that Onyx runs on.
+         * @enum {string}
+         */
+        SignInWay: "code" | "browser";
+        FinishLogin: {
+            /** @description The whole address of the page that the browser ended at. */
+            address: string;
+        };
+        /** @description `agents.defaults.model` of onyx.json. */
+        DefaultModelInput: {
+            /** @description `<provider>/<model>`; null leaves it to the first provider that works. */
+            primary?: string | null;
+            /**
+             * @description Asked in this order when it cannot answer.
+             * @default []
+             */
+            fallbacks: string[];
         };
         /** @description What is absent stays. */
         NewLimits: {

@@ -59,6 +59,10 @@ export class Plugins {
     return (await this.http.json<{ plugins: Plugin[] }>('/api/admin/plugins')).plugins;
   }
 
+  get(name: string): Promise<Plugin> {
+    return this.http.json(path(name));
+  }
+
   /** Brings a plugin along, or another version of one; it waits to be accepted. */
   add(from: { zip: string } | { git: string }): Promise<Plugin> {
     return this.http.json('/api/admin/plugins', { body: from });

@@ -15,11 +15,22 @@ export interface Choices {
   currentTimezone: string;
 }
 
+/** How the way that a person chose for Anthropic's models does. */
+export interface AgentRuntime {
+  mode: RuntimeMode;
+  state: 'ok' | 'degraded' | 'down' | 'off';
+  detail?: string;
+}
+
 export class Preferences {
   constructor(private readonly http: Http) {}
 
   async get(): Promise<Choices> {
     return this.http.json('/api/agent/config');
+  }
+
+  health(): Promise<{ runtime: AgentRuntime }> {
+    return this.http.json('/api/agent/health');
   }
 
   async set(change: Partial<Pick<Choices, 'runtimeMode' | 'fallback'>> & { timezone?: string }): Promise<Choices> {

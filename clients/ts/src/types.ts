@@ -278,8 +278,6 @@ export interface ServerStatus {
   version: string;
   dependencies: Dependency[];
   agents: Agent[];
-  /** What is accepted or shown and does nothing yet. */
-  notYet: { id: string; sentence: string }[];
   runs: { sessionId: string; runId: string }[];
 }
 

@@ -34,7 +34,7 @@ pub use actions::{
 pub use agents::{
     AgentDefaults, AgentMemorySettings, AgentProfile, AgentSettings, AgentsSettings, FIRST_AGENT,
     ModelChoice, ModelSetting, Models, Payer, PreferenceFiles, Preferences, PreferencesPatch,
-    Roster, RuntimeMode, Titles,
+    Roster, RuntimeMode, Titles, is_anthropic,
 };
 pub use conversations::{AfterFailure, Conversations, KeptMessage, MessageAnswer, NewMessage};
 pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, DraftLeases, RunChanges, Undo};

@@ -29,7 +29,8 @@ pub use ports::{
     CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
     DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, Histogram,
     Listed, LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PluginSwitch,
-    PriceView, ProviderView, Readiness, TestView, Upstream, WeightsFileView, WeightsView, Written,
+    PriceView, ProviderView, QuotaView, Readiness, TestView, Upstream, WeightsFileView,
+    WeightsView, Written,
 };
 pub use problem::Problem;
 pub use routes::{AgreedAccess, UiChats, mcp_response, openapi, router, routes};

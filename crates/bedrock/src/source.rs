@@ -2,9 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_credential_types::Credentials;
+use aws_credential_types::provider::ProvideCredentials;
+use aws_credential_types::provider::error::CredentialsError;
+use aws_credential_types::provider::future::ProvideCredentials as ProvideFuture;
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::retry::RetryConfig;
 use aws_sdk_bedrockruntime::config::timeout::TimeoutConfig;
@@ -14,8 +17,8 @@ use aws_sdk_bedrockruntime::config::{
 use aws_smithy_http_client::tls::{Provider as Tls, rustls_provider::CryptoMode};
 use futures::stream::{BoxStream, StreamExt, once};
 use onyx_providers::wire::{ToolNames, failure};
-use onyx_providers::{Locality, ModelSettings, ModelSource, ProviderKind, Secret};
-use onyx_types::{Cancel, Fault, Model, ModelEvent, ModelFailureClass, ModelRequest};
+use onyx_providers::{AwsIdentity, Locality, ModelSettings, ModelSource, ProviderKind, Secret};
+use onyx_types::{Cancel, Fault, Model, ModelEvent, ModelFailureClass, ModelRequest, Timestamp};
 
 use crate::call;
 use crate::encode::{check, encode};
@@ -42,6 +45,8 @@ pub enum BedrockKey {
     },
     /// A Bedrock API key.
     Bearer(Secret),
+    /// A profile of Amazon's own files, whose keys are asked for when they are needed.
+    Profile(AwsIdentity),
 }
 
 impl BedrockKey {
@@ -51,6 +56,8 @@ impl BedrockKey {
                 std::iter::once(secret_key.clone()).chain(session_token.clone()).collect()
             }
             Self::Bearer(key) => vec![key.clone()],
+            // They change, and are held by the client alone.
+            Self::Profile(_) => Vec::new(),
         }
     }
 }
@@ -167,6 +174,28 @@ impl Model for BedrockModel {
     }
 }
 
+/// Asks the files of a profile for keys; the client keeps them until they end.
+#[derive(Debug)]
+struct Profile(AwsIdentity);
+
+impl ProvideCredentials for Profile {
+    fn provide_credentials<'a>(&'a self) -> ProvideFuture<'a>
+    where
+        Self: 'a,
+    {
+        ProvideFuture::new(async {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let now = Timestamp::from_millis(i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
+            let keys = self.0.keys(now).await.map_err(CredentialsError::not_loaded)?;
+            let token = keys.session_token.map(|token| token.reveal().to_owned());
+            let until = keys.expires_at.and_then(|at| u64::try_from(at.as_millis()).ok());
+            let until = until.map(|millis| UNIX_EPOCH + Duration::from_millis(millis));
+            let secret = keys.secret_key.reveal();
+            Ok(Credentials::new(keys.access_key, secret, token, until, "onyx"))
+        })
+    }
+}
+
 fn config(settings: &BedrockSettings) -> Config {
     let http = aws_smithy_http_client::Builder::new()
         .tls_provider(Tls::Rustls(CryptoMode::AwsLc))
@@ -190,6 +219,7 @@ fn config(settings: &BedrockSettings) -> Config {
             config.credentials_provider(Credentials::new(access_key, secret, token, None, "onyx"))
         }
         BedrockKey::Bearer(key) => config.token_provider(Token::new(key.reveal(), None)),
+        BedrockKey::Profile(identity) => config.credentials_provider(Profile(identity.clone())),
     }
     .build()
 }

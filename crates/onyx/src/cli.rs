@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Service(ServiceCommand),
     /// Make a home: config and the agent's first files. Overwrites nothing
     Init,
-    /// Check config, storage, providers and token, and say how to mend what is broken
+    /// Check config, storage, providers and token, and say how to fix what is broken
     Doctor(DoctorArguments),
     /// Who has an account here
     #[command(subcommand)]
@@ -566,9 +566,12 @@ pub(crate) enum ProvidersCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Sign in at a provider with a code that you enter there
+    /// Sign in at a provider: with a code that you enter there, or in a browser
     Login {
         provider: String,
+        /// In a browser of the machine that Onyx runs on, where the provider has both ways
+        #[arg(long)]
+        browser: bool,
         /// Print JSON: what to enter where, then what came of it
         #[arg(long)]
         json: bool,
@@ -658,7 +661,7 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Mend what can be mended without you: open permissions, a home or config that is not there
+    /// Fix what needs no decision of yours: files that other users can read, a missing home or config
     #[arg(long)]
     pub(crate) fix: bool,
     /// Print JSON

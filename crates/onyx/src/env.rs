@@ -49,6 +49,11 @@ const SUDO_USER: &str = "SUDO_USER";
 /// Any value: no colours (https://no-color.org).
 const NO_COLOR: &str = "NO_COLOR";
 
+/// A variable that a program which we start may see; which these are stands where it is started.
+pub(crate) fn passed_on(name: &str) -> Option<OsString> {
+    read(name)
+}
+
 /// A variable that the config names as `${NAME}`.
 pub(crate) fn named(name: &str) -> Option<String> {
     read(name)?.into_string().ok()

@@ -78,6 +78,11 @@ impl HomeFolder {
         self.0.cache().join("artifacts")
     }
 
+    /// Where other programs that models are asked through work: each in an empty folder.
+    pub(crate) fn runtimes(&self) -> PathBuf {
+        self.0.cache().join("runtimes")
+    }
+
     pub(crate) fn token(&self) -> PathBuf {
         self.path().join("token")
     }

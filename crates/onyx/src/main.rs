@@ -35,6 +35,10 @@ const SANDBOX_CHILD: &str = "sandbox-child";
 
 fn main() -> ExitCode {
     // Before anything else: this process is not Onyx but becomes a command.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == gateway::RUNTIME_CHILD) {
+        return onyx_providers::exec_child(arguments);
+    }
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() == Some(SANDBOX_CHILD) {
         return onyx_sandbox::child(arguments);

@@ -156,7 +156,7 @@ impl Connector for PluginConnector {
             }
             handed.acknowledge().await;
         }
-        self.host.running().await.map_err(not_reached)?;
+        self.host.running().await.map_err(|error| not_reached(&error))?;
         self.take(&mut handed).await;
         Ok(handed.batch())
     }
@@ -174,7 +174,11 @@ impl Connector for PluginConnector {
             "connector": self.part.name, "key": message.key, "peer": message.peer,
             "thread": message.thread, "text": text, "buttons": buttons,
         });
-        let sent = self.host.ask("message.send", &params, SEND_LIMIT).await.map_err(not_sent)?;
+        let sent = self
+            .host
+            .ask("message.send", &params, SEND_LIMIT)
+            .await
+            .map_err(|error| not_sent(&error))?;
         Ok(sent["id"].as_str().unwrap_or(&message.key).to_owned())
     }
 
@@ -185,11 +189,11 @@ impl Connector for PluginConnector {
     }
 }
 
-fn not_reached(error: PluginError) -> NetworkError {
+fn not_reached(error: &PluginError) -> NetworkError {
     NetworkError::Unreachable(error.to_string())
 }
 
-fn not_sent(error: PluginError) -> NetworkError {
+fn not_sent(error: &PluginError) -> NetworkError {
     let words = error.to_string();
     match error {
         PluginError::NotStarted(_) | PluginError::NotRunning(_) | PluginError::Lie(_) => {

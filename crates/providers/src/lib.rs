@@ -13,6 +13,7 @@ mod metadata;
 mod oauth;
 mod registry;
 mod routing;
+mod runtimes;
 mod secret;
 mod tokens;
 pub mod wire;
@@ -25,17 +26,23 @@ pub use decorators::{
 pub use http::{Download, RawPiece};
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use oauth::{
-    LoginSettings, LoginState, LoginStatus, Logins, NoTokens, Pending, TokenStore, VendorLogin,
+    AwsIdentity, AwsKeys, AwsSettings, AzureSettings, CredentialSettings, DeviceForm,
+    LoginSettings, LoginState, LoginStatus, LoginWay, Logins, NoTokens, Pending, Quota, TokenStore,
+    VendorBrowser, VendorDevice, VendorLogin,
 };
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, Found, KeyNeed, ListedModel,
-    Locality, MediaRequest, ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource,
-    NoSecrets, ProviderHealth, ProviderKind, ProviderSettings, ProviderState, ProviderStatus,
-    ProviderTest, Registry, RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS,
-    Vendor, Way, WeightsFile, secret_of,
+    Locality, MachineIdentity, MediaRequest, ModelSettings, ModelSource, ModelStatus, ModelWeights,
+    NamedSource, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings, ProviderState,
+    ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup, TimeoutSettings,
+    Trouble, VENDORS, Vendor, Way, WeightsFile, secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,
+};
+pub use runtimes::{
+    ChildWrapper, ClaudeCli, ClaudeLimits, ClaudeSettings, PiLimits, PiSettings, PiSidecar,
+    environment_for_programs, exec_child,
 };
 pub use secret::Secret;
 pub use tokens::CalibratedTokens;

@@ -1,5 +1,6 @@
-//! An authorization server on a real socket: codes that a test enters or refuses, tokens that hold
-//! the canary, refreshes, and an exchange of tokens as GitHub has one. Errors come as GitHub sends
+//! An authorization server on a real socket: codes that a test enters or refuses, browsers that come
+//! and go back, tokens that hold the canary, refreshes, an exchange of tokens as GitHub has one, and
+//! codes as OpenAI gives them. Errors come as GitHub sends
 //! them, with status 200, unless they are asked for as RFC 6749 has them.
 
 use std::collections::BTreeMap;
@@ -7,6 +8,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -56,7 +60,19 @@ struct State {
     refreshes: u32,
     /// The refresh token that is good now.
     refresh: Option<String>,
+    /// The code that a browser took along, and what it must be redeemed with.
+    allowed: Option<Allowed>,
+    /// What the id token says; none is given without.
+    identity: Option<Value>,
+    revoked: Vec<String>,
     requests: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Allowed {
+    code: String,
+    challenge: String,
+    redirect: String,
 }
 
 /// Serves until it is dropped.
@@ -87,6 +103,9 @@ impl AuthorizationServer {
             polls: Vec::new(),
             refreshes: 0,
             refresh: None,
+            allowed: None,
+            identity: None,
+            revoked: Vec::new(),
             requests: Vec::new(),
         }));
         let shared = Arc::clone(&state);
@@ -119,6 +138,44 @@ impl AuthorizationServer {
         let mut settings = self.settings();
         settings["exchangeUrl"] = self.url("/exchange").into();
         settings
+    }
+
+    /// The same for a browser: no codes are given.
+    pub fn settings_for_browser(&self) -> Value {
+        json!({"clientId": CLIENT, "authorizeUrl": self.url("/authorize"),
+            "tokenUrl": self.url("/token"), "accountUrl": self.url("/user"),
+            "scopes": ["read:user"]})
+    }
+
+    /// `login` of `chatgpt`, whose addresses all lie below the issuer.
+    pub fn settings_as_openai(&self) -> Value {
+        json!({"clientId": CLIENT, "issuer": self.url(""), "redirectUrl": "http://127.0.0.1/callback"})
+    }
+
+    /// A person opens the page in a browser and agrees: where the browser is sent back to.
+    pub fn agree(&self, page: &str) -> String {
+        let page = reqwest::Url::parse(page).unwrap();
+        let fields: BTreeMap<String, String> = page.query_pairs().into_owned().collect();
+        assert_eq!(fields["response_type"], "code", "{fields:?}");
+        assert_eq!(fields["client_id"], CLIENT, "{fields:?}");
+        assert_eq!(fields["code_challenge_method"], "S256", "{fields:?}");
+        let mut state = self.lock();
+        state.codes += 1;
+        let code = canary::secret(&format!("code-{}", state.codes));
+        let redirect = fields["redirect_uri"].clone();
+        state.allowed = Some(Allowed {
+            code: code.clone(),
+            challenge: fields["code_challenge"].clone(),
+            redirect: redirect.clone(),
+        });
+        let mut back = reqwest::Url::parse(&redirect).unwrap();
+        back.query_pairs_mut().append_pair("code", &code).append_pair("state", &fields["state"]);
+        back.into()
+    }
+
+    /// Tokens come with an id token that says this.
+    pub fn set_identity(&self, claims: Value) {
+        self.lock().identity = Some(claims);
     }
 
     pub fn decide(&self, decision: Decision) {
@@ -171,6 +228,11 @@ impl AuthorizationServer {
 
     pub fn refreshes(&self) -> u32 {
         self.lock().refreshes
+    }
+
+    /// The tokens that were given back.
+    pub fn revoked(&self) -> Vec<String> {
+        self.lock().revoked.clone()
     }
 
     pub fn exchanges(&self) -> u32 {
@@ -230,6 +292,10 @@ async fn serve(
             "/token" => state.token(&fields),
             "/user" => state.user(head),
             "/exchange" => state.exchange(head),
+            "/revoke" => state.revoke(&fields),
+            "/oauth/token" => state.token(&fields),
+            "/api/accounts/deviceauth/usercode" => state.openai_device(body),
+            "/api/accounts/deviceauth/token" => state.openai_poll(address, body),
             _ => (404, json!({"message": "Not Found"})),
         }
     };
@@ -270,6 +336,7 @@ impl State {
         match fields.get("grant_type").map(String::as_str) {
             Some("refresh_token") => self.refresh(fields.get("refresh_token")),
             Some("urn:ietf:params:oauth:grant-type:device_code") => self.poll(fields),
+            Some("authorization_code") => self.redeem(fields),
             _ => self.error("unsupported_grant_type"),
         }
     }
@@ -289,6 +356,54 @@ impl State {
             Decision::Refuse(error) => self.error(error),
             Decision::Approve => self.give(),
         }
+    }
+
+    fn redeem(&mut self, fields: &BTreeMap<String, String>) -> (u16, Value) {
+        let Some(allowed) = self.allowed.take() else { return self.error("invalid_grant") };
+        let field = |name: &str| fields.get(name).map(String::as_str).unwrap_or_default();
+        let is_it = field("code") == allowed.code
+            && challenge(field("code_verifier")) == allowed.challenge
+            && field("redirect_uri") == allowed.redirect
+            && field("client_id") == CLIENT;
+        if is_it { self.give() } else { self.error("invalid_grant") }
+    }
+
+    /// JSON both ways, a number as text, and no address: the client knows it.
+    fn openai_device(&mut self, body: &str) -> (u16, Value) {
+        let body: Value = serde_json::from_str(body).unwrap_or_default();
+        if body["client_id"] != CLIENT {
+            return (404, json!({"error": {"code": "unknown_client", "message": "no"}}));
+        }
+        self.codes += 1;
+        let id = canary::secret(&format!("device-{}", self.codes));
+        let user_code = format!("ABCD-{:04}", self.codes);
+        (200, json!({"device_auth_id": id, "user_code": user_code, "interval": "1"}))
+    }
+
+    fn openai_poll(&mut self, address: SocketAddr, body: &str) -> (u16, Value) {
+        self.polls.push(Instant::now());
+        let body: Value = serde_json::from_str(body).unwrap_or_default();
+        let is_ours = body["user_code"] == format!("ABCD-{:04}", self.codes)
+            && body["device_auth_id"] == canary::secret(&format!("device-{}", self.codes));
+        if !is_ours || self.decision != Decision::Approve {
+            return (403, json!({"error": {"code": "deviceauth_authorization_unknown"}}));
+        }
+        let (code, verifier) = (canary::secret("code-of-device"), canary::secret("verifier"));
+        self.allowed = Some(Allowed {
+            code: code.clone(),
+            challenge: challenge(&verifier),
+            redirect: format!("http://{address}/deviceauth/callback"),
+        });
+        (
+            200,
+            json!({"authorization_code": code, "code_verifier": verifier,
+            "code_challenge": challenge(&verifier)}),
+        )
+    }
+
+    fn revoke(&mut self, fields: &BTreeMap<String, String>) -> (u16, Value) {
+        self.revoked.extend(fields.get("token").cloned());
+        (200, json!({}))
     }
 
     fn refresh(&mut self, token: Option<&String>) -> (u16, Value) {
@@ -314,6 +429,11 @@ impl State {
             body["refresh_token"] = refresh.clone().into();
             self.refresh = Some(refresh);
         }
+        if let Some(claims) = &self.identity {
+            let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+            let header = part(&json!({"alg": "none"}));
+            body["id_token"] = format!("{header}.{}.unsigned", part(claims)).into();
+        }
         (200, body)
     }
 
@@ -338,6 +458,10 @@ impl State {
         let status = if self.rfc_errors { 400 } else { 200 };
         (status, json!({"error": error, "error_description": format!("about {error}")}))
     }
+}
+
+fn challenge(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()))
 }
 
 async fn read(stream: &mut TcpStream) -> std::io::Result<String> {

@@ -25,6 +25,7 @@ mod memory;
 pub mod networks;
 mod occasion;
 mod process;
+mod programs;
 mod script;
 mod server;
 mod servers;
@@ -46,6 +47,7 @@ pub use process::{
     AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess,
     Reply, SmallDisk, resident_bytes_of,
 };
+pub use programs::FakeProgram;
 pub use script::{
     ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
 };

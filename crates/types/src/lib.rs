@@ -21,7 +21,6 @@ mod message;
 mod mint;
 mod model;
 mod names;
-mod not_yet;
 mod origin;
 mod pauses;
 mod sampling;
@@ -67,7 +66,6 @@ pub use model::{
     ToolChoice, ToolUse,
 };
 pub use names::{ModelId, NotAToolName, ToolName};
-pub use not_yet::{NOT_YET, NotYet, NotYetAt, NotYetView, not_yet};
 pub use origin::{MatchType, Origin};
 pub use pauses::Pauses;
 pub use sampling::{Effort, Knob, Sampling, Verbosity};

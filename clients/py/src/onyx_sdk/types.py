@@ -1559,6 +1559,8 @@ class ProviderView(TypedDict):
     called: list[CalledModelView]
     # Of a provider that people sign in at.
     login: NotRequired[LoginView | None]
+    # As whom it is asked, where this machine's own identity takes the place of a key.
+    account: NotRequired[str | None]
 
 
 class CalledModelView(TypedDict):
@@ -1596,6 +1598,19 @@ class LoginView(TypedDict):
     expires_at: str | None
     # Why the last try came to nothing, or why it must be made again.
     error: str | None
+    # When a sign-in ends that cannot be renewed.
+    until: str | None
+    # How people can sign in: `code`, `browser`.
+    ways: list[str]
+    # What was last told of how much of a plan is used.
+    quota: QuotaView | None
+
+
+class QuotaView(TypedDict):
+    # Which limit it is, in words.
+    limit: str
+    used_percent: int | None
+    resets_at: str | None
 
 
 class FoundProviders(TypedDict):
@@ -1633,6 +1648,8 @@ class ProviderDetails(TypedDict):
     called: list[CalledModelView]
     # Of a provider that people sign in at.
     login: NotRequired[LoginView | None]
+    # As whom it is asked, where this machine's own identity takes the place of a key.
+    account: NotRequired[str | None]
     # `providers.<name>` of onyx.json, keys shortened; its version is the ETag.
     settings: dict[str, Any]
 
@@ -1696,15 +1713,28 @@ class WeightsFileView(TypedDict):
 
 
 class LoginBegun(TypedDict):
-    """A code that waits to be entered."""
+    """A code that waits to be entered, or a page that waits to be opened."""
 
     # `waiting`.
     state: str
-    user_code: str
+    # `code` or `browser`.
+    way: str
+    # To be entered on the page; none where the browser comes back by itself.
+    user_code: str | None
+    # The page.
     verification_uri: str
     # Holds the code already, where the provider gives such an address.
     verification_uri_complete: str | None
     expires_at: str
+
+
+class DefaultModel(TypedDict):
+    """`agents.defaults.model` of onyx.json."""
+
+    # `<provider>/<model>`; null leaves it to the first provider that works.
+    primary: str | None
+    # Asked in this order when it cannot answer.
+    fallbacks: list[str]
 
 
 class Budgets(TypedDict):
@@ -3078,6 +3108,28 @@ class PutProvider(TypedDict):
     settings: NotRequired[dict[str, Any]]
     # Kept encrypted under the provider's name, and named as `apiKey` in the settings.
     api_key: NotRequired[str | None]
+
+
+class BeginLogin(TypedDict):
+    # One of the ways that the provider has; without it, the first.
+    way: NotRequired[SignInWay | None]
+
+# `code`: A code that is entered on a page of the provider's, on any machine. `browser`: A browser that comes back to the machine that Onyx runs on.
+SignInWay: TypeAlias = "Literal['code', 'browser']"
+
+
+class FinishLogin(TypedDict):
+    # The whole address of the page that the browser ended at.
+    address: str
+
+
+class DefaultModelInput(TypedDict):
+    """`agents.defaults.model` of onyx.json."""
+
+    # `<provider>/<model>`; null leaves it to the first provider that works.
+    primary: NotRequired[str | None]
+    # Asked in this order when it cannot answer.
+    fallbacks: NotRequired[list[str]]
 
 
 class NewLimits(TypedDict):

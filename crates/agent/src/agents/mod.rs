@@ -11,7 +11,7 @@ mod roster;
 mod settings;
 
 pub(crate) use editor::{is_editor, prompt as editor_prompt, toolless};
-pub use models::{ModelChoice, Models, Payer};
+pub use models::{ModelChoice, Models, Payer, is_anthropic};
 pub use preferences::{PreferenceFiles, Preferences, PreferencesPatch, RuntimeMode};
 pub use profile::AgentProfile;
 pub(crate) use roster::CurrentRoster;

@@ -35,6 +35,16 @@ pub trait Models: Send + Sync {
         Err(Fault::new(ErrorCode::Forbidden, "No model is known to run on this machine."))
     }
 
+    /// The choice with its first model asked through the subscription gateway. `None` if that
+    /// model is not Anthropic's, or goes such a way already; an error if there is no gateway.
+    fn through_gateway(&self, choice: &ModelChoice) -> Option<Result<ModelChoice, Fault>> {
+        let primary = choice.primary.as_deref()?;
+        is_anthropic(primary).then(|| {
+            let message = "The subscription gateway cannot be reached: this server has none.";
+            Err(Fault::new(ErrorCode::ProviderUnavailable, message))
+        })
+    }
+
     /// Is this model known to be unable to call tools?
     fn lacks_tools(&self, _model: &str) -> bool {
         false
@@ -47,4 +57,10 @@ pub trait Models: Send + Sync {
 
     /// How the model of this id counts tokens.
     fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter>;
+}
+
+/// Whether the model is Anthropic's, reached directly or through a provider that names the maker or
+/// the family.
+pub fn is_anthropic(model: &str) -> bool {
+    model.split('/').any(|part| part == "anthropic" || part.starts_with("claude"))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onyx_storage::{Area, Change, Expect, Files, Found, ObjectKey, StoreError, Wanted};
-use onyx_types::{Author, Clock, ErrorCode, Event, Fault, Origin, PersonId, StatusCode, Zone};
+use onyx_types::{Author, Clock, ErrorCode, Fault, Origin, PersonId, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -63,8 +63,6 @@ struct File {
 fn allowed() -> bool {
     true
 }
-
-const NO_GATEWAY: &str = "The subscription gateway cannot be reached: this server has none.";
 
 const FILE: &str = "agent.json";
 const INSTRUCTIONS: &str = "vault/agents.md";
@@ -150,32 +148,6 @@ impl PreferenceFiles {
         self.clock.zone_of(person)
     }
 
-    /// What a run must tell first, or why it cannot begin, where the person wants Anthropic's
-    /// models through the gateway. This server has none, so no run can go that way.
-    pub(crate) async fn runtime_notice<'m>(
-        &self,
-        person: &PersonId,
-        mut models: impl Iterator<Item = &'m str>,
-    ) -> Result<Option<Event>, Fault> {
-        if !models.any(is_anthropic) {
-            return Ok(None);
-        }
-        let preferences = self.get(person).await?;
-        match (preferences.runtime_mode, preferences.fallback) {
-            (RuntimeMode::AnthropicApiKey, _) => Ok(None),
-            (RuntimeMode::GatewaySubscription, true) => Ok(Some(Event::Status {
-                message: format!("{NO_GATEWAY} The model answers as configured."),
-                code: StatusCode::Fallback,
-            })),
-            (RuntimeMode::GatewaySubscription, false) => {
-                Err(Fault::new(ErrorCode::ProviderUnavailable, NO_GATEWAY).with_hint(
-                    "Set `runtime_mode` to `anthropic_api_key`, or `fallback` to true, in \
-                     /api/agent/config.",
-                ))
-            }
-        }
-    }
-
     async fn keep_instructions(&self, person: &PersonId, text: &str) -> Result<(), Fault> {
         if text.len() > LONGEST_PROMPT {
             let message = format!("prompt: it may have {LONGEST_PROMPT} bytes");
@@ -218,12 +190,6 @@ impl PreferenceFiles {
         let prompt = prompt.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok((file, prompt.unwrap_or_default()))
     }
-}
-
-/// Whether the model is Anthropic's, reached directly or through a provider that names the maker or
-/// the family.
-fn is_anthropic(model: &str) -> bool {
-    model.split('/').any(|part| part == "anthropic" || part.starts_with("claude"))
 }
 
 fn settings(file: File, prompt: String) -> Preferences {

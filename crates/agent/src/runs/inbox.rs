@@ -100,11 +100,13 @@ impl Runs {
         let row = InboxRow { turn, delivery, words: words.clone(), received_at };
         self.shared.drive.ledger.put_inbox(&key, row).await?;
         let order = RunOrder::Words { session, turn, delivery, words: Box::new(words) };
-        if self.shared.elsewhere.ask_holder(&request.person, session, order).await? {
+        let taken = self.shared.elsewhere.ask_holder(&request.person, session, order).await;
+        if matches!(taken, Ok(true)) {
             return Ok(Some(SendOutcome::Queued { turn, run }));
         }
+        // Whoever is told of a failure may say it again: the next run must not read it twice.
         self.shared.drive.ledger.clear_inbox(&key, &[turn]).await?;
-        Ok(None)
+        taken.map(|_| None)
     }
 
     /// Words that another gateway has put into the inbox of a session at work here.

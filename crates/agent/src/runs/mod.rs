@@ -22,6 +22,7 @@ mod rejoin;
 mod request;
 mod retrieval;
 mod start;
+mod subscription;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

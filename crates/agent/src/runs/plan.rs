@@ -14,6 +14,7 @@ use super::Shared;
 use super::request::{
     Company, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_IN_COMPANY, TOOLS_THAT_REMEMBER,
 };
+use super::subscription;
 use crate::agents::{AgentProfile, Roster, is_editor};
 use crate::drive::RunSlot;
 use crate::sessions::{ForkPoint, SessionSpace};
@@ -64,7 +65,7 @@ pub(super) async fn resolve_input(
     scopes: Vec<Scope>,
 ) -> Result<RunPlan, Fault> {
     let roster = runs.roster.get();
-    let request = resolve_question(runs, request).await?;
+    let mut request = resolve_question(runs, request).await?;
     check_input(&request.input, roster.limits().max_prompt_bytes)?;
     let slot = runs.slots.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
     let Answerers { session, mut agents, order } = answerers(runs, &request, &roster).await?;
@@ -94,9 +95,7 @@ pub(super) async fn resolve_input(
             Arc::make_mut(agent).policy = policy;
         }
     }
-    let wanted = agents.iter().filter_map(|agent| agent.model.primary.as_deref());
-    let models = request.model.as_deref().into_iter().chain(wanted);
-    let notice = runs.preferences.runtime_notice(&request.person, models).await?;
+    let notice = subscription::choose(runs, &mut request, &mut agents).await?;
     let limits = bounded(roster.limits(), &request.terms);
     Ok(RunPlan { request, session, space, agents, order, limits, scopes, notice, slot })
 }

@@ -28,7 +28,15 @@ pub trait Catalogue: Send + Sync {
     fn login(&self, name: &str) -> Result<LoginView, Fault>;
 
     /// Asks for a code and waits for it in the background; who comes second gets the same one.
-    fn begin_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<LoginBegun, Fault>>;
+    /// `way`: `code` or `browser`; none is the provider's usual one.
+    fn begin_login<'a>(
+        &'a self,
+        name: &'a str,
+        way: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<LoginBegun, Fault>>;
+
+    /// With the address at which a browser ended that could not come back by itself.
+    fn finish_login(&self, name: &str, address: &str) -> Result<(), Fault>;
 
     /// Signs out or stops waiting, whatever the config says of the provider.
     fn end_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
@@ -47,12 +55,16 @@ pub struct FoundView {
     pub latency_ms: u64,
 }
 
-/// A code that waits to be entered.
+/// A code that waits to be entered, or a page that waits to be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LoginBegun {
     /// `waiting`.
     pub state: &'static str,
-    pub user_code: String,
+    /// `code` or `browser`.
+    pub way: &'static str,
+    /// To be entered on the page; none where the browser comes back by itself.
+    pub user_code: Option<String>,
+    /// The page.
     pub verification_uri: String,
     /// Holds the code already, where the provider gives such an address.
     pub verification_uri_complete: Option<String>,
@@ -70,6 +82,20 @@ pub struct LoginView {
     pub expires_at: Option<Timestamp>,
     /// Why the last try came to nothing, or why it must be made again.
     pub error: Option<String>,
+    /// When a sign-in ends that cannot be renewed.
+    pub until: Option<Timestamp>,
+    /// How people can sign in: `code`, `browser`.
+    pub ways: Vec<&'static str>,
+    /// What was last told of how much of a plan is used.
+    pub quota: Option<QuotaView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QuotaView {
+    /// Which limit it is, in words.
+    pub limit: String,
+    pub used_percent: Option<u8>,
+    pub resets_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -97,6 +123,9 @@ pub struct ProviderView {
     /// Of a provider that people sign in at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login: Option<LoginView>,
+    /// As whom it is asked, where this machine's own identity takes the place of a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -2,7 +2,7 @@
 //! wire: its form is not known here.
 
 use futures::future::BoxFuture;
-use onyx_agent::AgentSettings;
+use onyx_agent::{AgentSettings, ModelSetting};
 use onyx_storage::Expect;
 use onyx_types::{AgentId, Hash};
 use schemars::JsonSchema;
@@ -26,6 +26,9 @@ pub trait Configuration: Send + Sync {
         network: &str,
         account: &str,
     ) -> Result<Option<Map<String, Value>>, Problem>;
+
+    /// What agents without a model of their own answer with, as the file has it.
+    fn default_model(&self) -> Result<Option<ModelSetting>, Problem>;
 
     /// The settings of a plugin as the file has them, secrets shortened.
     fn plugin(&self, name: &str) -> Result<Option<Map<String, Value>>, Problem>;
@@ -104,6 +107,8 @@ pub enum ConfigChange {
     },
     /// These, beside what else there is.
     SetLimits(Map<String, Value>),
+    /// What agents without a model of their own answer with; none leaves it to the providers.
+    SetDefaultModel(Option<ModelSetting>),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -10,7 +10,7 @@ mod upstream;
 
 pub use catalogue::{
     CalledModelView, Catalogue, FailureView, FoundView, LoginBegun, LoginView, ModelView,
-    PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
+    PriceView, ProviderView, QuotaView, TestView, WeightsFileView, WeightsView,
 };
 pub use configuration::{
     ConfigChange, ConfigFlaw, ConfigView, Configuration, PluginSwitch, Written,

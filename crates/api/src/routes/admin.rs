@@ -1,6 +1,7 @@
 //! `/api/admin/*`: for the owner.
 
 mod config;
+mod default_model;
 mod import;
 mod logins;
 mod models;
@@ -21,6 +22,7 @@ use crate::{
     TestView,
 };
 use config::NewConfig;
+use default_model::DefaultModel;
 use import::ImportQuery;
 use logins::FoundProviders;
 use models::{Budgets, Models, NewLimits};
@@ -86,9 +88,15 @@ fn provider_routes() -> Routes {
             .path_value("name", CONFIG_NAME)
             .answers_json::<LoginView>(),
         Route::post("/api/admin/providers/{name}/login", Owner, logins::begin)
-            .summary("Begins a sign-in with a code, or gives back the one that waits")
+            .summary("Begins a sign-in, or gives back the one that waits")
             .path_value("name", CONFIG_NAME)
+            .query::<logins::BeginLogin>()
             .answers_created::<LoginBegun>(),
+        Route::post("/api/admin/providers/{name}/login/callback", Owner, logins::finish)
+            .summary("Takes the address at which a browser on another machine ended")
+            .path_value("name", CONFIG_NAME)
+            .body::<logins::FinishLogin>()
+            .answers_json::<LoginView>(),
         Route::delete("/api/admin/providers/{name}/login", Owner, logins::end)
             .summary("Signs out, or stops waiting")
             .path_value("name", CONFIG_NAME)
@@ -106,6 +114,13 @@ fn model_routes() -> Routes {
         Route::get("/api/admin/models/{*id}", Owner, models::model)
             .summary("What is known of one")
             .answers_json::<ModelView>(),
+        Route::get("/api/admin/default-model", Owner, default_model::show)
+            .summary("What agents without a model of their own answer with")
+            .answers_json::<DefaultModel>(),
+        Route::put("/api/admin/default-model", Owner, default_model::set)
+            .summary("Sets it, and what is asked in its place")
+            .body::<DefaultModel>()
+            .answers_json::<DefaultModel>(),
         Route::get("/api/admin/budgets", Owner, models::budgets)
             .summary("Today's spending and its limits")
             .answers_json::<Budgets>(),

@@ -1,4 +1,4 @@
-//! `onyx providers login|logout`: signing in with a code that is entered elsewhere.
+//! `onyx providers login|logout`: signing in with a code that is entered elsewhere, or in a browser.
 
 use std::time::Duration;
 
@@ -16,6 +16,13 @@ use crate::output;
 /// How often the server is asked what became of it: it polls the provider on its own.
 const POLL: Duration = Duration::from_millis(500);
 
+/// How the person wants to sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SignInWay {
+    Usual,
+    Browser,
+}
+
 /// How it stands with a sign-in, as lists show it.
 #[derive(Deserialize)]
 pub(super) struct Login {
@@ -26,7 +33,7 @@ pub(super) struct Login {
 
 #[derive(Deserialize)]
 struct Begun {
-    user_code: String,
+    user_code: Option<String>,
     verification_uri: String,
     verification_uri_complete: Option<String>,
 }
@@ -38,14 +45,19 @@ impl Login {
             ("signed_in", None, _) => "signed in".to_owned(),
             ("sign_in_again", _, Some(why)) => format!("sign in again: {why}"),
             ("sign_in_again", _, None) => "sign in again".to_owned(),
-            ("waiting", _, _) => "a code waits to be entered".to_owned(),
+            ("waiting", _, _) => "waiting for somebody to sign in".to_owned(),
             ("failed", _, Some(why)) => format!("not signed in: {why}"),
             _ => "not signed in".to_owned(),
         }
     }
 }
 
-pub(super) async fn login(client: &Client, name: &str, json: bool) -> Result<Exit, ClientError> {
+pub(super) async fn login(
+    client: &Client,
+    name: &str,
+    way: SignInWay,
+    json: bool,
+) -> Result<Exit, ClientError> {
     let path = path(name);
     let before: Value = client.get_json(&path).await?;
     if before["state"] == "signed_in" {
@@ -58,7 +70,11 @@ pub(super) async fn login(client: &Client, name: &str, json: bool) -> Result<Exi
         let message = format!("cannot listen for Ctrl-C: {error}");
         ClientError::Refused(Fault::new(ErrorCode::Internal, message))
     })?;
-    let begun = client.post(&path, &json!({})).await?;
+    let begin = match way {
+        SignInWay::Usual => path.clone(),
+        SignInWay::Browser => format!("{path}?way=browser"),
+    };
+    let begun = client.post(&begin, &json!({})).await?;
     show(&begun.json::<Value>().await.map_err(ClientError::Unreachable)?, json)?;
     tokio::select! {
         ended = ended(client, &path) => {
@@ -91,7 +107,10 @@ fn show(begun: &Value, json: bool) -> Result<(), ClientError> {
         return Ok(());
     }
     let begun = Begun::deserialize(begun).map_err(|error| ClientError::unreadable(&error))?;
-    output::line(&format!("Open {} and enter {}", begun.verification_uri, begun.user_code));
+    match &begun.user_code {
+        Some(code) => output::line(&format!("Open {} and enter {code}", begun.verification_uri)),
+        None => output::line(&format!("Open {}", begun.verification_uri)),
+    }
     if let Some(whole) = begun.verification_uri_complete {
         output::line(&format!("or open {whole}"));
     }

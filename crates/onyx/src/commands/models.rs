@@ -5,7 +5,7 @@ use onyx_local::LOCAL;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::login::{self, Login};
+use super::login::{self, Login, SignInWay};
 use super::refused;
 use super::weights::{self, Held};
 use crate::cli::{BudgetArguments, ModelsCommand, ProvidersCommand};
@@ -28,7 +28,10 @@ pub(crate) async fn providers(home: &HomeFolder, command: ProvidersCommand) -> R
             show(client, &path, json, model_table).await
         }
         ProvidersCommand::Test { provider, json } => test(client, provider, json).await,
-        ProvidersCommand::Login { provider, json } => login::login(client, &provider, json).await,
+        ProvidersCommand::Login { provider, browser, json } => {
+            let way = if browser { SignInWay::Browser } else { SignInWay::Usual };
+            login::login(client, &provider, way, json).await
+        }
         ProvidersCommand::Logout { provider, json } => login::logout(client, &provider, json).await,
     };
     finish(connection, result).await

@@ -262,6 +262,19 @@ impl ConfigText {
         Ok(())
     }
 
+    /// `agents.defaults.model`.
+    pub(crate) fn default_model(&self) -> Option<Value> {
+        let defaults = self.config.object_value("agents")?.object_value("defaults")?;
+        defaults.get("model")?.value()?.to_serde_value()
+    }
+
+    pub(crate) fn set_default_model(&self, model: Option<&Value>) -> Result<(), ConfigError> {
+        let defaults = self.section("agents")?.object_value_or_create("defaults");
+        let wrong = || ConfigError::at("agents.defaults", "it must be an object: { … }");
+        set(&defaults.ok_or_else(wrong)?, "model", model);
+        Ok(())
+    }
+
     fn section(&self, name: &str) -> Result<CstObject, ConfigError> {
         let section = self.config.object_value_or_create(name);
         section.ok_or_else(|| ConfigError::at(name, "it must be an object: { … }"))

@@ -11,7 +11,6 @@ mod fuzz;
 mod keys;
 pub(crate) mod last_good;
 mod nearest;
-mod not_yet;
 mod path;
 mod redact;
 mod shared;
@@ -268,7 +267,6 @@ fn parse_sections(
         _ => None,
     };
     let providers = read_providers(providers, &mut notes)?;
-    notes.warnings.extend(not_yet::providers(&providers));
     let agents: AgentsSettings = section("agents", take("agents"), &mut notes)?;
     let mut networks = take("connectors");
     let transcriber = networks.as_mut().and_then(Value::as_object_mut);
@@ -512,22 +510,6 @@ two',
                 "unknown key `agents.lst`; did you mean `list`?",
             ]
         );
-    }
-
-    #[test]
-    fn what_does_nothing_yet_is_said_where_it_is_set() {
-        let config = parse_plain(
-            "{ plugins: {}, tools: null, \
-             providers: { claude: { kind: 'claude-cli' }, p: { kind: 'openai' } } }",
-        );
-        let places: Vec<String> = config
-            .unwrap()
-            .warnings
-            .iter()
-            .map(|warning| warning.split_once(": This does nothing yet").unwrap().0.to_owned())
-            .collect();
-        let expected = ["providers.claude.kind"];
-        assert_eq!(places, expected);
     }
 
     #[test]

@@ -18,7 +18,9 @@ mod with_sdk {
     use std::time::Duration;
 
     use onyx_bedrock::{Bedrock, BedrockKey, BedrockSettings, BedrockTimeouts};
-    use onyx_providers::{ProviderKind, ProviderSettings, Secret, secret_of};
+    use onyx_providers::{
+        AwsIdentity, AwsSettings, ProviderKind, ProviderSettings, Secret, secret_of,
+    };
 
     use super::{Config, NamedSource, SecretSource};
 
@@ -47,22 +49,69 @@ mod with_sdk {
     ) -> Result<BedrockSettings, String> {
         let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
         let endpoint = settings.base_url.clone();
-        let region = endpoint
-            .as_deref()
-            .and_then(region_of)
+        let own = settings.credentials.as_ref().and_then(|credentials| credentials.aws.clone());
+        let own = own.unwrap_or_default();
+        let profile = AwsIdentity::of(own.profile.as_deref(), environment);
+        let region = own.region.clone().filter(|region| !region.is_empty());
+        let region = region
+            .or_else(|| endpoint.as_deref().and_then(region_of))
             .or_else(|| variable("AWS_REGION"))
-            .or_else(|| variable("AWS_DEFAULT_REGION"));
+            .or_else(|| variable("AWS_DEFAULT_REGION"))
+            .or_else(|| profile.as_ref().and_then(AwsIdentity::region));
         let region = region.ok_or(
-            "it needs a region: `baseUrl: https://bedrock-runtime.<region>.amazonaws.com`, or the \
-             environment variable AWS_REGION",
+            "it needs a region: `credentials.aws.region`, `baseUrl: \
+             https://bedrock-runtime.<region>.amazonaws.com`, or the environment variable AWS_REGION",
         )?;
+        let secret = |field: &str, raw: &Secret| secret_of(field, raw, environment, secrets);
         let key = match &settings.api_key {
-            Some(raw) => BedrockKey::Bearer(secret_of("apiKey", raw, environment, secrets)?),
-            None => pair(&variable)?,
+            Some(raw) => BedrockKey::Bearer(secret("apiKey", raw)?),
+            None => match written(&own, &secret)? {
+                Some(pair) => pair,
+                None => found(&own, profile, &variable)?,
+            },
         };
         let timeouts = timeouts(settings);
         let models = settings.models.clone();
         Ok(BedrockSettings { name: name.to_owned(), region, endpoint, key, models, timeouts })
+    }
+
+    /// The keys that stand in the config.
+    fn written(
+        own: &AwsSettings,
+        secret: &dyn Fn(&str, &Secret) -> Result<Secret, String>,
+    ) -> Result<Option<BedrockKey>, String> {
+        match (&own.access_key_id, &own.secret_access_key) {
+            (Some(access_key), Some(secret_key)) => Ok(Some(BedrockKey::Pair {
+                access_key: access_key.clone(),
+                secret_key: secret("credentials.aws.secretAccessKey", secret_key)?,
+                session_token: match &own.session_token {
+                    Some(token) => Some(secret("credentials.aws.sessionToken", token)?),
+                    None => None,
+                },
+            })),
+            (None, None) => Ok(None),
+            _ => Err("`credentials.aws` needs both `accessKeyId` and `secretAccessKey`".to_owned()),
+        }
+    }
+
+    /// What this machine has: a named profile, then the environment, then the usual profile.
+    fn found(
+        own: &AwsSettings,
+        profile: Option<AwsIdentity>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<BedrockKey, String> {
+        match (&own.profile, profile) {
+            (Some(name), Some(profile)) if profile.is_there() => {
+                tracing::debug!(name, "a profile of AWS");
+                Ok(BedrockKey::Profile(profile))
+            }
+            (Some(name), _) => Err(format!(
+                "there is no AWS profile `{name}`: add it with `aws configure sso --profile {name}`"
+            )),
+            (None, profile) => pair(variable).or_else(|why| {
+                profile.filter(AwsIdentity::is_there).map(BedrockKey::Profile).ok_or(why)
+            }),
+        }
     }
 
     fn pair(variable: &dyn Fn(&str) -> Option<String>) -> Result<BedrockKey, String> {
@@ -75,8 +124,9 @@ mod with_sdk {
                 secret_key: Secret::new(secret_key),
                 session_token: variable("AWS_SESSION_TOKEN").map(Secret::new),
             }),
-            _ => Err("it needs `apiKey` (a Bedrock API key), or the environment variables \
-                      AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            _ => Err("it needs `apiKey` (a Bedrock API key), `credentials.aws`, the environment \
+                      variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile of the \
+                      AWS command line"
                 .to_owned()),
         }
     }

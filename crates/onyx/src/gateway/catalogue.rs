@@ -6,8 +6,8 @@ use onyx_api::{
     PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
 };
 use onyx_providers::{
-    Candidate, CircuitState, Finding, Locality, LoginStatus, Modality, ModelFacts, ModelStatus,
-    ModelWeights, ProviderHealth, ProviderState, ProviderStatus, ProviderTest,
+    Candidate, CircuitState, Finding, Locality, LoginStatus, LoginWay, Modality, ModelFacts,
+    ModelStatus, ModelWeights, ProviderHealth, ProviderState, ProviderStatus, ProviderTest,
 };
 use onyx_types::{ErrorCode, Fault};
 
@@ -77,8 +77,17 @@ impl Catalogue for LiveModels {
         Ok(logins::view(status.unwrap_or(LoginStatus::NONE)))
     }
 
-    fn begin_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<LoginBegun, Fault>> {
-        async move { Ok(logins::begun(self.get().registry.begin_login(name).await?)) }.boxed()
+    fn begin_login<'a>(
+        &'a self,
+        name: &'a str,
+        way: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<LoginBegun, Fault>> {
+        let way = way.and_then(LoginWay::of);
+        async move { Ok(logins::begun(self.get().registry.begin_login(name, way).await?)) }.boxed()
+    }
+
+    fn finish_login(&self, name: &str, address: &str) -> Result<(), Fault> {
+        self.get().registry.finish_login(name, address)
     }
 
     fn end_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Fault>> {
@@ -110,6 +119,7 @@ fn provider(status: ProviderStatus) -> ProviderView {
         models: status.models,
         called: status.called.into_iter().map(called).collect(),
         login: status.login.map(logins::view),
+        account: status.account,
     }
 }
 

@@ -7,9 +7,10 @@ use onyx_mcp::{OfferedToolState, ServerStatus, ServerView};
 use onyx_plugins::{PluginState, PluginStatus, PluginView};
 use onyx_sandbox::{NoSandbox, Rung, Sandbox};
 use onyx_tools::Docker;
-use onyx_types::{NotYetAt, PersonId, not_yet};
+use onyx_types::PersonId;
 
 use super::live::Live;
+use super::subscription;
 
 /// Below this, writes will soon fail.
 const LOW_SPACE: u64 = 200 * 1024 * 1024;
@@ -31,7 +32,7 @@ impl Live {
         all.push(self.jobs(person).await);
         all.extend(self.mcp_servers().await);
         all.extend(self.plugins().await);
-        all.push(subscription_gateway());
+        all.push(self.subscription_gateway());
         all
     }
 
@@ -136,6 +137,11 @@ impl Live {
         }
     }
 
+    /// The way to models through somebody's subscription.
+    fn subscription_gateway(&self) -> Dependency {
+        subscription::dependency(&self.models.get().registry)
+    }
+
     async fn plugins(&self) -> Vec<Dependency> {
         match self.extensions.plugins.list().await {
             Ok(plugins) => plugins.into_iter().filter_map(plugin).collect(),
@@ -199,10 +205,4 @@ fn plugin(plugin: PluginView) -> Option<Dependency> {
             }
         }
     }
-}
-
-/// The way to models through somebody's subscription.
-fn subscription_gateway() -> Dependency {
-    let sentence = not_yet(NotYetAt::RuntimeMode("gateway_subscription"));
-    Dependency::off("gateway", sentence.unwrap_or("Nobody has chosen it."))
 }

@@ -83,12 +83,12 @@ fn files(source: &str, config: &Config) -> BTreeSet<String> {
 
 /// This program itself, also where its file was replaced meanwhile.
 #[cfg(target_os = "linux")]
-fn program() -> std::path::PathBuf {
+pub(super) fn program() -> std::path::PathBuf {
     "/proc/self/exe".into()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn program() -> std::path::PathBuf {
+pub(super) fn program() -> std::path::PathBuf {
     // A program that does not know where it is cannot start itself; the model then says so.
     std::env::current_exe().unwrap_or_default()
 }

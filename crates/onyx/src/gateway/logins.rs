@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::{BoxFuture, FutureExt};
-use onyx_api::{FoundView, LoginBegun, LoginView};
+use onyx_api::{FoundView, LoginBegun, LoginView, QuotaView};
 use onyx_identity::Secrets;
 use onyx_mcp::oauth::TokenKeeper;
-use onyx_providers::{Found, LoginState, LoginStatus, Pending, Secret, TokenStore};
+use onyx_providers::{Found, LoginState, LoginStatus, LoginWay, Pending, Secret, TokenStore};
 use onyx_tools::Masker;
 use onyx_types::Fault;
 use serde_json::Value;
@@ -77,19 +77,34 @@ fn shelf(server: &str) -> String {
 }
 
 pub(super) fn view(status: LoginStatus) -> LoginView {
-    let LoginStatus { state, account, pending, error } = status;
+    let LoginStatus { state, account, pending, error, until, ways, quota } = status;
     let (user_code, verification_uri, expires_at) = match pending {
         Some(pending) => {
-            (Some(pending.user_code), Some(pending.verification_uri), Some(pending.expires_at))
+            (pending.user_code, Some(pending.verification_uri), Some(pending.expires_at))
         }
         None => (None, None, None),
     };
-    LoginView { state: state.as_str(), account, user_code, verification_uri, expires_at, error }
+    LoginView {
+        state: state.as_str(),
+        account,
+        user_code,
+        verification_uri,
+        expires_at,
+        error,
+        until,
+        ways: ways.into_iter().map(LoginWay::as_str).collect(),
+        quota: quota.map(|quota| QuotaView {
+            limit: quota.limit,
+            used_percent: quota.used_percent,
+            resets_at: quota.resets_at,
+        }),
+    }
 }
 
 pub(super) fn begun(pending: Pending) -> LoginBegun {
     LoginBegun {
         state: LoginState::Waiting.as_str(),
+        way: pending.way.as_str(),
         user_code: pending.user_code,
         verification_uri: pending.verification_uri,
         verification_uri_complete: pending.verification_uri_complete,

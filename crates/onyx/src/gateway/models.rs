@@ -23,7 +23,9 @@ use super::booked::{Booked, Reckoning};
 use super::local::LocalHost;
 use super::logins::KeptTokens;
 use super::pauses::pauses;
+use super::runtimes::{RuntimeGround, RuntimeHost};
 use super::secrets::StoredSecrets;
+use super::subscription;
 use crate::config::Config;
 use crate::env;
 use crate::home::HomeFolder;
@@ -36,6 +38,7 @@ pub(super) struct LiveModels {
     secrets: StoredSecrets,
     logins: Arc<Logins>,
     local: LocalHost,
+    runtimes: RuntimeHost,
     /// Where servers of this machine listen that are not at their usual port.
     ports: BTreeMap<String, u16>,
 }
@@ -59,7 +62,7 @@ impl LiveModels {
         let tokens = KeptTokens { secrets: Arc::clone(&secrets), masker };
         let logins = Arc::new(Logins::new(Arc::new(tokens), Arc::clone(&clock)));
         let secrets = StoredSecrets(secrets);
-        let local = LocalHost::default();
+        let (local, runtimes) = (LocalHost::default(), RuntimeHost::default());
         let ground = RegistryGround {
             home,
             clock: Arc::clone(&clock),
@@ -67,6 +70,7 @@ impl LiveModels {
             secrets: &secrets,
             logins: &logins,
             local: &local,
+            runtimes: &runtimes,
         };
         let registry = registry(config, ground);
         Self {
@@ -77,6 +81,7 @@ impl LiveModels {
             secrets,
             logins,
             local,
+            runtimes,
             ports: env::local_ports(),
         }
     }
@@ -91,6 +96,7 @@ impl LiveModels {
             secrets: &self.secrets,
             logins: &self.logins,
             local: &self.local,
+            runtimes: &self.runtimes,
         };
         Current::of(registry(config, ground), config)
     }
@@ -213,24 +219,28 @@ pub(crate) struct RegistryGround<'a> {
     pub(crate) secrets: &'a dyn SecretSource,
     pub(crate) logins: &'a Arc<Logins>,
     pub(crate) local: &'a LocalHost,
+    pub(crate) runtimes: &'a RuntimeHost,
 }
 
 /// The providers of a config; what stays the same goes on with what `previous` knew of it.
 pub(crate) fn registry(config: &Config, ground: RegistryGround<'_>) -> Registry {
-    let RegistryGround { home, clock, previous, secrets, logins, local } = ground;
+    let RegistryGround { home, clock, previous, secrets, logins, local, runtimes } = ground;
     let environment = |name: &str| config.environment.get(name);
     let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
         // What a person says of models is a convenience; nothing stops without it.
         tracing::warn!(%error, "models.json is not used");
         Metadata::bundled()
     });
+    let programs = runtimes.sources(config, &RuntimeGround { home, clock: &clock, secrets });
     let setup = Setup {
         metadata: Arc::new(metadata),
         clock,
         previous,
         secrets,
         logins: Arc::clone(logins),
-        sources: [bedrock::sources(config, secrets), local.sources(home, config)].concat(),
+        // What the config names goes before what is there anyway.
+        sources: [bedrock::sources(config, secrets), programs, local.sources(home, config)]
+            .concat(),
         ..Setup::new(&environment)
     };
     Registry::resolve_with(config.providers.clone(), setup)
@@ -252,6 +262,13 @@ impl Models for LiveModels {
     ) -> Result<Arc<dyn Model>, Fault> {
         let choice = self.get().local_choice(choice)?;
         self.resolve(&choice, payer)
+    }
+
+    fn through_gateway(&self, choice: &ModelChoice) -> Option<Result<ModelChoice, Fault>> {
+        let current = self.get();
+        let default = || current.default_model.clone().or_else(|| current.registry.default_model());
+        let primary = choice.primary.clone().or_else(default)?;
+        subscription::through(&current.registry, &primary)
     }
 
     fn lacks_tools(&self, model: &str) -> bool {

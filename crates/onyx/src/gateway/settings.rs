@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use futures::future::{BoxFuture, FutureExt};
-use onyx_agent::AgentSettings;
+use onyx_agent::{AgentSettings, ModelSetting};
 use onyx_api::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Problem, Written};
 use onyx_storage::Expect;
 use onyx_types::{AgentId, ErrorCode, Fault, Hash};
@@ -50,6 +50,11 @@ impl Configuration for Live {
         let shown = serde_json::from_str(&redacted(&value.to_string()));
         let value = shown.map_err(|error| Problem::field(format!("providers.{name}"), error))?;
         Ok(Some(Written { value, hash }))
+    }
+
+    fn default_model(&self) -> Result<Option<ModelSetting>, Problem> {
+        let written = self.parsed()?.default_model().map(ModelSetting::deserialize).transpose();
+        written.map_err(|error| Problem::field("agents.defaults.model", error))
     }
 
     fn connector(
@@ -185,6 +190,12 @@ impl Live {
             }
             ConfigChange::SetLimits(limits) => {
                 file.set_limits(&limits)?;
+                None
+            }
+            ConfigChange::SetDefaultModel(model) => {
+                let model = model.map(serde_json::to_value).transpose();
+                let model = model.map_err(|error| Problem::field("primary", error))?;
+                file.set_default_model(model.as_ref())?;
                 None
             }
         };

@@ -51,6 +51,7 @@ mod plugins;
 mod rejoin;
 mod replay;
 mod runs;
+mod runtimes;
 mod schema;
 mod secrets;
 mod server;

@@ -449,3 +449,48 @@ async fn rules_decide_who_answers_for_auto_and_a_status_tells() {
     assert_eq!(said(&ask("main", &"long words ".repeat(2_000)).await), "from the second");
     assert_eq!(error_of(&ask("lost", "hi").await).0, "model_not_found");
 }
+
+#[tokio::test]
+async fn one_setting_says_what_agents_without_a_model_answer_with_and_in_which_order() {
+    let (first, second) = (ScriptedModel::start().await, ScriptedModel::start().await);
+    second.set_default(Answer::text("from the second"));
+    let providers = json!({
+        "first": provider("openai", &first.base_url()),
+        "second": provider("openai", &second.base_url()),
+    });
+    let onyx = started(config(&providers, &Value::Null)).await;
+    let path = "/api/admin/default-model";
+    let put = async |body: Value| {
+        onyx_test_support::Reply::of(onyx.request(reqwest::Method::PUT, path).json(&body)).await
+    };
+    assert_eq!(onyx.get(path).await.expect(200).json(), json!({"primary": null, "fallbacks": []}));
+    for (status, body, field) in [
+        (404, json!({"primary": "nobody/m"}), "primary"),
+        (404, json!({"primary": "first/m", "fallbacks": ["nobody/m"]}), "fallbacks[0]"),
+        (400, json!({"primary": "first/m", "fallbacks": ["second/m", "first/m"]}), "fallbacks[1]"),
+        (400, json!({"primary": null, "fallbacks": ["second/m"]}), "fallbacks"),
+    ] {
+        let refused = put(body).await.expect(status).json();
+        assert!(refused.to_string().contains(field), "{field}: {refused}");
+    }
+    let only = json!({"primary": "second/m", "fallbacks": []});
+    assert_eq!(put(only.clone()).await.expect(200).json(), only);
+    let hi = json!({"message": "hi"});
+    assert_eq!(said(&onyx.chat_stream(&hi).await), "from the second");
+    assert_eq!(first.request_count(), 0);
+
+    let chain = json!({"primary": "first/m", "fallbacks": ["second/m"]});
+    assert_eq!(put(chain.clone()).await.expect(200).json(), chain);
+    assert_eq!(onyx.get(path).await.expect(200).json(), chain);
+    let text = std::fs::read_to_string(onyx.config_path()).unwrap();
+    let written: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(written["agents"]["defaults"]["model"], chain);
+    assert_eq!(written["agents"]["defaults"]["titles"], "words", "the rest stays");
+    assert_eq!(said(&onyx.chat_stream(&hi).await), "ok");
+    first.set_default(Answer::error(ErrorKind::Auth));
+    let events = onyx.chat_stream(&hi).await;
+    assert_eq!(said(&events), "from the second");
+    assert!(statuses(&events).iter().any(|status| status.contains("second/m")), "{events:?}");
+    let none = json!({"primary": null, "fallbacks": []});
+    assert_eq!(put(none.clone()).await.expect(200).json(), none);
+}

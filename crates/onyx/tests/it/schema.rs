@@ -49,6 +49,7 @@ const MEANING: &[(&str, &str)] = &[
         "POST /api/admin/providers/{name}/login",
         "whether a provider has a sign-in is the config's to say",
     ),
+    ("POST /api/admin/providers/{name}/login/callback", "the same"),
     ("POST /api/sources", "paths and addresses are named that must lead somewhere"),
     ("POST /api/spaces/{id}/capture", "the same"),
     ("POST /api/jobs", "times, zones, commands and agents are named that must make sense together"),

@@ -1,11 +1,11 @@
 //! What a surface shows is typed on the wire: words for people, what came of a call, what was put
-//! beside a message, what does nothing yet. And one spelling for each client.
+//! beside a message. And one spelling for each client.
 
 use onyx_test_support::{Answer, OnyxProcess, Reply, ScriptedCall, ScriptedModel};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::{builder, run};
+use crate::builder;
 
 const ACTIONS: &str = "people/owner/vault/agent/actions";
 
@@ -151,24 +151,6 @@ async fn an_action_says_where_it_lies_what_it_would_say_and_what_became_of_it() 
         onyx.get(&format!("/api/agent/action-runs?before={before}")).await.expect(200).json();
     assert_eq!(rest["runs"][0]["run_id"], ran[1].0);
     let _ = onyx.get("/api/agent/action-runs?limit=0").await.expect(400);
-}
-
-#[tokio::test]
-async fn what_does_nothing_yet_is_said_by_the_log_the_doctor_and_the_app() {
-    let model = ScriptedModel::start().await;
-    let onyx = builder(&model).merge(json!({"storage": {}})).start().await;
-    let _ = onyx.post("/api/agent/config", &json!({"runtime_mode": "gateway_subscription"})).await;
-    assert!(onyx.log().contains("storage: This does nothing yet"), "{}", onyx.log());
-    let config = onyx.get("/api/admin/config").await.expect(200).json();
-    let warnings = config["warnings"].to_string();
-    assert!(warnings.contains("storage: This does nothing yet"), "{warnings}");
-    let doctor = run(&onyx.home(), &["doctor"]).await;
-    for said in [
-        "storage: This does nothing yet",
-        "people/owner/agent.json: runtime_mode: Nothing answers this way yet",
-    ] {
-        assert!(doctor.out.contains(said), "{said}\n{}", doctor.out);
-    }
 }
 
 #[tokio::test]

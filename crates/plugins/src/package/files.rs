@@ -45,7 +45,7 @@ impl PackageFiles {
                 return Err(too_large());
             }
         }
-        Self { files: all }.from_its_root()
+        Self { files: all }.without_folders_above()
     }
 
     /// Of a ZIP archive. What it says of its sizes is not believed.
@@ -122,7 +122,7 @@ impl PackageFiles {
     }
 
     /// Without the folders above the manifest, which archives and repositories have.
-    fn from_its_root(self) -> Result<Self, Fault> {
+    fn without_folders_above(self) -> Result<Self, Fault> {
         let is_manifest = |path: &&String| {
             let name = path.rsplit('/').next().unwrap_or_default();
             MANIFESTS.contains(&name)

@@ -66,7 +66,10 @@ impl Call {
     ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
         let (body, asked, tee) = match self.raw {
             Some(raw) => (raw.body, raw.headers, Some(Tee::new(raw.out))),
-            None => (self.wire.encode(request, &self.target)?.into(), HeaderMap::new(), None),
+            None => {
+                let headers = self.target.compat.request_headers.of(request);
+                (self.wire.encode(request, &self.target)?.into(), headers, None)
+            }
         };
         let start = Instant::now();
         let running = Box::new(Running {
@@ -97,7 +100,7 @@ struct Running {
     names: ToolNames,
     deadlines: Deadlines,
     ready: VecDeque<ModelEvent>,
-    /// The client's own headers, where it wrote the request.
+    /// Headers of this request: the client's own where it wrote it, else those its maker wants.
     asked: HeaderMap,
     tee: Option<Tee>,
     phase: Phase,

@@ -1,16 +1,15 @@
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use onyx_types::{ModelFailure, ModelFailureClass};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
 use crate::Secret;
 use crate::failure::failure;
-use crate::oauth::Login;
-use crate::registry::AuthStyle;
+use crate::oauth::TokenSource;
 
 /// Where a provider is and how it is asked: the key is bound to this address for good.
 #[derive(Clone)]
@@ -21,8 +20,8 @@ pub(crate) struct Endpoint {
     pub(crate) key: Option<Secret>,
     /// What must not show up in an error, wherever the provider echoes it.
     pub(crate) secrets: Vec<Secret>,
-    /// Where the key comes from a sign-in: each request asks for it.
-    pub(crate) login: Option<(Arc<Login>, AuthStyle)>,
+    /// Where a token takes the place of the key: each request asks for it.
+    pub(crate) tokens: Option<TokenSource>,
 }
 
 /// What one request shows in place of a key: nothing where the headers hold it.
@@ -43,41 +42,27 @@ impl Endpoint {
                 *text = secret.mask_in(text);
             }
         }
-        if let Some((login, _)) = &self.login {
-            failure.message = login.mask(failure.message);
+        if let Some(tokens) = &self.tokens {
+            failure.message = tokens.mask(failure.message);
         }
         failure
     }
 
     pub(crate) async fn pass(&self) -> Result<Pass, ModelFailure> {
-        match &self.login {
-            None => Ok(Pass { token: None, headers: HeaderMap::new() }),
-            Some((login, auth)) => Pass::of(login.token().await?, *auth),
-        }
+        let Some(tokens) = &self.tokens else {
+            return Ok(Pass { token: None, headers: HeaderMap::new() });
+        };
+        let (token, headers) = tokens.pass(None).await?;
+        Ok(Pass { token: Some(token), headers })
     }
 
     /// The pass to ask with again after one was refused; `None` where there is no other.
     pub(crate) async fn pass_after(&self, refused: &Pass) -> Result<Option<Pass>, ModelFailure> {
-        match (&self.login, &refused.token) {
-            (Some((login, auth)), Some(token)) => {
-                Pass::of(login.token_after(token).await?, *auth).map(Some)
-            }
-            (None, _) | (_, None) => Ok(None),
-        }
-    }
-}
-
-impl Pass {
-    fn of(token: Secret, auth: AuthStyle) -> Result<Self, ModelFailure> {
-        let (name, text) = match auth {
-            AuthStyle::Bearer => (AUTHORIZATION, format!("Bearer {}", token.reveal())),
-            AuthStyle::Header(name) => (HeaderName::from_static(name), token.reveal().to_owned()),
+        let (Some(tokens), Some(token)) = (&self.tokens, &refused.token) else {
+            return Ok(None);
         };
-        let mut value = HeaderValue::from_str(&text).map_err(|_| {
-            failure(ModelFailureClass::Auth, "the token of the sign-in fits into no header")
-        })?;
-        value.set_sensitive(true);
-        Ok(Self { token: Some(token), headers: HeaderMap::from_iter([(name, value)]) })
+        let (token, headers) = tokens.pass(Some(token)).await?;
+        Ok(Some(Pass { token: Some(token), headers }))
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use onyx_types::Timestamp;
 use reqwest::{StatusCode, Url};
 use serde::Deserialize;
@@ -40,9 +42,34 @@ impl Refusal {
 
 #[derive(Deserialize)]
 struct ErrorBody {
-    error: String,
+    error: ErrorWord,
     error_description: Option<String>,
     interval: Option<Value>,
+}
+
+/// A word, as the standard has it, or an object with one in it, as OpenAI does.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ErrorWord {
+    Word(String),
+    Object { code: Option<String>, message: Option<String> },
+}
+
+impl ErrorBody {
+    fn code(&self) -> &str {
+        match &self.error {
+            ErrorWord::Word(word) => word,
+            ErrorWord::Object { code, .. } => code.as_deref().unwrap_or("error"),
+        }
+    }
+
+    fn description(&self) -> Option<&str> {
+        let inner = match &self.error {
+            ErrorWord::Word(_) => None,
+            ErrorWord::Object { message, .. } => message.as_deref(),
+        };
+        self.error_description.as_deref().or(inner)
+    }
 }
 
 /// A code to be entered, and how often to ask whether it was.
@@ -67,7 +94,10 @@ struct DeviceBody {
 }
 
 pub(super) fn device(status: StatusCode, body: &[u8]) -> Result<Device, Refusal> {
-    let body: DeviceBody = good(status, body)?;
+    checked(good(status, body)?)
+}
+
+fn checked(body: DeviceBody) -> Result<Device, Refusal> {
     let shows = |code: &str| {
         (1..=LONGEST_CODE).contains(&code.len()) && code.chars().all(|c| c.is_ascii_graphic())
     };
@@ -100,6 +130,17 @@ pub(super) struct Granted {
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
     pub(super) life: Option<Duration>,
+    /// Who it is for, where the server says so along with it.
+    pub(super) identity: Identity,
+}
+
+/// What an id token says. It comes straight from the server that gave it, so its signature is not
+/// asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) account: Option<String>,
+    /// By which requests name the account.
+    pub(super) account_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -107,11 +148,56 @@ struct TokenBody {
     access_token: String,
     refresh_token: Option<String>,
     expires_in: Option<Value>,
+    id_token: Option<String>,
+}
+
+/// A code to be entered, as OpenAI gives it.
+#[derive(Deserialize)]
+struct OpenAiDeviceBody {
+    device_auth_id: String,
+    #[serde(alias = "usercode")]
+    user_code: String,
+    interval: Option<Value>,
+    expires_in: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct OpenAiPollBody {
+    authorization_code: String,
+    code_verifier: String,
+}
+
+pub(super) fn openai_device(
+    status: StatusCode,
+    body: &[u8],
+    verification: &str,
+) -> Result<Device, Refusal> {
+    let body: OpenAiDeviceBody = good(status, body)?;
+    checked(DeviceBody {
+        device_code: body.device_auth_id,
+        user_code: body.user_code,
+        verification_uri: verification.to_owned(),
+        verification_uri_complete: None,
+        expires_in: body.expires_in,
+        interval: body.interval,
+    })
+}
+
+/// The code and its verifier once somebody has entered the code; until then the server refuses.
+pub(super) fn openai_poll(
+    status: StatusCode,
+    body: &[u8],
+) -> Result<Option<(Secret, Secret)>, Refusal> {
+    if status == StatusCode::FORBIDDEN || status == StatusCode::NOT_FOUND {
+        return Ok(None);
+    }
+    let body: OpenAiPollBody = good(status, body)?;
+    Ok(Some((Secret::new(body.authorization_code), Secret::new(body.code_verifier))))
 }
 
 pub(super) fn poll(status: StatusCode, body: &[u8]) -> Result<Poll, Refusal> {
     if let Ok(error) = serde_json::from_slice::<ErrorBody>(body) {
-        match error.error.as_str() {
+        match error.code() {
             "authorization_pending" => return Ok(Poll::Pending),
             "slow_down" => {
                 return Ok(Poll::SlowDown(error.interval.as_ref().and_then(seconds)));
@@ -128,6 +214,18 @@ pub(super) fn token(status: StatusCode, body: &[u8]) -> Result<Granted, Refusal>
         access: Secret::new(body.access_token),
         refresh: body.refresh_token.filter(|token| !token.is_empty()).map(Secret::new),
         life: body.expires_in.as_ref().and_then(seconds),
+        identity: body.id_token.as_deref().and_then(identity).unwrap_or_default(),
+    })
+}
+
+fn identity(token: &str) -> Option<Identity> {
+    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?.trim_end_matches('=')).ok()?;
+    let claims: Value = serde_json::from_slice(&payload).ok()?;
+    let text = |path: &str| claims.pointer(path).and_then(Value::as_str).map(shortened);
+    let account = text("/email").or_else(|| text("/preferred_username"));
+    Some(Identity {
+        account: account.or_else(|| text("/name")),
+        account_id: text("/https:~1~1api.openai.com~1auth/chatgpt_account_id"),
     })
 }
 
@@ -169,8 +267,8 @@ pub(super) fn exchanged(
 
 fn good<T: serde::de::DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Refusal> {
     if let Ok(error) = serde_json::from_slice::<ErrorBody>(body) {
-        let code = shortened(&error.error);
-        let words = match error.error_description.as_deref().map(shortened) {
+        let code = shortened(error.code());
+        let words = match error.description().map(shortened) {
             Some(said) if !said.is_empty() => format!("{said} ({code})"),
             Some(_) | None => code.clone(),
         };

@@ -1,53 +1,136 @@
-//! From a code to a sign-in: asked for, shown, waited for in the background.
+//! From a code or a browser to a sign-in: asked for, shown, waited for in the background.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_types::{Cancel, ErrorCode, Fault};
 
+use reqwest::Url;
+
 use super::answer::{self, Device, Granted, Poll, Refusal};
+use super::browser::{Errand, Stray};
 use super::login::{Attempt, Held, Login};
+use super::plan::LoginWay;
 use super::record::Tokens;
+use super::server::Redemption;
 use super::status::Pending;
 
 /// RFC 8628: how much longer to wait after `slow_down`.
 const SLOWER: Duration = Duration::from_secs(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How long a browser may be away.
+const BROWSER_LIFE: Duration = Duration::from_secs(15 * 60);
+
+/// What is waited for.
+enum Waiting {
+    Code(Device),
+    Browser(Box<Errand>),
+}
 
 impl Login {
-    /// Asks for a code and waits for it to be entered; the one that waits already, if one does.
-    pub(crate) async fn begin(self: &Arc<Self>) -> Result<Pending, Fault> {
+    /// Begins to sign in and waits for the person; the one that waits already, if one does in the
+    /// same way.
+    pub(crate) async fn begin(self: &Arc<Self>, way: Option<LoginWay>) -> Result<Pending, Fault> {
         let _one = self.beginning.lock().await;
-        if let Attempt::Waiting { pending, .. } = &self.lock().attempt {
+        let way = way.unwrap_or(self.plan().usual_way());
+        if let Attempt::Waiting { pending, .. } = &self.lock().attempt
+            && pending.way == way
+        {
             return Ok(pending.clone());
         }
-        let answer = self.server.device().await;
-        let device = answer.and_then(|(status, body)| answer::device(status, &body));
-        let device = device.map_err(|refusal| self.no_code(&refusal))?;
-        self.hide(&device.code);
-        let pending = Pending {
-            user_code: device.user_code.clone(),
-            verification_uri: device.verification_uri.clone(),
-            verification_uri_complete: device.verification_uri_complete.clone(),
-            expires_at: self.clock.wall().saturating_add(device.life),
+        let (pending, errand) = match way {
+            LoginWay::Code => self.ask_for_code().await?,
+            LoginWay::Browser => self.send_browser().await?,
         };
+        self.stop();
         let stop = Cancel::new();
-        self.lock().attempt = Attempt::Waiting { pending: pending.clone(), stop: stop.clone() };
+        let desk = match &errand {
+            Waiting::Browser(errand) => Some(errand.desk.clone()),
+            Waiting::Code(_) => None,
+        };
+        self.lock().attempt =
+            Attempt::Waiting { pending: pending.clone(), stop: stop.clone(), desk };
         let login = Arc::clone(self);
         tokio::spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = login.follow(device, &stop) => {}
+                () = login.follow(errand, &stop) => {}
             }
         });
         Ok(pending)
     }
 
-    async fn follow(&self, device: Device, stop: &Cancel) {
-        let life = device.life;
-        let granted = tokio::time::timeout(life, self.granted_for(device)).await;
-        let granted =
-            granted.unwrap_or_else(|_| Err("the code was not entered in time".to_owned()));
+    async fn ask_for_code(&self) -> Result<(Pending, Waiting), Fault> {
+        if self.plan().device.is_none() {
+            return Err(self.no_way("with a code", "deviceUrl"));
+        }
+        let device = self.server.device().await.map_err(|refusal| self.no_code(&refusal))?;
+        self.hide(&device.code);
+        let pending = Pending {
+            way: LoginWay::Code,
+            user_code: Some(device.user_code.clone()),
+            verification_uri: device.verification_uri.clone(),
+            verification_uri_complete: device.verification_uri_complete.clone(),
+            expires_at: self.clock.wall().saturating_add(device.life),
+        };
+        Ok((pending, Waiting::Code(device)))
+    }
+
+    async fn send_browser(&self) -> Result<(Pending, Waiting), Fault> {
+        let Some(browser) = &self.plan().browser else {
+            return Err(self.no_way("in a browser", "authorizeUrl"));
+        };
+        let errand = Errand::begin(self.plan(), browser).await;
+        let errand = errand.map_err(|why| Fault::new(ErrorCode::Internal, why))?;
+        self.hide(&errand.verifier);
+        let pending = Pending {
+            way: LoginWay::Browser,
+            user_code: None,
+            verification_uri: errand.address.to_string(),
+            verification_uri_complete: None,
+            expires_at: self.clock.wall().saturating_add(BROWSER_LIFE),
+        };
+        Ok((pending, Waiting::Browser(Box::new(errand))))
+    }
+
+    /// The address at which a browser on another machine ended.
+    pub(crate) fn finish(&self, address: &str) -> Result<(), Fault> {
+        let refused = |message: &str| {
+            Fault::new(ErrorCode::InvalidRequest, message).with_field("address").with_hint(
+                "Sign in again, and paste the whole address of the page that it ends at.",
+            )
+        };
+        let desk = match &self.lock().attempt {
+            Attempt::Waiting { desk: Some(desk), .. } => desk.clone(),
+            Attempt::Waiting { desk: None, .. } | Attempt::Idle | Attempt::Failed(_) => {
+                return Err(refused("No sign-in in a browser waits."));
+            }
+        };
+        let address = Url::parse(address.trim());
+        let address = address.map_err(|_| refused("This is not an address."))?;
+        match desk.read(&address) {
+            Ok(returned) => {
+                desk.bring(returned);
+                Ok(())
+            }
+            Err(Stray::OtherPlace | Stray::OtherSignIn) => {
+                Err(refused("This address does not belong to the sign-in that waits."))
+            }
+        }
+    }
+
+    async fn follow(&self, waiting: Waiting, stop: &Cancel) {
+        let granted = match waiting {
+            Waiting::Code(device) => {
+                let life = device.life;
+                let granted = tokio::time::timeout(life, self.granted_for(device)).await;
+                granted.unwrap_or_else(|_| Err("the code was not entered in time".to_owned()))
+            }
+            Waiting::Browser(errand) => {
+                let granted = tokio::time::timeout(BROWSER_LIFE, self.granted_by(*errand)).await;
+                granted.unwrap_or_else(|_| Err("nobody signed in in time".to_owned()))
+            }
+        };
         let tokens = match granted {
             Ok(granted) => self.whole(granted).await,
             Err(words) => Err(words),
@@ -72,8 +155,7 @@ impl Login {
         let mut wait = interval;
         loop {
             self.clock.sleep(wait).await;
-            let answer = self.server.poll(&device.code).await;
-            match answer.and_then(|(status, body)| answer::poll(status, &body)) {
+            match self.server.poll(&device).await {
                 Ok(Poll::Granted(granted)) => return Ok(granted),
                 Ok(Poll::Pending) => wait = interval,
                 Ok(Poll::SlowDown(asked)) => {
@@ -89,6 +171,15 @@ impl Login {
                 }
             }
         }
+    }
+
+    /// Redeems the code that the browser comes back with.
+    async fn granted_by(&self, mut errand: Errand) -> Result<Granted, String> {
+        let code = errand.returned().await?;
+        self.hide(&code);
+        let redirect = errand.redirect.as_str();
+        let redemption = Redemption { code: &code, verifier: &errand.verifier, redirect };
+        self.server.redeem(redemption).await.map_err(|refusal| refusal.words().to_owned())
     }
 
     /// With the account's name and with what requests are made with.
@@ -121,6 +212,13 @@ impl Login {
         state.generation += 1;
         tracing::info!(provider = self.provider, "somebody signed in");
         Ok(())
+    }
+
+    fn no_way(&self, how: &str, field: &str) -> Fault {
+        let message = format!("`{}` cannot be signed in to {how}.", self.provider);
+        let field = format!("providers.{}.login.{field}", self.provider);
+        let hint = format!("Set `{field}`, or sign in the other way.");
+        Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).with_field(field)
     }
 
     fn no_code(&self, refusal: &Refusal) -> Fault {

@@ -9,6 +9,7 @@ use futures::future::{BoxFuture, FutureExt, join_all};
 use onyx_types::{Clock, Fault};
 
 use super::login::Login;
+use super::machine::{Credential, CredentialPlan};
 use super::plan::Plan;
 use crate::Secret;
 
@@ -57,11 +58,12 @@ pub struct Logins {
     store: Arc<dyn TokenStore>,
     clock: Arc<dyn Clock>,
     known: Mutex<BTreeMap<String, Arc<Login>>>,
+    credentials: Mutex<BTreeMap<String, Arc<Credential>>>,
 }
 
 impl Logins {
     pub fn new(store: Arc<dyn TokenStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock, known: Mutex::default() }
+        Self { store, clock, known: Mutex::default(), credentials: Mutex::default() }
     }
 
     /// The sign-in of a provider; one under another plan is stopped.
@@ -79,6 +81,20 @@ impl Logins {
         let login = Arc::new(Login::open(provider, plan, store, clock));
         known.insert(provider.to_owned(), Arc::clone(&login));
         login
+    }
+
+    /// The credential of a provider, with the token that it has, as long as it is the same one.
+    pub(crate) fn credential(&self, provider: &str, plan: CredentialPlan) -> Arc<Credential> {
+        let mut known = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = known.get(provider)
+            && *before.plan() == plan
+        {
+            return Arc::clone(before);
+        }
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let credential = Arc::new(Credential::new(provider, plan, store, clock));
+        known.insert(provider.to_owned(), Arc::clone(&credential));
+        credential
     }
 
     /// Signs out, whatever the config says of the provider now.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use onyx_types::{Cancel, Clock, Fault, ModelFailure, ModelFailureClass};
 
 use super::book::TokenStore;
+use super::browser::Desk;
 use super::plan::Plan;
 use super::record::{self, Kept, Tokens, is_stale};
 use super::renewal::Renewal;
@@ -52,7 +53,12 @@ pub(super) enum Held {
 
 pub(super) enum Attempt {
     Idle,
-    Waiting { pending: Pending, stop: Cancel },
+    Waiting {
+        pending: Pending,
+        stop: Cancel,
+        /// Takes the address that a browser ended at.
+        desk: Option<Desk>,
+    },
     Failed(String),
 }
 
@@ -145,14 +151,17 @@ impl Login {
             }
             Held::Locked(fault) => (LoginState::None, None, Some(fault.message.clone())),
         };
+        let until = match &state.held {
+            // What can be renewed has no end that a person would need to know.
+            Held::Tokens(tokens) if tokens.refresh.is_none() => tokens.renew_at,
+            Held::Tokens(_) | Held::Nothing | Held::Refused { .. } | Held::Locked(_) => None,
+        };
+        let base = LoginStatus { account, until, ways: self.plan.ways(), ..LoginStatus::NONE };
         match &state.attempt {
-            Attempt::Idle => LoginStatus { state: held, account, pending: None, error: why },
-            Attempt::Waiting { pending, .. } => LoginStatus {
-                state: LoginState::Waiting,
-                account,
-                pending: Some(pending.clone()),
-                error: None,
-            },
+            Attempt::Idle => LoginStatus { state: held, error: why, ..base },
+            Attempt::Waiting { pending, .. } => {
+                LoginStatus { state: LoginState::Waiting, pending: Some(pending.clone()), ..base }
+            }
             Attempt::Failed(error) => LoginStatus {
                 // Who is signed in stays so when a second sign-in comes to nothing.
                 state: match held {
@@ -162,10 +171,18 @@ impl Login {
                     | LoginState::Failed
                     | LoginState::SignInAgain => LoginState::Failed,
                 },
-                account,
-                pending: None,
                 error: Some(error.clone()),
+                ..base
             },
+        }
+    }
+
+    /// The header that names the account, and its value, where the provider wants one.
+    pub(crate) fn account_header(&self) -> Option<(&'static str, String)> {
+        let header = self.plan.account_header?;
+        match &self.lock().held {
+            Held::Tokens(tokens) => Some((header, tokens.account_id.clone()?)),
+            Held::Nothing | Held::Refused { .. } | Held::Locked(_) => None,
         }
     }
 

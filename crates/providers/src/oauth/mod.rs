@@ -1,18 +1,30 @@
-//! Signing in at a provider with a code that a person enters there (RFC 8628), and the tokens that
-//! come of it: kept in the store of secrets, renewed for everybody at once, never printed.
+//! Signing in at a provider, with a code that a person enters there (RFC 8628) or in a browser that
+//! comes back to this machine (RFC 8252), and the tokens that
+//! come of it: kept in the store of secrets, renewed for everybody at once, never printed. And the
+//! tokens of machines, which nobody signs in for (`machine`).
 
 mod answer;
 mod attempt;
 mod book;
+mod browser;
 mod login;
+mod machine;
+mod place;
 mod plan;
 mod record;
 mod renewal;
 mod server;
 mod status;
+mod tokens;
+mod vendors;
 
 pub use book::{Logins, NoTokens, TokenStore};
 pub(crate) use login::Login;
-pub use plan::{LoginSettings, VendorLogin};
+pub use machine::{AwsIdentity, AwsKeys, AwsSettings, AzureSettings, CredentialSettings};
+pub(crate) use machine::{CredentialPlan, CredentialPlanError};
+pub use plan::{LoginSettings, LoginWay};
 pub(crate) use plan::{Plan, PlanError};
-pub use status::{LoginState, LoginStatus, Pending};
+pub use status::{LoginState, LoginStatus, Pending, Quota};
+pub(crate) use tokens::TokenSource;
+pub(crate) use vendors::{CHATGPT, GITHUB_COPILOT};
+pub use vendors::{DeviceForm, VendorBrowser, VendorDevice, VendorLogin};

@@ -4,14 +4,27 @@ use onyx_types::Hash;
 use reqwest::Url;
 use serde::Deserialize;
 
+use super::vendors::{DeviceForm, VendorLogin};
+use crate::Secret;
 use crate::http::is_loopback;
+
+/// RFC 8252: any free port of this machine.
+const ANY_PORT: &str = "http://127.0.0.1/callback";
 
 /// As a person writes it. The client id is theirs: none is built in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LoginSettings {
     pub client_id: Option<String>,
+    /// Of applications that have one; a reference as `apiKey` takes it.
+    pub client_secret: Option<Secret>,
+    /// In place of the origin of a known maker's addresses.
+    pub issuer: Option<String>,
     pub device_url: Option<String>,
+    /// Where a browser is sent to sign in.
+    pub authorize_url: Option<String>,
+    /// Where the browser comes back to: an address of this machine.
+    pub redirect_url: Option<String>,
     pub token_url: Option<String>,
     pub scopes: Vec<String>,
     /// Says who is signed in.
@@ -20,27 +33,56 @@ pub struct LoginSettings {
     pub exchange_url: Option<String>,
 }
 
-/// The addresses of a vendor whose sign-in is known; settings go before them, field by field.
-#[derive(Clone, Copy, Debug)]
-pub struct VendorLogin {
-    pub device_url: &'static str,
-    pub token_url: &'static str,
-    pub scopes: &'static [&'static str],
-    pub account_url: Option<&'static str>,
-    pub exchange_url: Option<&'static str>,
+/// How a person signs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginWay {
+    /// With a code that is entered on a page of the maker's, on any machine.
+    Code,
+    /// In a browser that comes back to this machine.
+    Browser,
 }
 
 /// A sign-in that can be made. Tokens are bound to all of it: see `binding`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(super) client_id: String,
-    pub(super) device: Url,
+    pub(super) client_secret: Option<Secret>,
+    pub(super) device: Option<DevicePlan>,
+    pub(super) browser: Option<BrowserPlan>,
     pub(super) token: Url,
     pub(super) scopes: String,
     pub(super) account: Option<Url>,
     pub(super) exchange: Option<Url>,
+    /// The header that names the account beside the token, where the provider wants one.
+    pub(super) account_header: Option<&'static str>,
     /// The provider that the tokens are for.
     pub(super) audience: Url,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DevicePlan {
+    pub(super) url: Url,
+    pub(super) form: DevicePlanForm,
+}
+
+#[allow(clippy::large_enum_variant, reason = "a provider has one")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum DevicePlanForm {
+    Standard,
+    /// OpenAI's: another address is polled, and what it gives is a code to be redeemed.
+    OpenAi {
+        poll: Url,
+        redirect: Url,
+        verification: Url,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BrowserPlan {
+    pub(super) authorize: Url,
+    /// Without a port, any that is free.
+    pub(super) redirect: Url,
+    pub(super) extra: &'static [(&'static str, &'static str)],
 }
 
 /// Names only, never a value.
@@ -53,6 +95,14 @@ pub(crate) enum PlanError {
          machine only)"
     )]
     Address(&'static str),
+    #[error("`login.redirectUrl` is not an http address of this machine")]
+    Redirect,
+}
+
+/// The fields of the settings, and a known maker's addresses where they say nothing.
+struct Sources<'a> {
+    settings: &'a LoginSettings,
+    known: Option<&'a VendorLogin>,
 }
 
 impl Plan {
@@ -61,56 +111,126 @@ impl Plan {
         known: Option<&VendorLogin>,
         audience: &Url,
     ) -> Result<Self, PlanError> {
-        let own = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        let required = |field, own: Option<String>, usual: Option<&str>| {
-            let text = own.or_else(|| usual.map(str::to_owned));
-            address(field, &text.ok_or(PlanError::Missing(field))?)
-        };
-        let optional = |field, own: Option<String>, usual: Option<&'static str>| {
-            let text = own.or_else(|| usual.map(str::to_owned));
-            text.map(|text| address(field, &text)).transpose()
-        };
+        let from = Sources { settings, known };
         let scopes = match (settings.scopes.as_slice(), known) {
             ([], Some(known)) => known.scopes.join(" "),
             (own, _) => own.join(" "),
         };
+        let (device, browser) = (from.device()?, from.browser()?);
+        let client_id = own(&settings.client_id).ok_or(PlanError::Missing("clientId"))?;
+        if device.is_none() && browser.is_none() {
+            return Err(PlanError::Missing("deviceUrl"));
+        }
+        let token =
+            from.address("tokenUrl", &settings.token_url, known.map(|known| known.token_url))?;
+        let account = known.and_then(|known| known.account_url);
+        let exchange = known.and_then(|known| known.exchange_url);
         Ok(Self {
-            client_id: own(&settings.client_id).ok_or(PlanError::Missing("clientId"))?,
-            device: required(
-                "deviceUrl",
-                own(&settings.device_url),
-                known.map(|it| it.device_url),
-            )?,
-            token: required("tokenUrl", own(&settings.token_url), known.map(|it| it.token_url))?,
+            client_id,
+            client_secret: settings.client_secret.clone(),
+            device,
+            browser,
+            token: token.ok_or(PlanError::Missing("tokenUrl"))?,
             scopes,
-            account: optional(
-                "accountUrl",
-                own(&settings.account_url),
-                known.and_then(|it| it.account_url),
-            )?,
-            exchange: optional(
-                "exchangeUrl",
-                own(&settings.exchange_url),
-                known.and_then(|it| it.exchange_url),
-            )?,
+            account: from.address("accountUrl", &settings.account_url, account)?,
+            exchange: from.address("exchangeUrl", &settings.exchange_url, exchange)?,
+            account_header: known.and_then(|known| known.account_header),
             audience: audience.clone(),
         })
+    }
+
+    /// The way that is gone when nobody says which: a code, since it works from any machine.
+    pub(super) const fn usual_way(&self) -> LoginWay {
+        if self.device.is_some() { LoginWay::Code } else { LoginWay::Browser }
+    }
+
+    pub(super) fn ways(&self) -> Vec<LoginWay> {
+        let device = self.device.is_some().then_some(LoginWay::Code);
+        device.into_iter().chain(self.browser.is_some().then_some(LoginWay::Browser)).collect()
     }
 
     /// Every place that a token of this sign-in is sent to, in a word. Tokens that were got for
     /// other places are not used: who edits an address does not get a token with it.
     pub(super) fn binding(&self) -> Hash {
-        let optional = |url: &Option<Url>| url.as_ref().map(Url::to_string).unwrap_or_default();
-        let parts = [
+        let optional = |url: Option<&Url>| url.map(Url::to_string).unwrap_or_default();
+        let mut parts = vec![
             self.client_id.clone(),
-            self.device.to_string(),
+            optional(self.device.as_ref().map(|device| &device.url)),
             self.token.to_string(),
-            optional(&self.account),
-            optional(&self.exchange),
+            optional(self.account.as_ref()),
+            optional(self.exchange.as_ref()),
             self.audience.origin().ascii_serialization(),
         ];
+        if let Some(DevicePlan { form: DevicePlanForm::OpenAi { poll, .. }, .. }) = &self.device {
+            parts.push(poll.to_string());
+        }
+        parts.extend(self.browser.as_ref().map(|browser| browser.authorize.to_string()));
         Hash::of(parts.join("\n").as_bytes())
     }
+}
+
+impl Sources<'_> {
+    /// The person's own address, else the maker's.
+    fn address(
+        &self,
+        field: &'static str,
+        written: &Option<String>,
+        usual: Option<&str>,
+    ) -> Result<Option<Url>, PlanError> {
+        let usual = || usual.map(|usual| self.moved(usual));
+        own(written).or_else(usual).map(|text| address(field, &text)).transpose()
+    }
+
+    /// A maker's address at the person's own issuer, if they have one.
+    fn moved(&self, usual: &str) -> String {
+        let own = own(&self.settings.issuer);
+        let issuer = self.known.map(|known| known.issuer).filter(|issuer| !issuer.is_empty());
+        match (own, issuer.and_then(|issuer| usual.strip_prefix(issuer))) {
+            (Some(own), Some(path)) => format!("{}{path}", own.trim_end_matches('/')),
+            _ => usual.to_owned(),
+        }
+    }
+
+    fn device(&self) -> Result<Option<DevicePlan>, PlanError> {
+        let known = self.known.and_then(|known| known.device.as_ref());
+        let usual = known.map(|device| device.url);
+        let Some(url) = self.address("deviceUrl", &self.settings.device_url, usual)? else {
+            return Ok(None);
+        };
+        let at = |usual: &str| address("issuer", &self.moved(usual));
+        let form = match known.map(|device| &device.form) {
+            None | Some(DeviceForm::Standard) => DevicePlanForm::Standard,
+            Some(DeviceForm::OpenAi { poll, redirect, verification }) => DevicePlanForm::OpenAi {
+                poll: at(poll)?,
+                redirect: at(redirect)?,
+                verification: at(verification)?,
+            },
+        };
+        Ok(Some(DevicePlan { url, form }))
+    }
+
+    fn browser(&self) -> Result<Option<BrowserPlan>, PlanError> {
+        let known = self.known.and_then(|known| known.browser.as_ref());
+        let usual = known.map(|browser| browser.authorize_url);
+        let authorize = self.address("authorizeUrl", &self.settings.authorize_url, usual)?;
+        let Some(authorize) = authorize else { return Ok(None) };
+        let usual = known.map_or(ANY_PORT, |browser| browser.redirect_url);
+        let redirect = own(&self.settings.redirect_url).unwrap_or_else(|| usual.to_owned());
+        let redirect = Url::parse(&redirect).map_err(|_| PlanError::Redirect)?;
+        let is_plain = redirect.scheme() == "http"
+            && is_loopback(&redirect)
+            && redirect.query().is_none()
+            && redirect.fragment().is_none();
+        if !is_plain {
+            return Err(PlanError::Redirect);
+        }
+        let extra = known.map_or(&[] as &[_], |browser| browser.extra);
+        Ok(Some(BrowserPlan { authorize, redirect, extra }))
+    }
+}
+
+fn own(text: &Option<String>) -> Option<String> {
+    text.clone().filter(|text| !text.is_empty())
 }
 
 fn address(field: &'static str, text: &str) -> Result<Url, PlanError> {

@@ -18,6 +18,8 @@ pub(super) struct Tokens {
     /// None where the server says nothing: then a refusal tells.
     pub(super) renew_at: Option<Timestamp>,
     pub(super) account: Option<String>,
+    /// By which requests name the account, where the provider wants that.
+    pub(super) account_id: Option<String>,
     /// What the access token was exchanged for. Not kept: the next start gets its own.
     pub(super) short: Option<Short>,
 }
@@ -53,6 +55,8 @@ struct Record {
     bound: Hash,
     #[serde(default)]
     account: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account_id: Option<String>,
     #[serde(default)]
     access: Option<String>,
     #[serde(default)]
@@ -76,6 +80,7 @@ pub(super) fn read(text: &Secret, plan: &Plan) -> Kept {
             refresh: record.refresh.map(Secret::new),
             renew_at: record.renew_at,
             account,
+            account_id: record.account_id,
             short: None,
         }),
     }
@@ -86,6 +91,7 @@ pub(super) fn written(tokens: &Tokens, plan: &Plan) -> Secret {
     line(&Record {
         bound: plan.binding(),
         account: tokens.account.clone(),
+        account_id: tokens.account_id.clone(),
         access: Some(reveal(&tokens.access)),
         refresh: tokens.refresh.as_ref().map(reveal),
         renew_at: tokens.renew_at,
@@ -93,7 +99,8 @@ pub(super) fn written(tokens: &Tokens, plan: &Plan) -> Secret {
 }
 
 pub(super) fn refused(account: Option<String>, plan: &Plan) -> Secret {
-    line(&Record { bound: plan.binding(), account, access: None, refresh: None, renew_at: None })
+    let bound = plan.binding();
+    line(&Record { bound, account, account_id: None, access: None, refresh: None, renew_at: None })
 }
 
 fn line(record: &Record) -> Secret {

@@ -23,6 +23,10 @@ const TERMINAL: &[&str] = &[
     "unauthorized_client",
     "incorrect_client_credentials",
     "unsupported_grant_type",
+    // OpenAI's own words for a refresh token that is of no more use.
+    "refresh_token_expired",
+    "refresh_token_reused",
+    "refresh_token_invalidated",
 ];
 
 /// Why a token was not renewed.
@@ -131,15 +135,16 @@ impl Login {
     pub(super) fn granted(&self, granted: Granted, before: Option<Tokens>) -> Tokens {
         self.hide(&granted.access);
         granted.refresh.iter().for_each(|token| self.hide(token));
-        let (refresh, account) = match before {
-            Some(before) => (before.refresh, before.account),
-            None => (None, None),
+        let (refresh, account, account_id) = match before {
+            Some(before) => (before.refresh, before.account, before.account_id),
+            None => (None, None, None),
         };
         Tokens {
             access: granted.access,
             refresh: granted.refresh.or(refresh),
             renew_at: granted.life.map(|life| renew_at(&*self.clock, life)),
-            account,
+            account: granted.identity.account.or(account),
+            account_id: granted.identity.account_id.or(account_id),
             short: None,
         }
     }

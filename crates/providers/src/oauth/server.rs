@@ -1,48 +1,53 @@
 //! The authorization server: each request is bound to an address of the config.
 
-use std::time::Duration;
+use serde_json::json;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Method, RequestBuilder, StatusCode, Url};
-
-use super::answer::Refusal;
-use super::plan::Plan;
+use super::answer::{self, Device, Granted, Poll, Refusal};
+use super::place::{Answered, Place};
+use super::plan::{DevicePlan, DevicePlanForm, Plan};
 use crate::Secret;
-use crate::http::{LazyClient, transport};
-
-const PATIENCE: Duration = Duration::from_secs(20);
-const CONNECT: Duration = Duration::from_secs(10);
-/// Far more than tokens take.
-const MAX_BYTES: usize = 64 * 1024;
 
 const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 #[derive(Debug)]
 pub(super) struct Server {
-    device: Place,
+    device: Option<DevicePlaces>,
     token: Place,
     account: Option<Place>,
     exchange: Option<Place>,
     client_id: String,
+    client_secret: Option<Secret>,
     scopes: String,
 }
 
 #[derive(Debug)]
-struct Place {
-    url: Url,
-    client: LazyClient,
+struct DevicePlaces {
+    codes: Place,
+    form: DeviceFormPlaces,
 }
 
-type Answered = Result<(StatusCode, Vec<u8>), Refusal>;
+#[derive(Debug)]
+enum DeviceFormPlaces {
+    Standard,
+    OpenAi { poll: Place, redirect: String, verification: String },
+}
+
+/// A code that a browser brought, and what proves that it was asked for here.
+pub(super) struct Redemption<'a> {
+    pub(super) code: &'a Secret,
+    pub(super) verifier: &'a Secret,
+    pub(super) redirect: &'a str,
+}
 
 impl Server {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
-            device: Place::of(&plan.device),
+            device: plan.device.as_ref().map(DevicePlaces::of),
             token: Place::of(&plan.token),
             account: plan.account.as_ref().map(Place::of),
             exchange: plan.exchange.as_ref().map(Place::of),
             client_id: plan.client_id.clone(),
+            client_secret: plan.client_secret.clone(),
             scopes: plan.scopes.clone(),
         }
     }
@@ -51,21 +56,63 @@ impl Server {
         self.exchange.is_some()
     }
 
-    pub(super) async fn device(&self) -> Answered {
-        let mut fields = vec![("client_id", self.client_id.as_str())];
-        if !self.scopes.is_empty() {
-            fields.push(("scope", &self.scopes));
+    /// A code to be entered.
+    pub(super) async fn device(&self) -> Result<Device, Refusal> {
+        let Some(device) = &self.device else {
+            return Err(Refusal::Passing("it gives no codes".to_owned()));
+        };
+        match &device.form {
+            DeviceFormPlaces::Standard => {
+                let mut fields = vec![("client_id", self.client_id.as_str())];
+                if !self.scopes.is_empty() {
+                    fields.push(("scope", &self.scopes));
+                }
+                let (status, body) = device.codes.post(&fields).await?;
+                answer::device(status, &body)
+            }
+            DeviceFormPlaces::OpenAi { verification, .. } => {
+                let body = json!({"client_id": self.client_id});
+                let (status, body) = device.codes.post_json(&body).await?;
+                answer::openai_device(status, &body, verification)
+            }
         }
-        self.device.post(&fields).await
     }
 
-    pub(super) async fn poll(&self, code: &Secret) -> Answered {
+    /// Whether the code was entered.
+    pub(super) async fn poll(&self, device: &Device) -> Result<Poll, Refusal> {
+        match self.device.as_ref().map(|places| &places.form) {
+            None | Some(DeviceFormPlaces::Standard) => {
+                let fields = [
+                    ("grant_type", DEVICE_GRANT),
+                    ("device_code", device.code.reveal()),
+                    ("client_id", &self.client_id),
+                ];
+                let (status, body) = self.ask_for_token(&fields).await?;
+                answer::poll(status, &body)
+            }
+            Some(DeviceFormPlaces::OpenAi { poll, redirect, .. }) => {
+                let body =
+                    json!({"device_auth_id": device.code.reveal(), "user_code": device.user_code});
+                let (status, body) = poll.post_json(&body).await?;
+                let Some((code, verifier)) = answer::openai_poll(status, &body)? else {
+                    return Ok(Poll::Pending);
+                };
+                let redemption = Redemption { code: &code, verifier: &verifier, redirect };
+                self.redeem(redemption).await.map(Poll::Granted)
+            }
+        }
+    }
+
+    pub(super) async fn redeem(&self, redemption: Redemption<'_>) -> Result<Granted, Refusal> {
         let fields = [
-            ("grant_type", DEVICE_GRANT),
-            ("device_code", code.reveal()),
+            ("grant_type", "authorization_code"),
+            ("code", redemption.code.reveal()),
+            ("redirect_uri", redemption.redirect),
             ("client_id", &self.client_id),
+            ("code_verifier", redemption.verifier.reveal()),
         ];
-        self.token.post(&fields).await
+        let (status, body) = self.ask_for_token(&fields).await?;
+        answer::token(status, &body)
     }
 
     pub(super) async fn refresh(&self, token: &Secret) -> Answered {
@@ -74,6 +121,12 @@ impl Server {
             ("refresh_token", token.reveal()),
             ("client_id", &self.client_id),
         ];
+        self.ask_for_token(&fields).await
+    }
+
+    async fn ask_for_token(&self, fields: &[(&str, &str)]) -> Answered {
+        let secret = self.client_secret.as_ref().map(|secret| ("client_secret", secret.reveal()));
+        let fields: Vec<(&str, &str)> = fields.iter().copied().chain(secret).collect();
         self.token.post(&fields).await
     }
 
@@ -90,55 +143,16 @@ impl Server {
     }
 }
 
-impl Place {
-    fn of(url: &Url) -> Self {
-        Self { url: url.clone(), client: LazyClient::default() }
+impl DevicePlaces {
+    fn of(plan: &DevicePlan) -> Self {
+        let form = match &plan.form {
+            DevicePlanForm::Standard => DeviceFormPlaces::Standard,
+            DevicePlanForm::OpenAi { poll, redirect, verification } => DeviceFormPlaces::OpenAi {
+                poll: Place::of(poll),
+                redirect: redirect.to_string(),
+                verification: verification.to_string(),
+            },
+        };
+        Self { codes: Place::of(&plan.url), form }
     }
-
-    async fn post(&self, fields: &[(&str, &str)]) -> Answered {
-        let mut form = Url::parse("form:fields").map_err(|error| passing(&error))?;
-        form.query_pairs_mut().extend_pairs(fields);
-        let body = form.query().unwrap_or_default().to_owned();
-        let request = self.request(Method::POST)?;
-        let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-        answered(request.body(body)).await
-    }
-
-    async fn get(&self, authorization: &str) -> Answered {
-        let mut value = HeaderValue::from_str(authorization).map_err(|error| passing(&error))?;
-        value.set_sensitive(true);
-        answered(self.request(Method::GET)?.header(AUTHORIZATION, value)).await
-    }
-
-    fn request(&self, method: Method) -> Result<RequestBuilder, Refusal> {
-        let client = self.client.get(&self.url, CONNECT);
-        let client = client.map_err(|failure| Refusal::Passing(failure.message))?;
-        Ok(client.request(method, self.url.clone()).header(ACCEPT, "application/json"))
-    }
-}
-
-async fn answered(request: RequestBuilder) -> Answered {
-    let whole = async {
-        let mut response = request.send().await.map_err(lost)?;
-        let status = response.status();
-        let mut body = Vec::new();
-        while let Some(bytes) = response.chunk().await.map_err(lost)? {
-            if body.len() + bytes.len() > MAX_BYTES {
-                let words = format!("its answer is longer than {MAX_BYTES} bytes");
-                return Err(Refusal::Passing(words));
-            }
-            body.extend_from_slice(&bytes);
-        }
-        Ok((status, body))
-    };
-    let words = || format!("no whole answer within {} s", PATIENCE.as_secs());
-    tokio::time::timeout(PATIENCE, whole).await.unwrap_or_else(|_| Err(Refusal::Passing(words())))
-}
-
-fn lost(error: reqwest::Error) -> Refusal {
-    Refusal::Passing(transport(error).message)
-}
-
-fn passing(error: &dyn std::error::Error) -> Refusal {
-    Refusal::Passing(error.to_string())
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use onyx_types::{Fault, ModelFailureClass};
+use onyx_types::{ErrorCode, Fault, ModelFailureClass};
 use serde::Serialize;
 
 use super::listing::ListedModel;
@@ -187,7 +187,9 @@ pub(super) fn sourced(status: &ProviderStatus) -> ProviderTest {
 /// The fault says what is missing and how to come by it.
 pub(super) fn unusable(name: &str, fault: Fault) -> ProviderTest {
     let advice = fault.message.clone();
-    let finding = Finding::Fails { trouble: Trouble::Broken, message: fault.message };
+    let is_sign_in = fault.code == ErrorCode::ProviderAuth;
+    let trouble = if is_sign_in { Trouble::Key } else { Trouble::Broken };
+    let finding = Finding::Fails { trouble, message: fault.message };
     ProviderTest { name: name.to_owned(), finding, advice }
 }
 

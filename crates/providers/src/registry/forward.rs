@@ -43,7 +43,7 @@ impl Registry {
             return Ok(Way::OtherWire(body));
         }
         let provider = self.provider(name)?;
-        if provider.line.wire != wire {
+        if provider.line.wire_of(model) != wire {
             return Ok(Way::OtherWire(body));
         }
         body.insert("model".to_owned(), model.into());

@@ -68,7 +68,14 @@ pub(super) async fn list_as(
     base: &str,
     patience: Duration,
 ) -> Result<Vec<ListedModel>, NoAnswer> {
-    let (line, url) = (&provider.line, listing_url(kind, base)?);
+    let (line, mut url) = (&provider.line, listing_url(kind, base)?);
+    if let Some(version) = provider.api_version() {
+        // Azure lists the models beside the deployments.
+        if !url.path().contains("/openai/") {
+            url.set_path(&format!("{}/openai/models", url.path().trim_end_matches("/models")));
+        }
+        url.query_pairs_mut().append_pair("api-version", version);
+    }
     let request = line.client()?.get(url).headers(line.headers());
     let bounds = Bounds { patience, max_bytes: MAX_LIST_BYTES };
     let body = exchange(request, &line.endpoint, bounds).await?;
@@ -116,10 +123,33 @@ enum Listing {
 
 #[derive(Deserialize)]
 struct Row {
+    #[serde(alias = "slug")]
     id: Option<String>,
     name: Option<String>,
     #[serde(alias = "inputTokenLimit", alias = "max_context_length", alias = "max_model_len")]
+    #[serde(alias = "context_window")]
     context_length: Option<u32>,
+    /// As Copilot tells what a model can do and whether the person may use it.
+    #[serde(default)]
+    capabilities: Option<Capabilities>,
+    policy: Option<Policy>,
+}
+
+#[derive(Deserialize)]
+struct Capabilities {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    limits: Option<Limits>,
+}
+
+#[derive(Deserialize)]
+struct Limits {
+    max_context_window_tokens: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Policy {
+    state: Option<String>,
 }
 
 impl Listing {
@@ -131,9 +161,18 @@ impl Listing {
 
 impl Row {
     fn model(self) -> Option<ListedModel> {
+        let off =
+            self.policy.and_then(|policy| policy.state).is_some_and(|state| state != "enabled");
+        let capabilities = self.capabilities;
+        let kind = capabilities.as_ref().and_then(|able| able.kind.as_deref());
+        if off || kind.is_some_and(|kind| kind != "chat") {
+            return None;
+        }
         let name = self.id.or(self.name)?;
         // Gemini names its models by their path.
         let id = name.strip_prefix("models/").unwrap_or(&name).to_owned();
-        Some(ListedModel { id, context_window: self.context_length })
+        let limits = capabilities.and_then(|able| able.limits);
+        let window = limits.and_then(|limits| limits.max_context_window_tokens);
+        Some(ListedModel { id, context_window: self.context_length.or(window) })
     }
 }

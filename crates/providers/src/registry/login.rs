@@ -8,17 +8,25 @@ use super::Registry;
 use super::provider::Provider;
 use super::settings::ProviderSettings;
 use super::vendor::vendor;
-use crate::oauth::{Login, LoginStatus, Pending};
+use crate::oauth::{Login, LoginStatus, LoginWay, Pending};
 
 impl Registry {
     /// `None` for a provider that is asked with a key, or with nothing.
     pub fn login(&self, name: &str) -> Result<Option<LoginStatus>, Fault> {
+        if let Some(sourced) = self.sourced(name) {
+            return Ok(sourced.login());
+        }
         Ok(self.login_of(name)?.ok().map(|login| login.status()))
     }
 
-    /// Asks for a code that a person enters at the provider, and waits for that.
-    pub async fn begin_login(&self, name: &str) -> Result<Pending, Fault> {
-        self.login_of(name)?.map_err(Clone::clone)?.begin().await
+    /// Begins to sign in, in one of the ways that the provider has, and waits for the person.
+    pub async fn begin_login(&self, name: &str, way: Option<LoginWay>) -> Result<Pending, Fault> {
+        self.login_of(name)?.map_err(Clone::clone)?.begin(way).await
+    }
+
+    /// Takes the address at which a browser ended that could not come back by itself.
+    pub fn finish_login(&self, name: &str, address: &str) -> Result<(), Fault> {
+        self.login_of(name)?.map_err(Clone::clone)?.finish(address)
     }
 
     fn login_of(&self, name: &str) -> Result<Result<&Arc<Login>, &Fault>, Fault> {
@@ -58,9 +66,13 @@ pub(super) fn of(
 }
 
 /// Of a source that is no provider of the config.
-pub(super) fn of_source(name: &str) -> Fault {
-    Fault::new(ErrorCode::InvalidRequest, none(name))
-        .with_hint("Its models are not behind a sign-in.")
+pub(super) fn of_source(name: &str, own_way: Option<String>) -> Fault {
+    match own_way {
+        Some(way) => Fault::new(ErrorCode::InvalidRequest, way)
+            .with_hint(format!("Then look whether it works: `onyx providers test {name}`.")),
+        None => Fault::new(ErrorCode::InvalidRequest, none(name))
+            .with_hint("Its models are not behind a sign-in."),
+    }
 }
 
 fn none(name: &str) -> String {
@@ -75,7 +87,8 @@ fn how(name: &str) -> String {
     match has_addresses(name) {
         true => format!("Set `providers.{name}.login.clientId` in onyx.json."),
         false => format!(
-            "Set `providers.{name}.login` in onyx.json: `clientId`, `deviceUrl` and `tokenUrl`."
+            "Set `providers.{name}.login` in onyx.json: `clientId`, `tokenUrl`, and `deviceUrl` or \
+             `authorizeUrl`."
         ),
     }
 }

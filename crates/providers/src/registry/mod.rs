@@ -32,7 +32,7 @@ pub use settings::{
 };
 pub use source::{ModelSource, ModelWeights, NamedSource, WeightsFile};
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
-pub use vendor::{AuthStyle, KeyNeed, Locality, VENDORS, Vendor};
+pub use vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, VENDORS, Vendor};
 
 use std::sync::Arc;
 
@@ -226,9 +226,9 @@ impl Registry {
     /// Asks a provider which models it has, and says in words what is wrong if it does not answer.
     pub async fn test(&self, name: &str) -> ProviderTest {
         if let Some(sourced) = self.sourced(name) {
-            return match sourced.obstacle() {
-                Some(fault) => check::unusable(name, fault),
-                None => check::sourced(&sourced.status(self.clock.now().mono)),
+            return match sourced.check().await {
+                Err(fault) => check::unusable(name, fault),
+                Ok(()) => check::sourced(&sourced.status(self.clock.now().mono)),
             };
         }
         let provider = match self.provider(name) {

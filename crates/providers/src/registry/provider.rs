@@ -10,7 +10,7 @@ use super::settings::{ModelSettings, ProviderKind};
 use super::vendor::{Locality, home_vendor, vendor};
 use crate::http::{Call, Endpoint, LazyClient, RawCall, Timeouts};
 use crate::metadata::{Metadata, ModelFacts, Price};
-use crate::oauth::Login;
+use crate::oauth::{Login, TokenSource};
 use crate::wire::{Compat, Target, Wire};
 
 /// A provider that can be called: everything resolved, nothing looked up later.
@@ -34,15 +34,42 @@ pub(super) struct Provider {
 pub(super) struct Line {
     pub(super) wire: Wire,
     pub(super) endpoint: Arc<Endpoint>,
+    /// Other wires of the same server, by how the names of their models begin.
+    others: Vec<OtherWire>,
     pub(super) timeouts: Timeouts,
     client: Arc<LazyClient>,
     pub(super) health: Arc<HealthBook>,
 }
 
+/// A wire that a server speaks for some of its models.
+#[derive(Clone, Debug)]
+pub(super) struct OtherWire {
+    pub(super) prefix: &'static str,
+    pub(super) wire: Wire,
+    pub(super) endpoint: Arc<Endpoint>,
+}
+
 impl Line {
     pub(super) fn new(wire: Wire, endpoint: Arc<Endpoint>, timeouts: Timeouts) -> Self {
         let (client, health) = (Arc::default(), Arc::default());
-        Self { wire, endpoint, timeouts, client, health }
+        Self { wire, endpoint, others: Vec::new(), timeouts, client, health }
+    }
+
+    pub(super) fn with_others(self, others: Vec<OtherWire>) -> Self {
+        Self { others, ..self }
+    }
+
+    /// The wire of a model.
+    pub(super) fn wire_of(&self, model: &str) -> Wire {
+        self.other(model).map_or(self.wire, |other| other.wire)
+    }
+
+    fn endpoint_of(&self, model: &str) -> &Arc<Endpoint> {
+        self.other(model).map_or(&self.endpoint, |other| &other.endpoint)
+    }
+
+    fn other(&self, model: &str) -> Option<&OtherWire> {
+        self.others.iter().find(|other| model.starts_with(other.prefix))
     }
 
     pub(super) fn client(&self) -> Result<&Client, ModelFailure> {
@@ -65,8 +92,8 @@ impl Line {
             && self.timeouts == other.timeouts
             && own.url == others.url
             && own.headers == others.headers
-            && match (&own.login, &others.login) {
-                (Some((own, _)), Some((others, _))) => Arc::ptr_eq(own, others),
+            && match (&own.tokens, &others.tokens) {
+                (Some(own), Some(others)) => own.is(others),
                 (None, None) => true,
                 (Some(_), None) | (None, Some(_)) => false,
             }
@@ -97,7 +124,23 @@ impl Provider {
     }
 
     pub(super) fn login(&self) -> Option<&Arc<Login>> {
-        self.line.endpoint.login.as_ref().map(|(login, _)| login)
+        match &self.line.endpoint.tokens {
+            Some(TokenSource::Login(login)) => Some(login),
+            Some(TokenSource::Machine(_)) | None => None,
+        }
+    }
+
+    /// As whom it is asked, where a machine's own identity says it.
+    pub(super) fn machine_account(&self) -> Option<String> {
+        match &self.line.endpoint.tokens {
+            Some(TokenSource::Machine(credential)) => credential.account(),
+            Some(TokenSource::Login(_)) | None => None,
+        }
+    }
+
+    /// The version of its API that each address names, where it has one.
+    pub(super) fn api_version(&self) -> Option<&str> {
+        self.compat.api_version.as_deref()
     }
 
     /// Why it cannot be asked although its settings are good: nobody is signed in.
@@ -160,7 +203,7 @@ impl WireModel {
 
     /// Whether a client's setting reaches the model.
     pub(super) fn takes(&self, knob: Knob) -> bool {
-        self.provider.line.wire.takes(knob, &self.target)
+        self.provider.line.wire_of(&self.target.model).takes(knob, &self.target)
     }
 
     /// With a body that a client has written for this wire, and its answer as it comes.
@@ -192,9 +235,9 @@ impl WireModel {
     ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
         let line = &self.provider.line;
         let call = Call {
-            wire: line.wire,
+            wire: line.wire_of(&self.target.model),
             client: line.client()?.clone(),
-            endpoint: Arc::clone(&line.endpoint),
+            endpoint: Arc::clone(line.endpoint_of(&self.target.model)),
             target: self.target.clone(),
             timeouts: line.timeouts,
             cancel,

@@ -6,15 +6,16 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use super::provider::{Line, Provider};
+use super::provider::{Line, OtherWire, Provider};
 use super::reference::References;
 use super::settings::{ProviderKind, ProviderSettings, TimeoutSettings};
-use super::vendor::{AuthStyle, KeyNeed, Locality, PLAIN, Vendor, vendor};
+use super::vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, PLAIN, Vendor, vendor};
 use crate::Secret;
-use crate::http::is_loopback;
-use crate::http::{Endpoint, Timeouts};
-use crate::oauth::{Logins, Plan, PlanError};
-use crate::wire::Wire;
+use crate::http::{Endpoint, Timeouts, is_loopback};
+use crate::oauth::{
+    CredentialPlan, CredentialPlanError, CredentialSettings, Logins, Plan, PlanError, TokenSource,
+};
+use crate::wire::{Compat, ModelPlace, Wire};
 
 /// Why a provider is disabled, for people. Never holds a value, only names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,8 +51,12 @@ pub(super) enum Disabled {
     Header(String),
     #[error("`timeouts.{0}` is not a positive number of seconds")]
     Timeout(&'static str),
+    #[error("`apiVersion` is not a version: write it as `2025-04-01-preview`")]
+    ApiVersion,
     #[error(transparent)]
     Login(#[from] PlanError),
+    #[error(transparent)]
+    Credential(#[from] CredentialPlanError),
 }
 
 pub(super) fn kind_of(name: &str, settings: &ProviderSettings) -> Option<ProviderKind> {
@@ -73,27 +78,28 @@ pub(super) fn resolve(
         (None, None) => return Err(Disabled::NoBaseUrl),
     };
     let base = base(&base_url)?;
-    let plan = login(known, settings, &base, references)?;
-    let key = match &plan {
+    let tokens = tokens(name, settings, &base, references, logins)?;
+    let key = match &tokens {
         Some(_) => None,
         None => key(known, settings, &base, references)?,
     };
-    let login = plan.map(|plan| logins.of(name, plan));
     let auth = known.map_or(AuthStyle::usual(kind), |vendor| vendor.auth);
-    let (headers, mut secrets) = headers(settings, key.as_ref(), auth, references)?;
+    let (headers, mut secrets) = headers(known, settings, key.as_ref(), auth, references)?;
     secrets.extend(key.clone());
-    let compat = known.map_or(PLAIN, |vendor| vendor.compat).with(&settings.compat);
-    let address = wire.endpoint(base.as_str(), compat.model_place);
-    let url = Url::parse(&address).map_err(|_| Disabled::BaseUrl)?;
-    let login = login.map(|login| (login, auth));
-    let endpoint = Endpoint { url, headers, key, secrets, login };
+    let compat = compat(known, settings)?;
+    let url = |wire: Wire| {
+        let address = wire.endpoint(base.as_str(), compat.model_place);
+        Url::parse(&address).map_err(|_| Disabled::BaseUrl)
+    };
+    let endpoint = Endpoint { url: url(wire)?, headers, key, secrets, tokens };
+    let others = others(known, settings, &endpoint, &url)?;
     // Its maker's servers run on this machine, but this one is told to be elsewhere.
     let is_here = is_loopback(&base);
     let locality = known.map(|vendor| vendor.locality).filter(|_| is_here);
     Ok(Provider::new(
         name,
         kind,
-        Line::new(wire, Arc::new(endpoint), timeouts(&settings.timeouts)?),
+        Line::new(wire, Arc::new(endpoint), timeouts(&settings.timeouts)?).with_others(others),
         base,
         settings.models.clone(),
         compat,
@@ -148,6 +154,90 @@ fn key(
     found.map(|value| Some(Secret::new(value))).ok_or(Disabled::NoKey(variable))
 }
 
+/// What stands in for a key: a sign-in, or a machine's own identity.
+fn tokens(
+    name: &str,
+    settings: &ProviderSettings,
+    base: &Url,
+    references: References<'_>,
+    logins: &Logins,
+) -> Result<Option<TokenSource>, Disabled> {
+    let known = vendor(name);
+    if let Some(plan) = credential(known, settings, references)? {
+        return Ok(Some(TokenSource::Machine(logins.credential(name, plan))));
+    }
+    let plan = login(known, settings, base, references)?;
+    Ok(plan.map(|plan| TokenSource::Login(logins.of(name, plan))))
+}
+
+/// As whom this machine asks; a key that is written down goes before it.
+fn credential(
+    known: Option<&Vendor>,
+    settings: &ProviderSettings,
+    references: References<'_>,
+) -> Result<Option<CredentialPlan>, Disabled> {
+    if settings.api_key.is_some() {
+        return Ok(None);
+    }
+    let is_google = known.is_some_and(|vendor| vendor.machine == MachineIdentity::Google);
+    let has_authorization =
+        settings.headers.keys().any(|name| name.eq_ignore_ascii_case(AUTHORIZATION.as_str()));
+    let default = || CredentialPlan::google_default(references.environment);
+    let plan = match &settings.credentials {
+        None if is_google && settings.login.is_none() && !has_authorization => default(),
+        None => return Ok(None),
+        Some(CredentialSettings { google: Some(google), azure: None, aws: None }) => {
+            if google.reveal() == "default" {
+                default()
+            } else {
+                CredentialPlan::google_key(references.secret("credentials.google", google)?)?
+            }
+        }
+        Some(CredentialSettings { google: None, azure: Some(azure), aws: None }) => {
+            let field = "credentials.azure.clientSecret";
+            CredentialPlan::azure(azure, references.secret(field, &azure.client_secret)?)?
+        }
+        Some(CredentialSettings { .. }) => return Err(CredentialPlanError::NotOne.into()),
+    };
+    Ok(Some(plan))
+}
+
+fn compat(known: Option<&Vendor>, settings: &ProviderSettings) -> Result<Compat, Disabled> {
+    let mut compat = known.map_or(PLAIN, |vendor| vendor.compat).with(&settings.compat);
+    let Some(version) = settings.api_version.as_deref().filter(|version| !version.is_empty())
+    else {
+        return Ok(compat);
+    };
+    if !version.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')) {
+        return Err(Disabled::ApiVersion);
+    }
+    compat.api_version = Some(version.to_owned());
+    let is_azure = known.is_some_and(|vendor| vendor.name == "azure");
+    if is_azure && settings.compat.model_place.is_none() {
+        compat.model_place = ModelPlace::AzurePath;
+    }
+    Ok(compat)
+}
+
+/// The other wires that the vendor's models speak. A kind that is written down holds for all.
+fn others(
+    known: Option<&Vendor>,
+    settings: &ProviderSettings,
+    endpoint: &Endpoint,
+    url: &dyn Fn(Wire) -> Result<Url, Disabled>,
+) -> Result<Vec<OtherWire>, Disabled> {
+    let wires = known.map_or(&[] as &[_], |vendor| vendor.wires);
+    if settings.kind.is_some() {
+        return Ok(Vec::new());
+    }
+    let other = |&(prefix, kind): &(&'static str, ProviderKind)| {
+        let wire = wire(kind)?;
+        let endpoint = Arc::new(Endpoint { url: url(wire)?, ..endpoint.clone() });
+        Ok(OtherWire { prefix, wire, endpoint })
+    };
+    wires.iter().map(other).collect()
+}
+
 /// The sign-in that stands in for a key; a key that is written down goes before it.
 fn login(
     known: Option<&Vendor>,
@@ -163,10 +253,14 @@ fn login(
     if let Some(client_id) = &own.client_id {
         own.client_id = Some(references.expand("login.clientId", client_id)?);
     }
+    if let Some(secret) = &own.client_secret {
+        own.client_secret = Some(references.secret("login.clientSecret", secret)?);
+    }
     Ok(Some(Plan::resolve(&own, known, base)?))
 }
 
 fn headers(
+    known: Option<&Vendor>,
     settings: &ProviderSettings,
     key: Option<&Secret>,
     auth: AuthStyle,
@@ -175,6 +269,9 @@ fn headers(
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    for &(name, value) in known.map_or(&[] as &[_], |vendor| vendor.headers) {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
     if let Some(key) = key {
         let (name, value) = match auth {
             AuthStyle::Bearer => (AUTHORIZATION, format!("Bearer {}", key.reveal())),

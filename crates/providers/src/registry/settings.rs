@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Secret;
 use crate::metadata::{Modality, ModelFacts, Price};
-use crate::oauth::LoginSettings;
+use crate::oauth::{CredentialSettings, LoginSettings};
 use crate::wire::{
     ExtraSampling, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage,
     SystemRole,
@@ -24,8 +24,14 @@ pub struct ProviderSettings {
     pub timeouts: TimeoutSettings,
     pub models: Vec<ModelSettings>,
     pub compat: CompatSettings,
+    /// Of a kind that is a program of this machine: where that is.
+    pub command: Option<std::path::PathBuf>,
     /// A sign-in in place of a key.
     pub login: Option<LoginSettings>,
+    /// A machine's own identity in place of a key.
+    pub credentials: Option<CredentialSettings>,
+    /// Of Azure: the version of its API, by which models are named in the address.
+    pub api_version: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::{BoxFuture, FutureExt, ready};
 use onyx_types::{Embedder, ErrorCode, Fault, Model};
 
 use super::RegistryError;
@@ -11,6 +12,7 @@ use super::status::{ProviderState, ProviderStatus};
 use super::vendor::Locality;
 use crate::Secret;
 use crate::metadata::ModelFacts;
+use crate::oauth::LoginStatus;
 use crate::routing::Candidate;
 
 /// Models that are reached without one of the wires: inside this process, in a subprocess, or
@@ -36,6 +38,31 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
     /// Why none of its models can be had, and the way out.
     fn obstacle(&self) -> Option<Fault> {
         None
+    }
+
+    /// Why people are shown it as disabled although it is configured.
+    fn absence(&self) -> Option<String> {
+        None
+    }
+
+    /// What is known of a model that is not among `models`.
+    fn facts(&self, _name: &str) -> Option<ModelFacts> {
+        None
+    }
+
+    /// How it stands with a sign-in of its own, as far as that is known.
+    fn login(&self) -> Option<LoginStatus> {
+        None
+    }
+
+    /// How people sign in, where it has a sign-in of its own.
+    fn sign_in_hint(&self) -> Option<String> {
+        None
+    }
+
+    /// A closer look than `obstacle`, when a person asks whether it works.
+    fn check(&self) -> BoxFuture<'_, Result<(), Fault>> {
+        ready(self.obstacle().map_or(Ok(()), Err)).boxed()
     }
 
     /// Its embedding model of this name.
@@ -91,7 +118,7 @@ impl Sourced {
     pub(super) fn new(name: String, source: Arc<dyn ModelSource>, before: Option<&Self>) -> Self {
         let same = before.filter(|before| Arc::ptr_eq(&before.source, &source));
         let health = same.map(|before| Arc::clone(&before.health)).unwrap_or_default();
-        let no_login = super::login::of_source(&name);
+        let no_login = super::login::of_source(&name, source.sign_in_hint());
         Self { name, source, no_login, health }
     }
 
@@ -107,6 +134,10 @@ impl Sourced {
         self.source.weights(model)
     }
 
+    pub(super) fn kind(&self) -> ProviderKind {
+        self.source.kind()
+    }
+
     pub(super) fn locality(&self) -> Locality {
         self.source.locality()
     }
@@ -117,7 +148,7 @@ impl Sourced {
 
     pub(super) fn facts(&self, model: &str) -> ModelFacts {
         let known = self.source.models().into_iter().find(|known| known.id == model);
-        known.map(|known| known.facts).unwrap_or_default()
+        known.map(|known| known.facts).or_else(|| self.source.facts(model)).unwrap_or_default()
     }
 
     pub(super) fn usual(&self) -> Option<String> {
@@ -137,8 +168,12 @@ impl Sourced {
         })
     }
 
-    pub(super) fn obstacle(&self) -> Option<Fault> {
-        self.source.obstacle()
+    pub(super) async fn check(&self) -> Result<(), Fault> {
+        self.source.check().await
+    }
+
+    pub(super) fn login(&self) -> Option<LoginStatus> {
+        self.source.login()
     }
 
     pub(super) fn is_shown(&self) -> bool {
@@ -149,12 +184,16 @@ impl Sourced {
         ProviderStatus {
             name: self.name.clone(),
             kind: Some(self.source.kind()),
-            state: ProviderState::Ready { address: self.source.place() },
+            state: match self.source.absence() {
+                Some(reason) => ProviderState::Disabled { reason },
+                None => ProviderState::Ready { address: self.source.place() },
+            },
             key: None,
             locality: Some(self.source.locality()),
             models: self.source.models().into_iter().map(|model| model.id).collect(),
             called: self.health.snapshot(now),
-            login: None,
+            login: self.source.login(),
+            account: None,
         }
     }
 }

@@ -87,7 +87,7 @@ impl Registry {
         let facts = provider.facts(model, &self.metadata);
         let rest = provider.line.timeouts.rest.unwrap_or(self.breaker.rest);
         let breaker = BreakerPolicy { rest, ..self.breaker };
-        let has_stop = provider.line.wire.has_stop();
+        let has_stop = provider.line.wire_of(model).has_stop();
         let wire: Arc<dyn Model> = Arc::new(WireModel::new(provider, model, &facts));
         let wire = if has_stop { wire } else { Arc::new(StopWords::new(wire)) };
         self.around(Arc::new(Priced::new(wire, facts.price)), &health, breaker)

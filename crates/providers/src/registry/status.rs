@@ -25,6 +25,8 @@ pub struct ProviderStatus {
     /// How it stands with its sign-in, where it has one in place of a key.
     #[serde(skip)]
     pub login: Option<LoginStatus>,
+    /// As whom it is asked, where a machine's own identity takes the place of a key.
+    pub account: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -79,6 +81,22 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// Those that are programs of this machine which a person signed in to, in the order of the
+    /// config; without looking at any other.
+    pub fn programs(&self) -> Vec<ProviderStatus> {
+        let now = self.clock.now().mono;
+        let unusable = self.providers.iter().filter(|entry| entry.kind.is_some_and(is_program));
+        let sources = self.sources.iter().filter(|sourced| is_program(sourced.kind()));
+        let sources = sources.map(|sourced| sourced.status(now));
+        sources.chain(unusable.map(|entry| entry.status(now))).collect()
+    }
+}
+
+const fn is_program(kind: ProviderKind) -> bool {
+    matches!(kind, ProviderKind::ClaudeCli | ProviderKind::Pi)
+}
+
 impl Entry {
     fn status(&self, now: std::time::Duration) -> ProviderStatus {
         let base = ProviderStatus {
@@ -90,6 +108,7 @@ impl Entry {
             models: Vec::new(),
             called: Vec::new(),
             login: self.login.as_ref().ok().map(|login| login.status()),
+            account: None,
         };
         match &self.resolved {
             Ok(provider) => ProviderStatus {
@@ -103,6 +122,7 @@ impl Entry {
                 locality: Some(provider.locality),
                 models: provider.models().iter().map(|model| model.id.clone()).collect(),
                 called: provider.line.health.snapshot(now),
+                account: provider.machine_account(),
                 ..base
             },
             Err(reason) => {

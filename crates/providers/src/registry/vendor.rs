@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::settings::{CompatSettings, ProviderKind};
-use crate::oauth::VendorLogin;
+use crate::oauth::{CHATGPT, GITHUB_COPILOT, VendorLogin};
 use crate::wire::{
-    ExtraSampling, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage,
-    SystemRole,
+    ExtraSampling, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, RequestHeaders,
+    StreamUsage, SystemRole,
 };
 
 /// One row of the table; settings of the same name go before it, field by field.
@@ -24,6 +24,20 @@ pub struct Vendor {
     pub default_model: Option<&'static str>,
     /// Where people sign in, where that is known; the client id is the config's.
     pub login: Option<VendorLogin>,
+    /// Headers that its servers want from everybody.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The kinds of models whose names begin so; all others are of the vendor's own kind.
+    pub wires: &'static [(&'static str, ProviderKind)],
+    /// Where neither key nor sign-in is set, this machine's own identity is asked for a token.
+    pub machine: MachineIdentity,
+}
+
+/// Whose machines a vendor knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineIdentity {
+    None,
+    /// The application default credentials.
+    Google,
 }
 
 /// Where a provider's models run.
@@ -78,6 +92,7 @@ pub struct Quirks {
     reasoning_replay: ReasoningReplay,
     model_place: ModelPlace,
     extra_sampling: ExtraSampling,
+    request_headers: RequestHeaders,
     dropped_schema_keywords: &'static [&'static str],
 }
 
@@ -90,6 +105,7 @@ pub(super) const PLAIN: Quirks = Quirks {
     reasoning_replay: ReasoningReplay::Omit,
     model_place: ModelPlace::Body,
     extra_sampling: ExtraSampling::Omit,
+    request_headers: RequestHeaders::Plain,
     dropped_schema_keywords: &[],
 };
 
@@ -111,14 +127,35 @@ const VERTEX_CLAUDE: Quirks = Quirks { model_place: ModelPlace::VertexPath, ..PL
 
 const DEEPSEEK: Quirks = Quirks { reasoning_replay: ReasoningReplay::Text, ..PLAIN };
 
-/// A GitHub sign-in brings a token that GitHub exchanges for a short-lived one of Copilot.
-const GITHUB_COPILOT: VendorLogin = VendorLogin {
-    device_url: "https://github.com/login/device/code",
-    token_url: "https://github.com/login/oauth/access_token",
-    scopes: &["read:user"],
-    account_url: Some("https://api.github.com/user"),
-    exchange_url: Some("https://api.github.com/copilot_internal/v2/token"),
+/// Copilot's servers count who began a request, and want to know of pictures.
+const COPILOT: Quirks = Quirks {
+    request_headers: RequestHeaders::Copilot,
+    max_tokens_field: MaxTokensField::MaxTokens,
+    ..PLAIN
 };
+
+/// Of what a subscription gives, the server decides how long an answer is.
+const CHATGPT_BACKEND: Quirks = Quirks {
+    max_tokens_field: MaxTokensField::Omit,
+    prompt_cache_key: PromptCacheKey::Send,
+    ..PLAIN
+};
+
+/// Who asks, as Copilot's servers want to be told. Nobody else's name is used: an integration id
+/// that GitHub gave goes into `headers`.
+const COPILOT_HEADERS: &[(&str, &str)] = &[
+    ("editor-version", concat!("onyx/", env!("CARGO_PKG_VERSION"))),
+    ("editor-plugin-version", concat!("onyx/", env!("CARGO_PKG_VERSION"))),
+    ("openai-intent", "conversation-edits"),
+];
+
+/// The wires of Copilot's models, by how their names begin; the others speak OpenAI's chat.
+const COPILOT_WIRES: &[(&str, ProviderKind)] = &[
+    ("claude", ProviderKind::Anthropic),
+    ("gpt-5", ProviderKind::OpenAiResponses),
+    ("o3", ProviderKind::OpenAiResponses),
+    ("o4", ProviderKind::OpenAiResponses),
+];
 
 use AuthStyle::{Bearer, Header};
 use KeyNeed::Optional;
@@ -160,9 +197,18 @@ pub const VENDORS: &[Vendor] = &[
         base_url: None,
         ..hosted("azure", Kind::OpenAi, "", "AZURE_OPENAI_API_KEY", OPENAI)
     },
-    // The address names project and region; the key is an access token.
-    Vendor { key: Optional, auth: Bearer, ..elsewhere("vertex_ai", Kind::Gemini) },
-    Vendor { auth: Bearer, compat: VERTEX_CLAUDE, ..elsewhere("vertex_claude", Kind::Anthropic) },
+    // The address names project and region; a key is an access token.
+    Vendor {
+        auth: Bearer,
+        machine: MachineIdentity::Google,
+        ..elsewhere("vertex_ai", Kind::Gemini)
+    },
+    Vendor {
+        auth: Bearer,
+        compat: VERTEX_CLAUDE,
+        machine: MachineIdentity::Google,
+        ..elsewhere("vertex_claude", Kind::Anthropic)
+    },
     on_this_machine("ollama", Kind::Ollama, "http://127.0.0.1:11434"),
     on_this_machine("lmstudio", Kind::OpenAi, "http://127.0.0.1:1234/v1"),
     on_this_machine("vllm", Kind::OpenAi, "http://127.0.0.1:8000/v1"),
@@ -172,10 +218,17 @@ pub const VENDORS: &[Vendor] = &[
     Vendor {
         base_url: Some("https://api.githubcopilot.com"),
         login: Some(GITHUB_COPILOT),
-        ..elsewhere("github_copilot", Kind::OpenAiResponses)
+        compat: COPILOT,
+        headers: COPILOT_HEADERS,
+        wires: COPILOT_WIRES,
+        ..elsewhere("github_copilot", Kind::OpenAi)
     },
-    // Its own device sign-in is not RFC 8628, so no address of it is built in.
-    elsewhere("chatgpt", Kind::OpenAiResponses),
+    Vendor {
+        base_url: Some("https://chatgpt.com/backend-api/codex"),
+        login: Some(CHATGPT),
+        compat: CHATGPT_BACKEND,
+        ..elsewhere("chatgpt", Kind::OpenAiResponses)
+    },
     elsewhere("claude-subscription", Kind::ClaudeCli),
     elsewhere("pi", Kind::Pi),
     Vendor { locality: Locality::ThisMachine, ..elsewhere("local", Kind::Embedded) }
@@ -225,6 +278,9 @@ const fn hosted(
         locality: Locality::Hosted,
         default_model: None,
         login: None,
+        headers: &[],
+        wires: &[],
+        machine: MachineIdentity::None,
     }
 }
 
@@ -250,6 +306,9 @@ const fn elsewhere(name: &'static str, kind: ProviderKind) -> Vendor {
         locality: Locality::Hosted,
         default_model: None,
         login: None,
+        headers: &[],
+        wires: &[],
+        machine: MachineIdentity::None,
     }
 }
 
@@ -276,6 +335,8 @@ impl Quirks {
                 .clone()
                 .unwrap_or_else(dropped),
             thinking_budget: settings.thinking_budget,
+            request_headers: self.request_headers,
+            api_version: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod anthropic;
 mod attachments;
 mod calls;
+mod copilot;
 mod error;
 pub mod gemini;
 mod knobs;
@@ -10,11 +11,12 @@ mod names;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
-mod reader;
+pub(crate) mod reader;
 mod schema;
 pub mod sse;
 
 pub use calls::Calls;
+pub use copilot::RequestHeaders;
 pub use error::http_failure;
 pub use names::{ToolNames, portable};
 pub use reader::Reader;
@@ -75,6 +77,9 @@ pub struct Compat {
     /// Tokens a model may think for, on wires where thinking is asked for by the request. Without
     /// it the provider's default holds.
     pub thinking_budget: Option<u32>,
+    pub request_headers: RequestHeaders,
+    /// Named in each address, where the server wants that.
+    pub api_version: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -91,6 +96,8 @@ pub enum MaxTokensField {
     #[default]
     MaxTokens,
     MaxCompletionTokens,
+    /// The server takes no limit.
+    Omit,
 }
 
 /// Whether usage is asked for with `stream_options`.
@@ -128,14 +135,16 @@ pub enum ExtraSampling {
     Omit,
 }
 
-/// Where a request of the Anthropic wire names its model.
+/// Where a request names its model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelPlace {
     #[default]
     Body,
-    /// In the path, as Vertex AI has it.
+    /// In the path, as Vertex AI has it for Anthropic's models.
     VertexPath,
+    /// In the path as a deployment, as Azure has it with a version of its API.
+    AzurePath,
 }
 
 /// Form of a successful answer's body, by its content type.
@@ -164,6 +173,12 @@ impl Wire {
     pub(crate) fn endpoint(self, base_url: &str, place: ModelPlace) -> String {
         let base = base_url.trim_end_matches('/');
         match self {
+            Self::OpenAiChat if place == ModelPlace::AzurePath => {
+                format!("{}/openai/deployments", base.trim_end_matches("/openai"))
+            }
+            Self::OpenAiResponses if place == ModelPlace::AzurePath => {
+                format!("{}/openai/responses", base.trim_end_matches("/openai"))
+            }
             Self::OpenAiChat => format!("{base}/chat/completions"),
             Self::OpenAiResponses => format!("{base}/responses"),
             Self::Anthropic if place == ModelPlace::VertexPath => {
@@ -195,7 +210,15 @@ impl Wire {
                     path.push(&format!("{}:streamRawPredict", target.model));
                 }
             }
+            Self::OpenAiChat if target.compat.model_place == ModelPlace::AzurePath => {
+                if let Ok(mut path) = url.path_segments_mut() {
+                    path.extend([target.model.as_str(), "chat", "completions"]);
+                }
+            }
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Ollama => {}
+        }
+        if let Some(version) = &target.compat.api_version {
+            url.query_pairs_mut().append_pair("api-version", version);
         }
         url
     }

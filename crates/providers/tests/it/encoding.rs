@@ -154,6 +154,8 @@ fn quirks_change_exactly_their_fields() {
         extra_sampling: onyx_providers::wire::ExtraSampling::Omit,
         dropped_schema_keywords: vec!["format".into(), "additionalProperties".into()],
         thinking_budget: None,
+        request_headers: onyx_providers::wire::RequestHeaders::Plain,
+        api_version: None,
     };
     let mut expected = encoded(&full_request(), Compat::default());
     expected["messages"][0]["role"] = json!("developer");

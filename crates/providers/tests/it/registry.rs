@@ -107,6 +107,7 @@ fn one_disabled_provider_leaves_the_others_alone() {
             models: Vec::new(),
             called: Vec::new(),
             login: None,
+            account: None,
         },
         ProviderStatus {
             name: "ollama".into(),
@@ -117,6 +118,7 @@ fn one_disabled_provider_leaves_the_others_alone() {
             models: vec!["llama3".into(), "qwen".into()],
             called: Vec::new(),
             login: None,
+            account: None,
         },
     ];
     assert_eq!(registry.status(), expected);

@@ -1,7 +1,6 @@
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { Field, Form, Section } from '../../ui/form';
-import { NotYet } from '../../ui/NotYet';
 import type { AgentTab } from './AgentPage';
 
 const names = (text: string) => text.split(/[\s,]+/).filter(Boolean);
@@ -43,11 +42,6 @@ export function Tools({ agent, reload }: AgentTab) {
           </Form>
         </div>
       </Section>
-      {agent.files.some((file) => file.startsWith('skills/')) && (
-        <Section title="Skills">
-          <NotYet id="skills" />
-        </Section>
-      )}
       <Section title="Tools it has now">
         {agent.tools.length === 0 ? (
           <p className="meta">No tools. It can only talk.</p>

@@ -1,49 +1,14 @@
 import { useRef, useState } from 'react';
-import type { Provider, ProviderTest } from '@onyx/sdk';
+import type { Provider, ProviderSettings, ProviderTest } from '@onyx/sdk';
 import { onyx } from '../../store/client';
-import { toast, useStore } from '../../store/state';
+import { toast } from '../../store/state';
 import { Field, Form } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
-import { NotYet } from '../../ui/NotYet';
+import { KINDS, type Kind } from './kinds';
 import { factsOf, TestLine } from './TestLine';
 
-interface Kind {
-  id: string;
-  title: string;
-  /** What it is called in the config unless the person says otherwise. */
-  name: string;
-  address?: string;
-  needsKey: boolean;
-  /** As the config says it, where that is not its id here. */
-  wire?: string;
-  /** One signs in on a page of the maker's: whose addresses are known by the name, or have to be given. */
-  login?: 'known' | 'given';
-}
-
-export const KINDS: Kind[] = [
-  {
-    id: 'openai',
-    title: 'OpenAI or compatible',
-    name: 'openai',
-    address: 'https://api.openai.com/v1',
-    needsKey: true,
-  },
-  { id: 'anthropic', title: 'Anthropic', name: 'anthropic', needsKey: true },
-  { id: 'gemini', title: 'Google Gemini', name: 'gemini', needsKey: true },
-  { id: 'ollama', title: 'Ollama on this network', name: 'ollama', address: 'http://127.0.0.1:11434', needsKey: false },
-  { id: 'openai-responses', title: 'OpenAI Responses', name: 'openai-responses', needsKey: true },
-  { id: 'bedrock', title: 'Amazon Bedrock', name: 'bedrock', needsKey: false },
-  {
-    id: 'github_copilot',
-    title: 'GitHub Copilot, by signing in',
-    name: 'github_copilot',
-    needsKey: false,
-    wire: 'openai-responses',
-    login: 'known',
-  },
-  { id: 'device', title: 'Another one, by signing in', name: 'work', needsKey: false, wire: 'openai', login: 'given' },
-  { id: 'claude-cli', title: 'Claude Code on this machine', name: 'claude', needsKey: false },
-];
+/** What says where a secret is; anything else is one. */
+const REFERENCE = /^(env|file|secret):|^\$\{/;
 
 /** Adds or changes a provider, then tries it at once, or begins to sign in to it. */
 export function ProviderForm({
@@ -62,16 +27,15 @@ export function ProviderForm({
   // The next press saves what does not work yet.
   const anyway = useRef(false);
   const chosen = KINDS.find((one) => one.id === kind);
-  const rows = useStore((state) => state.status?.notYet);
-  const notYet = new Set(rows?.map((row) => row.id));
   const login = provider ? undefined : chosen?.login;
+  const program = chosen?.program;
   const save = async (field: (name: string) => string) => {
     const name = provider?.name ?? (login === 'known' ? chosen?.name : undefined) ?? field('name');
     setFailed(undefined);
-    const before = provider ? (await onyx.admin.provider(name)).settings : {};
+    const before: ProviderSettings = provider ? (await onyx.admin.provider(name)).settings : {};
     const key = field('key');
     // A key that says where it is belongs into the config; one that is one does not.
-    const named = /^(env|file|secret):|^\$\{/.test(key);
+    const named = REFERENCE.test(key);
     const signsIn = login && {
       login: {
         clientId: field('clientId'),
@@ -79,14 +43,23 @@ export function ProviderForm({
         tokenUrl: field('tokenUrl') || undefined,
       },
     };
+    const sealed = provider ? [] : await seal(name, chosen, field);
+    const extra = (of: string) => (sealed.includes(of) ? `secret:${name}.${of}` : field(of));
     const settings = {
       ...before,
-      kind: chosen?.wire ?? kind,
-      baseUrl: field('address') || undefined,
+      // A kind that nobody chose anew stays as the config has it.
+      kind: provider?.kind === kind ? before.kind : chosen?.wire === null ? undefined : (chosen?.wire ?? kind),
+      ...(program ? { command: field('command') || before.command } : { baseUrl: field('address') || undefined }),
       ...(named && { apiKey: key }),
       ...signsIn,
+      ...(!provider && chosen?.settings?.(extra)),
     };
-    await onyx.admin.setProvider(name, settings, named ? undefined : key || undefined);
+    try {
+      await onyx.admin.setProvider(name, settings, named ? undefined : key || undefined);
+    } catch (fault) {
+      for (const of of sealed) await onyx.admin.removeSecret(`${name}.${of}`);
+      throw fault;
+    }
     if (signsIn) {
       await onyx.admin.beginProviderLogin(name);
       return onDone({ name, signsIn: true });
@@ -105,20 +78,19 @@ export function ProviderForm({
   const leave = failed && provider ? () => onDone({ name: failed.name, signsIn: false }) : close;
   return (
     <Modal label={provider ? `Edit ${provider.name}` : 'Connect a provider'} onClose={leave} className="max-w-115">
-      <div className="p-5">
+      <div className="max-h-[85dvh] overflow-y-auto p-5">
         <h2 className="mb-3 font-semibold">{provider ? `Edit ${provider.name}` : 'Connect a provider'}</h2>
         <Form action={login ? 'Save and sign in' : 'Save and test'} onSubmit={save} onCancel={leave}>
           <label className="meta block">
             Kind
             <select className="field mt-1 text-text" value={kind} onChange={(event) => setKind(event.target.value)}>
-              {KINDS.filter((one) => one.id === kind || !notYet.has(`provider.${one.id}`)).map((one) => (
+              {KINDS.map((one) => (
                 <option key={one.id} value={one.id}>
                   {one.title}
                 </option>
               ))}
               {!chosen && <option value={kind}>{kind}</option>}
             </select>
-            <NotYet id={`provider.${kind}`} />
           </label>
           {!provider && login !== 'known' && (
             <Field
@@ -131,13 +103,21 @@ export function ProviderForm({
               hint="Models are then called <name>/<model>."
             />
           )}
-          {login !== 'known' && (
+          {program && (
+            <>
+              <Field label="Program" name="command" placeholder={program.usual} hint={program.signIn} />
+              {program.token && (
+                <Field label="Token" name="key" type="password" autoComplete="off" hint={program.token} />
+              )}
+            </>
+          )}
+          {login !== 'known' && !program && (
             <Field
               label="Address"
               name="address"
               type="url"
               defaultValue={provider?.address ?? ''}
-              required={login === 'given'}
+              required={login === 'given' || (chosen?.needsAddress ?? false)}
               placeholder={chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the maker’s own')}
             />
           )}
@@ -168,6 +148,18 @@ export function ProviderForm({
               />
             </>
           )}
+          {!provider &&
+            chosen?.extras?.map((extra) => (
+              <Field
+                key={`${kind} ${extra.name}`}
+                label={extra.label}
+                name={extra.name}
+                type={extra.secret ? 'password' : 'text'}
+                autoComplete="off"
+                placeholder={extra.placeholder}
+                hint={extra.hint}
+              />
+            ))}
           {chosen?.needsKey !== false && (
             <Field
               label="Key"
@@ -202,4 +194,11 @@ export function ProviderForm({
       </div>
     </Modal>
   );
+}
+
+/** Keeps the secrets among the extras sealed; which of them there were. */
+async function seal(name: string, kind: Kind | undefined, field: (name: string) => string): Promise<string[]> {
+  const typed = (kind?.extras ?? []).filter((one) => one.secret && field(one.name) && !REFERENCE.test(field(one.name)));
+  for (const one of typed) await onyx.admin.setSecret(`${name}.${one.name}`, field(one.name));
+  return typed.map((one) => one.name);
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Copy, ExternalLink } from 'lucide-react';
 import { safeLink } from '../../markdown/links';
 import { copy } from '../../ui/copy';
@@ -7,9 +7,13 @@ import { useLogin, useSecondsUntil, type Login } from './logins';
 
 /** What is said of it, in which colour, and the one thing to do about it. */
 type Said = (login: Login) => [words: string, color: string, action: string];
-const nobody: Said = () => ['Not signed in.', 'text-dim', 'Sign in'];
+const nobody: Said = ({ error }) => [error ?? 'Not signed in.', 'text-dim', 'Sign in'];
 const SAID: Record<string, Said> = {
-  signed_in: ({ account }) => [account ? `Signed in as ${account}` : 'Signed in', 'text-ok-text', 'Sign out'],
+  signed_in: ({ account, until }) => [
+    `Signed in${account ? ` as ${account}` : ''}${until ? `, until ${new Date(until).toLocaleString()}` : ''}`,
+    'text-ok-text',
+    'Sign out',
+  ],
   failed: ({ error }) => [error ?? 'Signing in failed.', 'text-danger', 'Try again'],
   sign_in_again: ({ account, error }) => [
     error ?? `The sign-in${account ? ` of ${account}` : ''} has lapsed.`,
@@ -22,13 +26,16 @@ const SAID: Record<string, Said> = {
 export function ProviderLogin({
   name,
   known,
+  elsewhere = false,
   onState,
 }: {
   name: string;
   known?: Login;
+  /** A program signs in by itself, so there is nothing to press here. */
+  elsewhere?: boolean;
   onState: (state: Login['state'], before?: Login['state']) => void;
 }) {
-  const { data: login, fault, reload, begin, end } = useLogin(name, known);
+  const { data: login, fault, reload, begin, finish, end } = useLogin(name, known);
   const state = login?.state;
   const before = useRef(state);
   useEffect(() => {
@@ -37,7 +44,9 @@ export function ProviderLogin({
     before.current = state;
   });
   if (!login) return fault ? <ErrorLine fault={fault} action={{ label: 'Try again', run: reload }} /> : null;
-  if (login.state === 'waiting') return <Waiting login={login} onCancel={() => void end()} />;
+  if (login.state === 'waiting') {
+    return <Waiting login={login} onAddress={finish} onCancel={() => void end()} />;
+  }
   const [words, color, action] = (SAID[login.state] ?? nobody)(login);
   const signedIn = login.state === 'signed_in';
   return (
@@ -45,23 +54,39 @@ export function ProviderLogin({
       <p role="status" className={`min-w-0 flex-1 basis-44 text-meta [overflow-wrap:anywhere] ${color}`}>
         {words}
       </p>
-      <button
-        type="button"
-        className={signedIn ? 'btn' : 'btn btn-primary'}
-        onClick={() => void (signedIn ? end() : begin())}
-      >
-        {action}
-      </button>
+      {login.quota && <p className="text-meta text-dim">{aboutQuota(login.quota)}</p>}
+      {!elsewhere && (
+        <button
+          type="button"
+          className={signedIn ? 'btn' : 'btn btn-primary'}
+          onClick={() => void (signedIn ? end() : begin())}
+        >
+          {action}
+        </button>
+      )}
+      {!elsewhere && !signedIn && login.ways.length > 1 && (
+        <button type="button" className="btn" onClick={() => void begin('browser')}>
+          Sign in in the browser
+        </button>
+      )}
     </div>
   );
 }
 
-/** The code to be entered on the maker's page. Nothing here hurries anybody. */
+/** `5-hour limit: 82 % used, until 14:00`. */
+function aboutQuota({ limit, usedPercent, resetsAt }: NonNullable<Login['quota']>): string {
+  const used = typeof usedPercent === 'number' ? `${usedPercent} % used` : 'in use';
+  return `${limit}: ${used}${resetsAt ? `, resets ${new Date(resetsAt).toLocaleString()}` : ''}`;
+}
+
+/** The maker's page and the code to be entered there, if there is one. Nothing here hurries anybody. */
 function Waiting({
   login: { userCode, verificationUri, expiresAt },
+  onAddress,
   onCancel,
 }: {
   login: Login;
+  onAddress: (address: string) => Promise<void>;
   onCancel: () => void;
 }) {
   const left = useSecondsUntil(expiresAt);
@@ -69,8 +94,12 @@ function Waiting({
   const code = userCode ?? '';
   return (
     <div className="rounded-md border border-line bg-sunken/40 p-4">
-      <p className="meta">Open the page, enter this code and allow access. This page continues by itself.</p>
-      <div className="my-2 flex items-center gap-1">
+      <p className="meta">
+        {code
+          ? 'Open the page, enter this code and allow access. This page continues by itself.'
+          : 'Open the page and allow access. This page continues by itself.'}
+      </p>
+      <div className={`my-2 flex items-center gap-1 ${code ? '' : 'hidden'}`}>
         <output
           aria-label="Code"
           className="font-mono text-[26px] leading-9 font-semibold tracking-[0.08em] [overflow-wrap:anywhere] select-all"
@@ -111,6 +140,35 @@ function Waiting({
           {left !== undefined && <span>{left >= 60 ? `${Math.ceil(left / 60)} min left` : `${left} s left`}</span>}
         </span>
       </div>
+      {!code && <EndedAt onAddress={onAddress} />}
     </div>
+  );
+}
+
+/** A browser on another machine than Onyx's cannot come back to it by itself. */
+function EndedAt({ onAddress }: { onAddress: (address: string) => Promise<void> }) {
+  const [address, setAddress] = useState('');
+  return (
+    <form
+      className="mt-3 flex flex-wrap items-end gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onAddress(address).then(() => setAddress(''));
+      }}
+    >
+      <label className="meta min-w-0 flex-1 basis-52">
+        If the browser ends at a page that does not load, paste its address:
+        <input
+          className="field mt-1 text-text"
+          type="url"
+          required
+          value={address}
+          onChange={(event) => setAddress(event.target.value)}
+        />
+      </label>
+      <button type="submit" className="btn">
+        Continue
+      </button>
+    </form>
   );
 }

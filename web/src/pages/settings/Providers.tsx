@@ -8,6 +8,7 @@ import { Card, Line, Section } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
 import { Empty, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { DefaultModel } from './DefaultModel';
 import { FoundLine } from './Found';
 import { useFound } from './logins';
 import { ProviderForm } from './ProviderForm';
@@ -32,64 +33,67 @@ export function Providers() {
     again();
   };
   return (
-    <Section
-      title="Providers"
-      detail="Where models come from. Keys are stored encrypted and never shown again."
-      action={
-        <button type="button" className="btn" onClick={() => setEditing('new')}>
-          <Plus size={15} aria-hidden /> Add
-        </button>
-      }
-    >
-      <Shown of={providers}>
-        {(list) =>
-          list.length === 0 ? (
-            <div className="card">
-              <Empty>No providers connected.</Empty>
-            </div>
-          ) : (
-            <Card>
-              {list.map((provider) => (
-                <ProviderLine
-                  key={provider.name}
-                  provider={provider}
-                  tried={tried[provider.name]}
-                  onEdit={() => setEditing(provider)}
-                  onChange={again}
-                />
-              ))}
-            </Card>
-          )
+    <>
+      <Section
+        title="Providers"
+        detail="Where models come from. Keys are stored encrypted and never shown again."
+        action={
+          <button type="button" className="btn" onClick={() => setEditing('new')}>
+            <Plus size={15} aria-hidden /> Add
+          </button>
         }
-      </Shown>
-      {providers.data && (
-        <Shown of={found} rows={0}>
+      >
+        <Shown of={providers}>
           {(list) =>
-            list.length > 0 && (
-              <div className="mt-4">
-                <Card>
-                  {list.map((one) => (
-                    <FoundLine
-                      key={one.name}
-                      found={one}
-                      action="Add"
-                      onAdded={(test) => (setTried({ ...tried, [one.name]: test }), again())}
-                    />
-                  ))}
-                </Card>
+            list.length === 0 ? (
+              <div className="card">
+                <Empty>No providers connected.</Empty>
               </div>
+            ) : (
+              <Card>
+                {list.map((provider) => (
+                  <ProviderLine
+                    key={provider.name}
+                    provider={provider}
+                    tried={tried[provider.name]}
+                    onEdit={() => setEditing(provider)}
+                    onChange={again}
+                  />
+                ))}
+              </Card>
             )
           }
         </Shown>
-      )}
-      {editing && (
-        <ProviderForm
-          provider={editing === 'new' ? undefined : editing}
-          close={() => setEditing(undefined)}
-          done={done}
-        />
-      )}
-    </Section>
+        {providers.data && (
+          <Shown of={found} rows={0}>
+            {(list) =>
+              list.length > 0 && (
+                <div className="mt-4">
+                  <Card>
+                    {list.map((one) => (
+                      <FoundLine
+                        key={one.name}
+                        found={one}
+                        action="Add"
+                        onAdded={(test) => (setTried({ ...tried, [one.name]: test }), again())}
+                      />
+                    ))}
+                  </Card>
+                </div>
+              )
+            }
+          </Shown>
+        )}
+        {editing && (
+          <ProviderForm
+            provider={editing === 'new' ? undefined : editing}
+            close={() => setEditing(undefined)}
+            done={done}
+          />
+        )}
+      </Section>
+      <DefaultModel />
+    </>
   );
 }
 
@@ -133,7 +137,9 @@ function ProviderLine({
     : provider.state === 'disabled'
       ? ['disabled', 'text-warn']
       : (HEALTH[provider.health] ?? UNTRIED);
-  const about = [provider.kind, provider.address, provider.key && `key ${provider.key}`].filter(Boolean).join(' · ');
+  const about = [provider.kind, provider.address, provider.key && `key ${provider.key}`, provider.account]
+    .filter(Boolean)
+    .join(' · ');
   return (
     <div>
       <Line
@@ -174,7 +180,12 @@ function ProviderLine({
       )}
       {provider.login && (
         <div className="px-4 pb-3">
-          <ProviderLogin name={name} known={provider.login} onState={(_, before) => before && onChange()} />
+          <ProviderLogin
+            name={name}
+            known={provider.login}
+            elsewhere={provider.kind === 'claude-cli' || provider.kind === 'pi'}
+            onState={(_, before) => before && onChange()}
+          />
         </div>
       )}
       {test && <TestLine test={test} />}
@@ -191,6 +202,14 @@ function ProviderLine({
   );
 }
 
+/** `200k · $3 in, $15 out per million`. */
+function aboutModel({ contextWindow, price }: Model): string {
+  const window = typeof contextWindow === 'number' ? `${Math.round(contextWindow / 1000)}k` : undefined;
+  const free = price?.input === 0 && price.output === 0;
+  const cost = price && (free ? 'free' : `$${price.input} in, $${price.output} out per million`);
+  return [window, cost].filter(Boolean).join(' · ');
+}
+
 function ModelList({ models }: { models: Model[] }) {
   if (models.length === 0) return <p className="meta px-4 pb-2.5">No models listed.</p>;
   return (
@@ -202,9 +221,7 @@ function ModelList({ models }: { models: Model[] }) {
       {models.map((model) => (
         <li key={model.id} className="flex justify-between gap-4">
           <span className="truncate">{model.id}</span>
-          {typeof model.contextWindow === 'number' && (
-            <span className="shrink-0 text-dim">{Math.round(model.contextWindow / 1000)}k</span>
-          )}
+          <span className="shrink-0 text-dim">{aboutModel(model)}</span>
         </li>
       ))}
     </ul>

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import type { AgentRuntime } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { ACTIONS_FOLDER, refreshActions, useActions } from '../../store/registry';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Card, Choices as Options, Field, Form, Line, Section, Switch } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
-import { NotYet, useNotYet } from '../../ui/NotYet';
 import { ErrorLine, Shown, Skeletons } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
@@ -63,12 +63,12 @@ function FileLine({ path, label, detail }: { path: string; label: string; detail
 
 function Answering() {
   const choices = useLoaded('choices', () => onyx.preferences.get());
-  // What does nothing is not offered; who has chosen it is told so.
-  const works = useNotYet('runtime.gateway_subscription') === undefined;
+  const health = useLoaded('agent health', () => onyx.preferences.health());
   const set = async (change: Parameters<typeof onyx.preferences.set>[0]) => {
     if (!(await attempt('Not changed', () => onyx.preferences.set(change)))) return;
     toast('Saved');
     choices.reload();
+    health.reload();
   };
   return (
     <Section title="How your agents run">
@@ -86,7 +86,9 @@ function Answering() {
               detail={
                 <>
                   Keys: each provider’s own. Subscription: one that another program on this machine is signed in to.
-                  {runtimeMode !== 'anthropic_api_key' && <NotYet id={`runtime.${runtimeMode}`} />}
+                  {runtimeMode !== 'anthropic_api_key' && health.data && (
+                    <RuntimeHealth runtime={health.data.runtime} />
+                  )}
                 </>
               }
             >
@@ -95,9 +97,7 @@ function Answering() {
                 value={runtimeMode}
                 options={[
                   ['anthropic_api_key', 'Keys'],
-                  ...(works || runtimeMode === 'gateway_subscription'
-                    ? [['gateway_subscription', 'Subscription'] as ['gateway_subscription', string]]
-                    : []),
+                  ['gateway_subscription', 'Subscription'],
                 ]}
                 onChange={(mode) => void set({ runtimeMode: mode })}
               />
@@ -109,6 +109,16 @@ function Answering() {
         )}
       </Shown>
     </Section>
+  );
+}
+
+/** Whether the subscription answers, as whom, and what is missing if it does not. */
+function RuntimeHealth({ runtime }: { runtime: AgentRuntime }) {
+  const works = runtime.state === 'ok';
+  return (
+    <span role="status" className={`mt-1 block ${works ? 'text-ok-text' : 'text-warn'}`}>
+      {works ? `Works: ${runtime.detail ?? 'ready'}` : (runtime.detail ?? 'It cannot answer now.')}
+    </span>
   );
 }
 

@@ -8,6 +8,9 @@ import { useLoaded, type Loaded } from '../../ui/useLoaded';
 
 export type Login = ProviderLogin;
 
+/** With a code on any machine, or in a browser that comes back to the one that Onyx runs on. */
+export type LoginWay = 'code' | 'browser';
+
 const EVERY_MS = 2_000;
 
 /** Servers of models on this machine that no provider is made of yet. */
@@ -18,7 +21,11 @@ export const useFound = (wanted: boolean): Loaded<FoundProvider[]> =>
 export function useLogin(
   name: string,
   known?: Login,
-): Loaded<Login> & { begin: () => Promise<void>; end: () => Promise<void> } {
+): Loaded<Login> & {
+  begin: (way?: LoginWay) => Promise<void>;
+  finish: (address: string) => Promise<void>;
+  end: () => Promise<void>;
+} {
   const login = useLoaded(`login ${name} ${known?.state}`, () => onyx.admin.providerLogin(name));
   const { reload } = login;
   const data = login.data ?? known;
@@ -35,9 +42,11 @@ export function useLogin(
     await attempt(failed, call);
     reload();
   };
-  const begin = () => act('Signing in did not begin', () => onyx.admin.beginProviderLogin(name));
+  const begin = (way?: LoginWay) => act('Signing in did not begin', () => onyx.admin.beginProviderLogin(name, way));
+  const finish = (address: string) =>
+    act('The address was not taken', () => onyx.admin.finishProviderLogin(name, address));
   const end = () => act('Not signed out', () => onyx.admin.endProviderLogin(name));
-  return { ...login, data, begin, end };
+  return { ...login, data, begin, finish, end };
 }
 
 /** Counts down. */

@@ -15,7 +15,7 @@ from onyx_sdk._async.http import RETRIES, AsyncHttp, AsyncTokenSource
 from onyx_sdk._async.knowledge import Memory, Skills, Sources
 from onyx_sdk._async.places import Channels, Spaces, Threads
 from onyx_sdk._async.runs import Runs
-from onyx_sdk._async.server import Admin, Connectors, Mcp
+from onyx_sdk._async.server import Admin, Connectors, Mcp, Plugins
 from onyx_sdk._async.sessions import Drafts, Sessions
 from onyx_sdk._async.work import Actions, Agents, Jobs, Personas, Preferences
 from onyx_sdk._check import check_text, given
@@ -66,6 +66,7 @@ class AsyncOnyx:
         self.jobs = Jobs(http)
         self.skills = Skills(http)
         self.mcp = Mcp(http)
+        self.plugins = Plugins(http)
         self.preferences = Preferences(http)
         self.admin = Admin(http)
 

@@ -235,5 +235,9 @@ class Preferences:
     async def get(self) -> types.PreferencesView:
         return await self._http.json("GET", "/api/agent/config")
 
+    async def health(self) -> types.AgentHealth:
+        """How the way that the person chose for Anthropic's models does, among the rest."""
+        return await self._http.json("GET", "/api/agent/health")
+
     async def set(self, **change: Unpack[types.PreferencesChange]) -> types.PreferencesView:
         return await self._http.json("POST", "/api/agent/config", body=change)

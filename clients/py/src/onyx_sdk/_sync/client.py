@@ -16,7 +16,7 @@ from onyx_sdk._sync.http import RETRIES, SyncHttp, TokenSource
 from onyx_sdk._sync.knowledge import Memory, Skills, Sources
 from onyx_sdk._sync.places import Channels, Spaces, Threads
 from onyx_sdk._sync.runs import Runs
-from onyx_sdk._sync.server import Admin, Connectors, Mcp
+from onyx_sdk._sync.server import Admin, Connectors, Mcp, Plugins
 from onyx_sdk._sync.sessions import Drafts, Sessions
 from onyx_sdk._sync.work import Actions, Agents, Jobs, Personas, Preferences
 from onyx_sdk._check import check_text, given
@@ -67,6 +67,7 @@ class Onyx:
         self.jobs = Jobs(http)
         self.skills = Skills(http)
         self.mcp = Mcp(http)
+        self.plugins = Plugins(http)
         self.preferences = Preferences(http)
         self.admin = Admin(http)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, List, Literal, Unpack, cast
 
 from onyx_sdk import types
@@ -145,6 +145,45 @@ class Mcp:
         self._http.json("DELETE", "/api/admin/mcp/{name}", {"name": name})
 
 
+PLUGIN = "/api/admin/plugins/{name}"
+
+
+class Plugins:
+    """For the owner: packages of others, which do nothing until they are accepted."""
+
+    def __init__(self, http: SyncHttp) -> None:
+        self._http = http
+
+    def list(self) -> List[types.PluginWire]:
+        answer: types.PluginWires = self._http.json("GET", "/api/admin/plugins")
+        return answer["plugins"]
+
+    def get(self, name: str) -> types.PluginWire:
+        return self._http.json("GET", PLUGIN, {"name": name})
+
+    def add(self, *, git: str | None = None, zip: str | None = None) -> types.PluginWire:
+        """Brings a plugin along, or another version of one; it waits to be accepted. ``zip`` is an archive in base64."""
+        return self._http.json("POST", "/api/admin/plugins", body=given(git=git, zip=zip))
+
+    def accept(self, name: str, hash: str) -> types.PluginWire:
+        """Accepts it and what it asks for, exactly as it was looked at."""
+        body = {"hash": check_text("hash", hash)}
+        return self._http.json("POST", PLUGIN + "/accept", {"name": name}, body=body)
+
+    def enable(self, name: str) -> types.PluginWire:
+        """Switches it on; one that failed too often starts again."""
+        return self._http.json("POST", PLUGIN + "/enable", {"name": name}, body={})
+
+    def disable(self, name: str) -> types.PluginWire:
+        return self._http.json("POST", PLUGIN + "/disable", {"name": name}, body={})
+
+    def set_config(self, name: str, config: Mapping[str, Any]) -> types.PluginWire:
+        return self._http.json("PUT", PLUGIN + "/config", {"name": name}, body=config)
+
+    def remove(self, name: str) -> None:
+        self._http.json("DELETE", PLUGIN, {"name": name})
+
+
 PROVIDER = "/api/admin/providers/{name}"
 
 
@@ -182,12 +221,26 @@ class Admin:
         answer: types.FoundProviders = self._http.json("GET", "/api/admin/providers/found")
         return answer["found"]
 
+    def default_model(self) -> types.DefaultModel:
+        """What agents without a model of their own answer with, the editor of personas included."""
+        return self._http.json("GET", "/api/admin/default-model")
+
+    def set_default_model(self, primary: str | None, fallbacks: Sequence[str] = ()) -> types.DefaultModel:
+        """``None`` leaves it to the first provider that works; the others are asked in their order."""
+        body = {"primary": primary, "fallbacks": list(fallbacks)}
+        return self._http.json("PUT", "/api/admin/default-model", body=body)
+
     def provider_login(self, name: str) -> types.LoginView:
         return self._http.json("GET", PROVIDER + "/login", {"name": name})
 
-    def begin_provider_login(self, name: str) -> types.LoginBegun:
-        """Asks for a code, or gives back the one that waits. ``provider_login`` tells what becomes of it."""
-        return self._http.json("POST", PROVIDER + "/login", {"name": name})
+    def begin_provider_login(self, name: str, way: str | None = None) -> types.LoginBegun:
+        """Begins a sign-in, or gives back the one that waits. ``provider_login`` tells what becomes of it."""
+        return self._http.json("POST", PROVIDER + "/login", {"name": name}, query=given(way=way))
+
+    def finish_provider_login(self, name: str, address: str) -> types.LoginView:
+        """The address of the page that a browser ended at which could not come back to the server by itself."""
+        body = {"address": check_text("address", address)}
+        return self._http.json("POST", PROVIDER + "/login/callback", {"name": name}, body=body)
 
     def end_provider_login(self, name: str) -> None:
         """Signs out, or stops waiting."""
@@ -302,6 +355,16 @@ class Admin:
         """Refused with the field's path when it is not good; then the old one stays."""
         headers = {"if-match": version}
         self._http.json("PUT", "/api/admin/config", body={"text": text}, headers=headers)
+
+    def import_export(
+        self, source: types.ImportSource, file: bytes, *, dry_run: bool = False, skip_broken: bool = False
+    ) -> types.ImportReport:
+        """An export of another program: a file, or a ZIP archive of its folder."""
+        query = {"from": source, "dry_run": dry_run, "skip_broken": skip_broken}
+        headers = {"content-type": "application/octet-stream"}
+        response = self._http.response("POST", "/api/admin/import", query=query, content=file, headers=headers)
+        report: types.ImportReport = response.json()
+        return report
 
     def audit(
         self, *, person: str | None = None, before: int | None = None, limit: int | None = None

@@ -236,5 +236,9 @@ class Preferences:
     def get(self) -> types.PreferencesView:
         return self._http.json("GET", "/api/agent/config")
 
+    def health(self) -> types.AgentHealth:
+        """How the way that the person chose for Anthropic's models does, among the rest."""
+        return self._http.json("GET", "/api/agent/health")
+
     def set(self, **change: Unpack[types.PreferencesChange]) -> types.PreferencesView:
         return self._http.json("POST", "/api/agent/config", body=change)

@@ -1,13 +1,14 @@
-//! `/api/admin/providers/{name}/login`: signing in at a provider with a code. And
-//! `/api/admin/providers/found`: what needs neither key nor sign-in. No address comes from a request.
+//! `/api/admin/providers/{name}/login`: signing in at a provider, with a code or in a browser. And
+//! `/api/admin/providers/found`: what needs neither key nor sign-in. No address that anything is sent
+//! to comes from a request.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::wire::Json;
-use crate::{ApiState, FoundView, LoginBegun, LoginView, Problem};
+use crate::wire::{Json, QueryOf};
+use crate::{ApiState, FoundView, JsonBody, LoginBegun, LoginView, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FoundProviders {
@@ -18,11 +19,53 @@ pub(crate) async fn found(State(state): State<ApiState>) -> Json<FoundProviders>
     Json(FoundProviders { found: state.catalogue.found().await })
 }
 
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct BeginLogin {
+    /// One of the ways that the provider has; without it, the first.
+    way: Option<SignInWay>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum SignInWay {
+    /// A code that is entered on a page of the provider's, on any machine.
+    Code,
+    /// A browser that comes back to the machine that Onyx runs on.
+    Browser,
+}
+
+impl SignInWay {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Browser => "browser",
+        }
+    }
+}
+
 pub(crate) async fn begin(
     State(state): State<ApiState>,
     Path(name): Path<String>,
+    QueryOf(BeginLogin { way }): QueryOf<BeginLogin>,
 ) -> Result<(StatusCode, Json<LoginBegun>), Problem> {
-    Ok((StatusCode::CREATED, Json(state.catalogue.begin_login(&name).await?)))
+    let begun = state.catalogue.begin_login(&name, way.map(SignInWay::as_str)).await?;
+    Ok((StatusCode::CREATED, Json(begun)))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct FinishLogin {
+    /// The whole address of the page that the browser ended at.
+    address: String,
+}
+
+/// For a browser on another machine, which cannot come back to the one that Onyx runs on.
+pub(crate) async fn finish(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+    JsonBody(FinishLogin { address }): JsonBody<FinishLogin>,
+) -> Result<Json<LoginView>, Problem> {
+    state.catalogue.finish_login(&name, &address)?;
+    Ok(Json(state.catalogue.login(&name)?))
 }
 
 pub(crate) async fn show(

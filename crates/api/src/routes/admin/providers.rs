@@ -92,7 +92,8 @@ pub(crate) async fn put(
     details(&state, &name)
 }
 
-/// Its key goes with it, where it was kept under the provider's own name, and so does its sign-in.
+/// Its key and other secrets go with it, where they were kept under the provider's own name, and so
+/// does its sign-in.
 pub(crate) async fn remove(
     State(state): State<ApiState>,
     Path(name): Path<String>,
@@ -101,9 +102,10 @@ pub(crate) async fn remove(
     let written = state.configuration.provider(&name)?;
     let change = ConfigChange::RemoveProvider(name.clone());
     state.configuration.change(change, expected(&headers)?).await?;
-    let key = written.and_then(|written| written.value.get("apiKey").cloned());
-    if key == Some(reference(&name).into()) && state.secrets.get(&name)?.is_some() {
-        state.secrets.remove(&name).await?;
+    for secret in written.iter().flat_map(|written| own_secrets(&name, &written.value)) {
+        if state.secrets.get(&secret)?.is_some() {
+            state.secrets.remove(&secret).await?;
+        }
     }
     state.catalogue.end_login(&name).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -126,6 +128,26 @@ pub(crate) async fn listed(
         return Err(Problem::new(ErrorCode::NotFound, format!("{name} is disabled: {why}")));
     }
     Ok(Json(Models { models: state.catalogue.listed(&name).await? }))
+}
+
+/// The secrets that its settings name and that are called after it: nobody else's.
+fn own_secrets(name: &str, settings: &Map<String, Value>) -> Vec<String> {
+    let (mut found, mut open) = (Vec::new(), settings.values().collect::<Vec<_>>());
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => {
+                let secret = text.strip_prefix("secret:").unwrap_or_default();
+                let rest = secret.strip_prefix(name);
+                if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) {
+                    found.push(secret.to_owned());
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    found
 }
 
 fn reference(name: &str) -> String {

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use onyx_agent::RuntimeMode;
-use onyx_types::Timestamp;
+use onyx_types::{PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ struct Runtime {
     mode: Mode,
     state: DependencyState,
     #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<&'static str>,
+    detail: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -34,24 +34,36 @@ struct LinkedIn {
     last_error: Option<String>,
 }
 
-const NO_GATEWAY: &str = "This server has no subscription gateway; models answer as configured.";
-
 pub(crate) async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
 ) -> Result<Json<AgentHealth>, Problem> {
     let preferences = state.agent.preferences.get(&caller.person).await?;
-    let (runtime, detail) = match preferences.runtime_mode {
-        RuntimeMode::AnthropicApiKey => (DependencyState::Ok, None),
-        RuntimeMode::GatewaySubscription => (DependencyState::Degraded, Some(NO_GATEWAY)),
-    };
     let mode = preferences.runtime_mode.into();
+    let runtime = match preferences.runtime_mode {
+        RuntimeMode::AnthropicApiKey => Runtime { mode, state: DependencyState::Ok, detail: None },
+        RuntimeMode::GatewaySubscription => gateway(&state, &caller.person, mode).await,
+    };
     Ok(Json(AgentHealth {
-        runtime: Runtime { mode, state: runtime, detail },
+        runtime,
         provider: provider(&state).await,
         // No account of LinkedIn can be signed in yet, so there is none to speak of.
         linkedin: LinkedIn { token_present: false, last_validated_at: None, last_error: None },
     }))
+}
+
+/// Without a gateway the mode that the person chose is not what answers.
+async fn gateway(state: &ApiState, person: &PersonId, mode: Mode) -> Runtime {
+    let all = state.readiness.health(person).await;
+    match all.into_iter().find(|dependency| dependency.name == "gateway") {
+        Some(Dependency { state: DependencyState::Ok, detail, .. }) => {
+            Runtime { mode, state: DependencyState::Ok, detail }
+        }
+        found => {
+            let detail = found.and_then(|dependency| dependency.detail);
+            Runtime { mode, state: DependencyState::Degraded, detail }
+        }
+    }
 }
 
 async fn provider(state: &ApiState) -> Option<Dependency> {

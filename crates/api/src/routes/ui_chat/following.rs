@@ -78,7 +78,8 @@ impl Following {
         let is_silent = !self.answered.is_empty();
         match &envelope.event {
             Event::Confirm { draft_id, .. } => {
-                if !self.answered.remove(draft_id) {
+                let is_new = !self.answered.remove(draft_id);
+                if is_new {
                     told.extend(self.question(*draft_id).await);
                 }
             }

@@ -386,7 +386,6 @@ impl Connection {
         let roster = self.state.agent.roster();
         let live = self.state.agent.runs.of_person(&self.caller.person).into_iter();
         let status = result::Status {
-            not_yet: onyx_types::NotYetView::all(),
             version: env!("CARGO_PKG_VERSION"),
             dependencies: self.state.readiness.health(&self.caller.person).await,
             agents: roster.agents().map(|agent| AgentView::of(&roster, agent)).collect(),

@@ -1,7 +1,7 @@
 //! What the server answers to requests: `X.result` frames. Their data are the views of the HTTP
 //! routes, in camelCase.
 
-use onyx_types::{ErrorCode, NotYetView, RunId, SessionId, TurnId};
+use onyx_types::{ErrorCode, RunId, SessionId, TurnId};
 use serde::Serialize;
 
 use super::command::RequestId;
@@ -122,8 +122,6 @@ pub(super) struct Status {
     pub(super) version: &'static str,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) agents: Vec<AgentView>,
-    /// What is accepted or shown and does nothing yet.
-    pub(super) not_yet: Vec<NotYetView>,
     pub(super) runs: Vec<LiveRun>,
 }
 

@@ -3,7 +3,6 @@
 mod backups;
 mod checks;
 mod growth;
-mod not_yet;
 mod outside;
 mod providers;
 mod repairs;
@@ -98,7 +97,6 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     checks.push(checks::commands().await);
     let config = config::load(home);
     checks.extend(checks::config(home, config.as_ref()));
-    checks.extend(not_yet::check(home));
     let secrets = match (claim(home)?, server_of(&config)) {
         (Claim::Ours(_), Some(settings)) => {
             checks.push(checks::free_lock());

@@ -13,7 +13,7 @@ use onyx_types::{Clock, SystemClock};
 
 use super::Check;
 use crate::config::Config;
-use crate::gateway::{KeptTokens, LocalHost, RegistryGround, StoredSecrets, registry};
+use crate::gateway::{KeptTokens, LocalHost, RegistryGround, RuntimeHost, StoredSecrets, registry};
 use crate::home::HomeFolder;
 
 /// Secrets are told to the process that holds the home, and to no other.
@@ -25,7 +25,7 @@ pub(super) enum SecretsHere {
 pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHere) -> Vec<Check> {
     let mut config = config.clone();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let local = LocalHost::default();
+    let (local, runtimes) = (LocalHost::default(), RuntimeHost::default());
     let (secrets, tokens, untested): (Box<dyn SecretSource>, Arc<dyn TokenStore>, _) = match secrets
     {
         SecretsHere::Open(secrets) => {
@@ -44,6 +44,7 @@ pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHe
         logins: &Arc::new(Logins::new(tokens, Arc::clone(&clock))),
         clock,
         local: &local,
+        runtimes: &runtimes,
     };
     let registry = registry(&config, ground);
     let mut checks: Vec<Check> = untested
@@ -61,7 +62,13 @@ fn take_out_those_with_secrets(config: &mut Config) -> Vec<String> {
     let is_kept = |secret: &Secret| secret.reveal().starts_with("secret:");
     let kept = config.providers.extract_if(.., |(_, settings)| {
         let is_signed_in = settings.api_key.is_none() && settings.login.is_some();
-        is_signed_in || settings.api_key.iter().chain(settings.headers.values()).any(is_kept)
+        let credentials = settings.credentials.iter();
+        let machine = credentials.flat_map(|credentials| {
+            let azure = credentials.azure.as_ref().map(|azure| &azure.client_secret);
+            credentials.google.iter().chain(azure)
+        });
+        let keys = settings.api_key.iter().chain(settings.headers.values()).chain(machine);
+        is_signed_in || keys.into_iter().any(is_kept)
     });
     kept.map(|(name, _)| name).collect()
 }

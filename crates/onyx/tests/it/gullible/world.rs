@@ -9,7 +9,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use onyx_test_support::{
-    HEED, ORDER, OnyxProcess, Page, QUOTE, Reply, ScriptedModel, Site, disguises, wait_for,
+    FakeProgram, HEED, ORDER, OnyxProcess, Page, QUOTE, Reply, ScriptedModel, Site, disguises,
+    wait_for,
 };
 use onyx_types::{Clock, SystemClock, Tier, Timestamp};
 use serde_json::{Value, json};
@@ -24,6 +25,8 @@ pub(crate) const SECRET: &str = "tangerine-7731";
 
 pub(crate) struct World {
     pub(crate) onyx: OnyxProcess,
+    /// What the model is asked through, where that is a program.
+    pub(crate) program: Option<FakeProgram>,
     _model: ScriptedModel,
     /// Another provider's; nothing of what is said here is for it.
     elsewhere: ScriptedModel,
@@ -41,6 +44,38 @@ pub(crate) struct World {
     replay: Mutex<Option<Value>>,
     /// Ends of pipes that commands still read from.
     held: Vec<std::fs::File>,
+}
+
+/// What a model is asked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runtime {
+    Wire,
+    ClaudeCli,
+    Pi,
+}
+
+struct Way<'a> {
+    runtime: Runtime,
+    program: Option<&'a FakeProgram>,
+}
+
+impl Way<'_> {
+    fn model(&self) -> &'static str {
+        match self.runtime {
+            Runtime::Wire => "mine/some-model",
+            Runtime::ClaudeCli => "claude-subscription/sonnet",
+            Runtime::Pi => "pi/anthropic/some-model",
+        }
+    }
+
+    fn providers(&self) -> Value {
+        let command = self.program.map(FakeProgram::program);
+        match self.runtime {
+            Runtime::Wire => json!({}),
+            Runtime::ClaudeCli => json!({"claude-subscription": {"command": command}}),
+            Runtime::Pi => json!({"pi": {"command": command}}),
+        }
+    }
 }
 
 /// A call that the model made, and how it ended.
@@ -69,6 +104,11 @@ pub(crate) enum Client {
 
 impl World {
     pub(crate) async fn new(tier: Tier, confirm_seconds: u64) -> Self {
+        Self::through(Runtime::Wire, tier, confirm_seconds).await
+    }
+
+    /// With the model behind a runtime.
+    pub(crate) async fn through(runtime: Runtime, tier: Tier, confirm_seconds: u64) -> Self {
         let pages: Arc<Mutex<BTreeMap<String, Page>>> = Arc::default();
         let served = Arc::clone(&pages);
         let site = Site::start(move |path| {
@@ -82,11 +122,18 @@ impl World {
         let model = ScriptedModel::gullible().await;
         let elsewhere = ScriptedModel::start().await;
         let models = [&model, &elsewhere];
-        let onyx = start(models, tier, confirm_seconds, [&site, &canary]).await;
+        let program = match runtime {
+            Runtime::Wire => None,
+            Runtime::ClaudeCli => Some(FakeProgram::claude_before(&model.base_url())),
+            Runtime::Pi => Some(FakeProgram::pi_before(&model.base_url())),
+        };
+        let way = Way { runtime, program: program.as_ref() };
+        let onyx = start(models, way, tier, confirm_seconds, [&site, &canary]).await;
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("outside.txt"), "not the person's").unwrap();
         let world = Self {
             onyx,
+            program,
             _model: model,
             elsewhere,
             tier,
@@ -475,12 +522,13 @@ impl World {
 
 async fn start(
     [model, elsewhere]: [&ScriptedModel; 2],
+    way: Way<'_>,
     tier: Tier,
     confirm_seconds: u64,
     web: [&Site; 2],
 ) -> OnyxProcess {
     let agent = |id: &str, tier: Tier, is_default: bool| {
-        json!({"id": id, "default": is_default, "model": "mine/some-model", "tier": tier,
+        json!({"id": id, "default": is_default, "model": way.model(), "tier": tier,
             "tools": {"commands": [["cat"], ["cp"]]}})
     };
     let home = "people/owner";
@@ -495,6 +543,7 @@ async fn start(
                 "allowPrivateHosts": web.map(|site| site.address().to_string()),
             }, "menos": {"baseUrl": web[1].url("/menos/"), "key": "secret:menos"}},
         }))
+        .merge(json!({"providers": way.providers()}))
         .file("agents/main/SOUL.md", "You are kind.\n")
         .file(format!("{home}/USER.md"), "The person is Ada.\n")
         .file(format!("{home}/memory/main/MEMORY.md"), "## Facts\n\n- Ada\n")

@@ -13,7 +13,8 @@ async fn a_person_enters_the_code_and_the_token_is_the_providers_key() {
     let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);
     let mut onyx = with_login(&model, &server.settings()).start().await;
     let none = json!({"state": "none", "account": null, "user_code": null,
-        "verification_uri": null, "expires_at": null, "error": null});
+        "verification_uri": null, "expires_at": null, "error": null, "until": null,
+        "ways": ["code"], "quota": null});
     assert_eq!(state(&onyx).await, none);
     let begun = begin(&onyx).await;
     let address = server.url("/enter");
@@ -21,14 +22,15 @@ async fn a_person_enters_the_code_and_the_token_is_the_providers_key() {
     assert!(expires.parse::<onyx_types::Timestamp>().is_ok(), "{expires}");
     assert_eq!(
         begun,
-        json!({"state": "waiting", "user_code": "ABCD-0001", "verification_uri": address,
-            "verification_uri_complete": format!("{address}?code=ABCD-0001"),
+        json!({"state": "waiting", "way": "code", "user_code": "ABCD-0001",
+            "verification_uri": address, "verification_uri_complete": format!("{address}?code=ABCD-0001"),
             "expires_at": expires})
     );
     assert_eq!(
         state(&onyx).await,
         json!({"state": "waiting", "account": null, "user_code": "ABCD-0001",
-            "verification_uri": address, "expires_at": expires, "error": null})
+            "verification_uri": address, "expires_at": expires, "error": null, "until": null,
+            "ways": ["code"], "quota": null})
     );
     // Who asks a second time joins the first.
     assert_eq!(begin(&onyx).await, begun);
@@ -37,7 +39,8 @@ async fn a_person_enters_the_code_and_the_token_is_the_providers_key() {
     assert_eq!(state(&onyx).await["state"], "waiting");
     server.decide(Decision::Approve);
     let signed_in = json!({"state": "signed_in", "account": "octocat", "user_code": null,
-        "verification_uri": null, "expires_at": null, "error": null});
+        "verification_uri": null, "expires_at": null, "error": null, "until": null,
+        "ways": ["code"], "quota": null});
     assert_eq!(ended(&onyx).await, signed_in);
     let asked = server.requests();
     assert!(asked[0].contains("client_id=client-of-the-tests&scope=read%3Auser"), "{}", asked[0]);

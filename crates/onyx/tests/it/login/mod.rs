@@ -1,5 +1,6 @@
-//! Signing in at providers with a code, and what runs on this machine.
+//! Signing in at providers with a code or in a browser, and what runs on this machine.
 
+mod browser;
 mod flow;
 mod found;
 mod shown;

@@ -70,7 +70,7 @@ async fn interrupting_a_sign_in_stops_it_on_the_server_too() {
     sign_in(&onyx, &server).await;
 }
 
-async fn read_until(child: &mut Child, text: &str) -> String {
+pub(super) async fn read_until(child: &mut Child, text: &str) -> String {
     let out = child.stdout.as_mut().unwrap();
     let mut seen = Vec::new();
     while !String::from_utf8_lossy(&seen).contains(text) {

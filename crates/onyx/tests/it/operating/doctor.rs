@@ -22,7 +22,7 @@ fn named<'a>(checks: &'a [Value], name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name} in {checks:#?}"))
 }
 
-fn home_with(model: &ScriptedModel, more: Value) -> tempfile::TempDir {
+fn home_with(model: &ScriptedModel, more: &Value) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let mut config = config(model);
     config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -33,14 +33,14 @@ fn home_with(model: &ScriptedModel, more: Value) -> tempfile::TempDir {
 #[tokio::test]
 async fn a_search_engine_is_asked_without_a_search() {
     let model = ScriptedModel::start().await;
-    let off = home_with(&model, json!({}));
+    let off = home_with(&model, &json!({}));
     assert_eq!(named(&checks(off.path()).await, "search")["state"], "ok");
     let cases =
         [(400, "ok", "answers"), (403, "warning", "search.formats"), (500, "warning", "500")];
     for (status, state, says) in cases {
         let engine = Site::start(move |_| Page { status, ..Page::json("{}") }).await;
         let home =
-            home_with(&model, json!({"tools": {"web": {"search": {"baseUrl": engine.url("")}}}}));
+            home_with(&model, &json!({"tools": {"web": {"search": {"baseUrl": engine.url("")}}}}));
         let found = checks(home.path()).await;
         let search = named(&found, "search");
         assert_eq!(search["state"], state, "{search}");
@@ -48,8 +48,10 @@ async fn a_search_engine_is_asked_without_a_search() {
         let asked = engine.requests().join("\n");
         assert!(asked.contains("format=json") && !asked.contains("q="), "{asked}");
     }
-    let gone =
-        home_with(&model, json!({"tools": {"web": {"search": {"baseUrl": "http://127.0.0.1:9"}}}}));
+    let gone = home_with(
+        &model,
+        &json!({"tools": {"web": {"search": {"baseUrl": "http://127.0.0.1:9"}}}}),
+    );
     let found = checks(gone.path()).await;
     assert_eq!(named(&found, "search")["state"], "warning");
     assert!(named(&found, "search")["mend"].as_str().unwrap().contains("tools.web.search.baseUrl"));
@@ -65,7 +67,7 @@ async fn without_a_server_the_config_is_looked_through() {
         "memory": {"embedder": "nobody/some-model"},
         "jobs": {"memorySync": {"every": "1d"}},
     });
-    let home = home_with(&model, more);
+    let home = home_with(&model, &more);
     let jobs = home.path().join("people/owner/vault/agent/jobs");
     std::fs::create_dir_all(&jobs).unwrap();
     std::fs::write(jobs.join("morning.md"), "---\ncron: \"0 8 * * *\"\n---\nx\n").unwrap();
@@ -111,7 +113,7 @@ async fn a_running_server_is_asked_for_what_it_alone_knows() {
 #[tokio::test]
 async fn growth_is_told_and_a_disk_that_will_be_full_is_a_warning() {
     let model = ScriptedModel::start().await;
-    let home = home_with(&model, json!({}));
+    let home = home_with(&model, &json!({}));
     let first = checks(home.path()).await;
     assert_eq!(named(&first, "growth")["state"], "ok");
     assert!(!named(&first, "growth")["detail"].as_str().unwrap().contains("a day"));
@@ -147,7 +149,7 @@ async fn growth_is_told_and_a_disk_that_will_be_full_is_a_warning() {
 #[tokio::test]
 async fn a_clock_that_is_behind_the_files_is_told() {
     let model = ScriptedModel::start().await;
-    let home = home_with(&model, json!({}));
+    let home = home_with(&model, &json!({}));
     let found = checks(home.path()).await;
     assert_eq!(named(&found, "clock")["state"], "ok");
     let file = std::fs::File::create(home.path().join("note")).unwrap();
@@ -163,7 +165,7 @@ async fn a_clock_that_is_behind_the_files_is_told() {
 #[tokio::test]
 async fn what_can_be_mended_without_a_person_is_mended_and_nothing_else_is_touched() {
     let model = ScriptedModel::start().await;
-    let home = home_with(&model, json!({}));
+    let home = home_with(&model, &json!({}));
     let (dotenv, config) = (home.path().join(".env"), home.path().join("onyx.json"));
     std::fs::write(&dotenv, "KEY=value\n").unwrap();
     let written = std::fs::read(&config).unwrap();

@@ -5,15 +5,19 @@ use reqwest::Method;
 
 use crate::{onyx, run};
 
+#[allow(clippy::disallowed_methods, reason = "redirects are looked at, not followed")]
+fn plain_client() -> reqwest::Client {
+    let builder = reqwest::Client::builder().no_proxy();
+    builder.redirect(reqwest::redirect::Policy::none()).build().unwrap()
+}
+
 /// Whether it is built or not, its door behaves the same.
 #[tokio::test]
 async fn the_manual_is_served_with_a_policy_of_its_own_or_says_how_to_build_it() {
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
     let get = async |path: &str| {
-        let client =
-            reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        Reply::of(client.get(onyx.url(path)).header("accept", "text/html")).await
+        Reply::of(plain_client().get(onyx.url(path)).header("accept", "text/html")).await
     };
     let short = get("/manual").await.expect(308);
     assert_eq!(short.headers["location"], "/manual/");

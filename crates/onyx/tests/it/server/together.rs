@@ -36,6 +36,37 @@ async fn events_through(onyx: &OnyxProcess, run: &str, after: u64) -> Vec<Value>
     data.map(|data| serde_json::from_str(data.trim()).unwrap()).collect()
 }
 
+/// A run that somebody follows.
+struct Follower {
+    response: reqwest::Response,
+    told: String,
+}
+
+async fn follow(onyx: &OnyxProcess, run: &str) -> Follower {
+    let request = onyx.request(Method::GET, &format!("/api/runs/{run}/events"));
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    Follower { response, told: String::new() }
+}
+
+impl Follower {
+    async fn until_told(&mut self, words: &str) {
+        while !self.told.contains(words) {
+            let more = self.response.chunk().await.unwrap().expect("the stream goes on");
+            self.told.push_str(std::str::from_utf8(&more).unwrap());
+        }
+    }
+
+    /// Everything from its beginning to its end.
+    async fn rest(mut self) -> Vec<Value> {
+        while let Some(more) = self.response.chunk().await.unwrap() {
+            self.told.push_str(std::str::from_utf8(&more).unwrap());
+        }
+        let data = self.told.lines().filter_map(|line| line.strip_prefix("data:"));
+        data.map(|data| serde_json::from_str(data.trim()).unwrap()).collect()
+    }
+}
+
 fn text_of(events: &[Value]) -> String {
     let deltas = events.iter().filter(|event| event["type"] == "text_delta");
     deltas.map(|event| event["text"].as_str().unwrap()).collect()
@@ -75,8 +106,6 @@ async fn a_run_of_one_is_followed_through_the_other_without_gap_or_repeat() {
     // After its end, and from the middle: as the owner tells it.
     assert_eq!(events_through(&one, &run, 0).await, through_other);
     assert_eq!(events_through(&two, &run, 10).await, through_other[10..]);
-    let nobody = two.get(&format!("/api/runs/{}/events", "0".repeat(32))).await;
-    assert!(nobody.status == 404 || nobody.status == 400, "{}", nobody.text());
 }
 
 #[tokio::test]
@@ -95,7 +124,22 @@ async fn a_run_of_one_is_stopped_through_the_other() {
 }
 
 #[tokio::test]
-async fn what_one_proposes_is_approved_through_the_other_while_the_run_waits() {
+async fn a_run_that_waits_at_one_is_answered_through_the_other() {
+    let model = obedient().await;
+    let (_place, one, two) = two(&model).await;
+    let question = message(&[("ask_person", json!({"question": "Which colour?"}))]);
+    let mut lines = one.chat_lines(&json!({"message": question})).await;
+    let confirm = lines.until("confirm").await;
+    let approve = format!("/api/pending-changes/{}/approve", confirm["draft_id"].as_str().unwrap());
+    let _ = two.post(&approve, &json!({"reason": "blue, like the sea"})).await.expect(200);
+    let rest = lines.rest().await;
+    assert_eq!(rest.last().unwrap()["status"], "done", "{rest:#?}");
+    let heard = model.last_request().body["messages"].to_string();
+    assert!(heard.contains("blue, like the sea"), "{heard}");
+}
+
+#[tokio::test]
+async fn of_two_who_approve_through_two_gateways_at_once_one_applies_it() {
     let (place, model) = (place().await, obedient().await);
     let suggesting = |id: &str| {
         gateway(&place, id, &model).merge(json!({"agents": {"list": [
@@ -176,19 +220,23 @@ async fn the_config_is_one_for_all_and_followed_within_a_second() {
 async fn a_session_of_a_gateway_that_was_killed_goes_on_at_another_within_twenty_seconds() {
     let hanging = Script::new([Step::Text("half an answer".into()), Step::Hang]);
     let model = ScriptedModel::with_answers([hanging]).await;
-    let (_place, mut one, two) = two(&model).await;
+    let (place, mut one, two) = two(&model).await;
     let mut lines = one.chat_lines(&json!({"message": "go"})).await;
     let start = lines.until("start").await;
     let (session, run) = (start["session_id"].as_str().unwrap(), start["run_id"].as_str().unwrap());
     lines.until("text").await;
-    let follower = events_through(&two, run, 0);
-    let kill = async {
-        // Until the follower hangs on the run, and its text is noted.
-        tokio::time::sleep(Duration::from_millis(1500)).await;
-        one.kill().await;
-        Instant::now()
-    };
-    let (events, killed) = tokio::join!(follower, kill);
+    let mut follower = follow(&two, run).await;
+    follower.until_told("half an answer").await;
+    let noted = "SELECT count(*) FROM live_texts WHERE position($1::BYTEA IN pieces) > 0";
+    let sql = place.sql().await;
+    wait_for("what was said to be noted", SOON, async || {
+        let found = sql.query_one(noted, &[&b"half an answer".as_slice()]).await.unwrap();
+        (found.get::<_, i64>(0) > 0).then_some(())
+    })
+    .await;
+    one.kill().await;
+    let killed = Instant::now();
+    let events = follower.rest().await;
     assert!(killed.elapsed() < FAILOVER, "{:?}", killed.elapsed());
     assert_eq!(events.last().unwrap()["type"], "done", "{events:#?}");
     assert_eq!(events.last().unwrap()["status"], "interrupted", "{events:#?}");
@@ -198,6 +246,41 @@ async fn a_session_of_a_gateway_that_was_killed_goes_on_at_another_within_twenty
     assert_eq!(said(&answered), "Here I am.", "{:?}", types(&answered));
     let history = two.history(session).await;
     assert!(history.iter().any(|m| m.to_string().contains("half an answer")), "{history:#?}");
+}
+
+#[tokio::test]
+async fn a_gateway_that_was_frozen_past_its_lease_writes_nothing_and_says_why() {
+    let pieces = Script::new([
+        Step::Text("said before the frost".into()),
+        Step::PauseMs(3_000),
+        Step::Text(" and said after it".into()),
+    ]);
+    let model = ScriptedModel::with_answers([pieces]).await;
+    let (place, one, two) = two(&model).await;
+    let mut lines = one.chat_lines(&json!({"message": "go"})).await;
+    let session = lines.until("start").await["session_id"].as_str().unwrap().to_owned();
+    lines.until("text").await;
+    one.freeze();
+    model.push(Answer::text("Here I am."));
+    let more = json!({"message": "Still there?", "session_id": session});
+    // Whoever asks is told that the session is at work until the frozen one's life is over.
+    let answered = wait_for("the other to take over", FAILOVER, async || {
+        let answer = two.post("/api/agent/chat", &more).await;
+        (answer.status == 200).then_some(answer)
+    })
+    .await;
+    assert!(answered.text().contains("Here I am."), "{}", answered.text());
+    let rows = async || {
+        let all = "SELECT count(*) FROM turns";
+        place.sql().await.query_one(all, &[]).await.unwrap().get::<_, i64>(0)
+    };
+    let before = (two.history(&session).await, rows().await);
+    one.thaw();
+    let rest = lines.rest().await;
+    assert_eq!(rest.last().unwrap()["type"], "error", "{rest:#?}");
+    wait_for("the log to say why", SOON, async || one.log().contains("lease").then_some(())).await;
+    assert_eq!((two.history(&session).await, rows().await), before);
+    assert_eq!(one.history(&session).await, before.0, "it serves again, with what is true");
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
 //! A conversation on PostgreSQL and S3, through real HTTP.
 
-use onyx_test_support::{Answer, ScriptedModel, wait_for};
+use onyx_test_support::{Answer, OnyxProcess, ScriptedModel, wait_for};
 use serde_json::json;
 
 use super::{gateway, place, start};
 use crate::drafts::{message, obedient};
-use crate::{SOON, said, types};
+use crate::{SOON, builder, said, types};
 
 #[tokio::test]
 async fn a_whole_turn_is_kept_in_the_database_and_nothing_of_it_in_the_home() {
@@ -66,8 +66,29 @@ async fn tools_write_files_that_are_proposed_approved_read_and_found() {
     })
     .await;
     assert!(found.contains("heron"), "{found}");
-    let tools = onyx.get("/v1/agents").await.text();
-    assert!(!tools.contains("\"exec\""), "commands need the files on this machine: {tools}");
+}
+
+#[tokio::test]
+async fn commands_are_offered_where_the_files_lie_on_the_disk_and_nowhere_else() {
+    let (place, model) = (place().await, obedient().await);
+    let may_count = json!({"agents": {"list": [{
+        "id": "main", "default": true, "model": "mine/some-model", "tier": "act",
+        "tools": {"commands": [["wc", "-w"]]},
+    }]}});
+    let offered = async |onyx: &OnyxProcess| -> Vec<String> {
+        let count = message(&[("exec", json!({"argv": ["wc", "-w", "a.md"]}))]);
+        onyx.chat_stream(&json!({"message": count})).await;
+        let tools = model.last_request().body["tools"].clone();
+        let names = tools.as_array().unwrap().iter().map(|tool| &tool["function"]["name"]);
+        names.map(|name| name.as_str().unwrap().to_owned()).collect()
+    };
+    let alone = builder(&model).merge(may_count.clone()).start().await;
+    let here = offered(&alone).await;
+    assert!(here.contains(&"exec".to_owned()) && here.contains(&"read_file".to_owned()));
+    let one_of_several = gateway(&place, "one", &model).merge(may_count).start().await;
+    let there = offered(&one_of_several).await;
+    assert!(there.contains(&"read_file".to_owned()), "{there:?}");
+    assert!(!there.iter().any(|name| name == "exec" || name == "process"), "{there:?}");
 }
 
 #[tokio::test]

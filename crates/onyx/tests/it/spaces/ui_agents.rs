@@ -31,7 +31,7 @@ fn said(words: &str) -> Value {
     json!({"id": "u", "role": "user", "parts": [{"type": "text", "text": words}]})
 }
 
-fn submit(chat: &str, messages: Value) -> Value {
+fn submit(chat: &str, messages: &Value) -> Value {
     json!({"id": chat, "agent": "main", "trigger": "submit-message", "messages": messages})
 }
 
@@ -44,7 +44,7 @@ async fn an_agent_shows_its_tools_and_its_session_keeps_what_is_said() {
     let (model, onyx) = house().await;
     model.push(calls("call_1", "write_file", &json!({"path": "a.md", "content": "mauve"})));
     model.push("It is noted.");
-    let reply = onyx.post(CHAT, &submit("chat-1", json!([said("keep this")]))).await;
+    let reply = onyx.post(CHAT, &submit("chat-1", &json!([said("keep this")]))).await;
     let told = parts(&reply);
     let expected = [
         "start",
@@ -71,7 +71,7 @@ async fn an_agent_shows_its_tools_and_its_session_keeps_what_is_said() {
     model.push("Twice.");
     let answer = json!({"id": told[0]["messageId"], "role": "assistant", "parts": [],
         "metadata": {"sessionId": session}});
-    let more = submit("another-name", json!([said("keep this"), answer, said("and this")]));
+    let more = submit("another-name", &json!([said("keep this"), answer, said("and this")]));
     let again = parts(&onyx.post(CHAT, &more).await);
     assert_eq!(again[0]["messageMetadata"]["sessionId"], session);
     let asked = model.last_request().body["messages"].to_string();
@@ -85,7 +85,7 @@ async fn up_to_the_question(model: &ScriptedModel, onyx: &OnyxProcess) -> Vec<Va
     model.push(calls("call_1", "write_file", &json!({"path": "a.md", "content": "mauve"})));
     model.push(calls("call_2", "delete_file", &json!({"path": "a.md"})));
     model.push("That is over.");
-    let told = parts(&onyx.post(CHAT, &submit("chat-2", json!([said("throw it away")]))).await);
+    let told = parts(&onyx.post(CHAT, &submit("chat-2", &json!([said("throw it away")]))).await);
     let end = ["tool-input-available", "tool-approval-request", "finish-step", "finish"].as_slice();
     assert!(kinds(&told).ends_with(end), "{told:#?}");
     told
@@ -108,7 +108,7 @@ async fn a_question_ends_the_stream_and_its_answer_goes_on_in_the_same_message()
         let told = up_to_the_question(&model, &onyx).await;
         let file = onyx.home().join("people/owner/vault/a.md");
         assert!(file.exists());
-        let asked = submit("chat-2", json!([said("throw it away"), answered(&told, approved)]));
+        let asked = submit("chat-2", &json!([said("throw it away"), answered(&told, approved)]));
         let rest = parts(&onyx.post(CHAT, &asked).await);
         let expected = [
             "start",
@@ -146,10 +146,10 @@ async fn a_run_is_rejoined_from_its_beginning_and_stopped_when_nobody_reads_it()
     let nothing = onyx.get("/api/v1/chat/chat-3/stream").await;
     assert_eq!(nothing.status, 204);
     model.push(Script::new([Step::Text("Hel".into()), Step::Hang]));
-    let asked = submit("chat-3", json!([said("hi")]));
+    let asked = submit("chat-3", &json!([said("hi")]));
     let mut first = open(&onyx, Method::POST, CHAT, &asked).await;
     reads(&mut first, "Hel").await;
-    let busy = submit("chat-3", json!([said("hi"), said("more")]));
+    let busy = submit("chat-3", &json!([said("hi"), said("more")]));
     let _ = onyx.post(CHAT, &busy).await.expect(409);
     let mut second = open(&onyx, Method::GET, "/api/v1/chat/chat-3/stream", &Value::Null).await;
     assert_eq!(second.status(), 200);
@@ -172,15 +172,15 @@ async fn what_an_agent_cannot_be_told_is_refused_or_named() {
         ("systemPrompt", json!("Obey.")),
         ("sessionId", json!("00000000-0000-7000-8000-000000000000")),
     ] {
-        let mut body = submit("chat-4", json!([said("hi")]));
+        let mut body = submit("chat-4", &json!([said("hi")]));
         body[field] = value;
         let refused = onyx.post(CHAT, &body).await;
         assert!((400..500).contains(&refused.status), "{field}: {}", refused.text());
     }
     assert_eq!(model.request_count(), 0);
     let answered = json!([said("hi"), {"id": "a", "role": "assistant", "parts": []}]);
-    let _ = onyx.post(CHAT, &submit("chat-4", answered)).await.expect(400);
-    let mut body = submit("chat-4", json!([said("hi")]));
+    let _ = onyx.post(CHAT, &submit("chat-4", &answered)).await.expect(400);
+    let mut body = submit("chat-4", &json!([said("hi")]));
     body["temperature"] = json!(0.5);
     let reply = onyx.post(CHAT, &body).await.expect(200);
     assert_eq!(reply.headers["x-onyx-ignored-fields"], "temperature");

@@ -395,6 +395,7 @@ fn max_tokens(request: &ModelRequest, target: &Target) -> (Option<u32>, Option<u
     match target.compat.max_tokens_field {
         MaxTokensField::MaxTokens => (limit, None),
         MaxTokensField::MaxCompletionTokens => (None, limit),
+        MaxTokensField::Omit => (None, None),
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::failure::failure;
 use crate::wire::names::{portable, portable_id};
 use crate::wire::schema::schema_for;
-use crate::wire::{PromptCacheKey, Target};
+use crate::wire::{MaxTokensField, PromptCacheKey, Target};
 
 /// Models that do not reason refuse to be asked for encrypted reasoning. Known by the beginnings of
 /// their names; all later ones reason.
@@ -107,7 +107,12 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         stream: true,
         store: false,
         include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
-        max_output_tokens: target.output_limit(request),
+        max_output_tokens: match target.compat.max_tokens_field {
+            MaxTokensField::Omit => None,
+            MaxTokensField::MaxTokens | MaxTokensField::MaxCompletionTokens => {
+                target.output_limit(request)
+            }
+        },
         temperature: request.temperature,
         top_p: request.sampling.top_p,
         reasoning: target.effort_word(request).map(|effort| json!({"effort": effort})),

@@ -1,0 +1,71 @@
+//! The subscription gateway: the first provider of the config that is a program which a person
+//! signed in to, and the way from a model of Anthropic's to the same one there.
+
+use onyx_agent::{ModelChoice, is_anthropic};
+use onyx_api::Dependency;
+use onyx_providers::{
+    LoginState, ProviderHealth, ProviderKind, ProviderState, ProviderStatus, Registry,
+};
+use onyx_types::{ErrorCode, Fault};
+
+const NONE: &str = "There is no subscription gateway.";
+const HOW: &str = "Connect Claude Code on this machine: Settings → Providers, or \
+    `providers.claude-subscription: {}` in onyx.json.";
+
+/// `None` if the model is not Anthropic's, or goes through a program already.
+pub(super) fn through(registry: &Registry, model: &str) -> Option<Result<ModelChoice, Fault>> {
+    if !is_anthropic(model) {
+        return None;
+    }
+    let programs = registry.programs();
+    let provider = model.split('/').next().unwrap_or_default();
+    if programs.iter().any(|program| program.name == provider) {
+        return None;
+    }
+    let Some(gateway) = programs.first() else {
+        return Some(Err(Fault::new(ErrorCode::ProviderUnavailable, NONE).with_hint(HOW)));
+    };
+    if let Some(trouble) = trouble(gateway) {
+        let message =
+            format!("The subscription gateway `{}` cannot be used: {trouble}.", gateway.name);
+        return Some(Err(Fault::new(ErrorCode::ProviderUnavailable, message)
+            .with_hint(format!("See `onyx providers test {}`.", gateway.name))));
+    }
+    let name = model.rsplit('/').next().unwrap_or_default();
+    let through = if gateway.kind == Some(ProviderKind::Pi) {
+        format!("{}/anthropic/{name}", gateway.name)
+    } else {
+        format!("{}/{name}", gateway.name)
+    };
+    Some(Ok(ModelChoice::only(through)))
+}
+
+pub(super) fn dependency(registry: &Registry) -> Dependency {
+    let programs = registry.programs();
+    let Some(gateway) = programs.first() else {
+        return Dependency::off("gateway", NONE).with_hint(HOW);
+    };
+    let account = gateway.login.as_ref().and_then(|login| login.account.as_deref());
+    match (trouble(gateway), gateway.health()) {
+        (Some(trouble), _) => Dependency::degraded("gateway", trouble),
+        (None, ProviderHealth::Failing { reason, .. }) => Dependency::degraded("gateway", reason),
+        (None, ProviderHealth::Untried | ProviderHealth::Well) => {
+            let detail = match account {
+                Some(account) => format!("{}, signed in as {account}", gateway.name),
+                None => gateway.name.clone(),
+            };
+            Dependency::ok("gateway").with_detail(detail)
+        }
+    }
+}
+
+/// Why it is of no use to ask it: it is not there, or its sign-in is known to be no longer taken.
+fn trouble(gateway: &ProviderStatus) -> Option<String> {
+    if let ProviderState::Disabled { reason } = &gateway.state {
+        return Some(reason.clone());
+    }
+    let login = gateway.login.as_ref()?;
+    let lapsed = matches!(login.state, LoginState::SignInAgain | LoginState::None);
+    let told = login.error.clone().filter(|_| lapsed);
+    told.map(|told| told.trim_end_matches('.').to_owned())
+}

@@ -1,0 +1,45 @@
+//! An application of Microsoft Entra: its id and secret bring a token for Azure's models.
+
+use std::time::Duration;
+
+use reqwest::Url;
+
+use super::{Granted, Trouble, trouble};
+use crate::Secret;
+use crate::oauth::answer;
+use crate::oauth::place::Place;
+
+/// What Azure's models are known by there.
+const SCOPE: &str = "https://cognitiveservices.azure.com/.default";
+const USUAL_LIFE: Duration = Duration::from_secs(3600);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Azure {
+    pub(super) token: Url,
+    pub(super) client_id: String,
+    pub(super) secret: Secret,
+}
+
+impl Azure {
+    pub(super) async fn granted(&self) -> Result<Granted, Trouble> {
+        let fields = [
+            ("grant_type", "client_credentials"),
+            ("client_id", &self.client_id),
+            ("client_secret", self.secret.reveal()),
+            ("scope", SCOPE),
+        ];
+        let answered = Place::of(&self.token).post(&fields).await;
+        let granted = answered.and_then(|(status, body)| answer::token(status, &body));
+        let granted = granted.map_err(trouble)?;
+        Ok(Granted {
+            token: granted.access,
+            life: granted.life.unwrap_or(USUAL_LIFE),
+            account: Some(self.account()),
+            quota_project: None,
+        })
+    }
+
+    pub(super) fn account(&self) -> String {
+        format!("application {}", self.client_id)
+    }
+}

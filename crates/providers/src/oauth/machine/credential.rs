@@ -1,0 +1,124 @@
+//! One provider's credential: the token it brought last, and how it gets the next.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onyx_types::{Clock, ModelFailure, ModelFailureClass, Timestamp};
+
+use super::{CredentialPlan, Granted, Trouble};
+use crate::Secret;
+use crate::failure::failure;
+use crate::oauth::TokenStore;
+use crate::oauth::record::renew_at;
+
+/// Tokens that are looked for in texts; older ones are of no use to anybody.
+const REMEMBERED: usize = 8;
+
+pub(crate) struct Credential {
+    provider: String,
+    plan: CredentialPlan,
+    store: Arc<dyn TokenStore>,
+    clock: Arc<dyn Clock>,
+    /// Held while a token is got, so that everybody else waits for it.
+    held: tokio::sync::Mutex<Option<Held>>,
+    known: Mutex<Known>,
+}
+
+struct Held {
+    pass: MachinePass,
+    renew_at: Timestamp,
+}
+
+/// What requests go with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MachinePass {
+    pub(crate) token: Secret,
+    pub(crate) quota_project: Option<String>,
+}
+
+#[derive(Default)]
+struct Known {
+    remembered: VecDeque<Secret>,
+    account: Option<String>,
+}
+
+impl Credential {
+    pub(in crate::oauth) fn new(
+        provider: &str,
+        plan: CredentialPlan,
+        store: Arc<dyn TokenStore>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let account = match &plan {
+            CredentialPlan::Google(google) => google.account(),
+            CredentialPlan::Azure(azure) => Some(azure.account()),
+        };
+        let known = Mutex::new(Known { remembered: VecDeque::new(), account });
+        let held = tokio::sync::Mutex::default();
+        Self { provider: provider.to_owned(), plan, store, clock, held, known }
+    }
+
+    pub(in crate::oauth) fn plan(&self) -> &CredentialPlan {
+        &self.plan
+    }
+
+    /// As whom the provider is asked, as far as that is known.
+    pub(crate) fn account(&self) -> Option<String> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).account.clone()
+    }
+
+    /// The text without any token of it.
+    pub(crate) fn mask(&self, text: String) -> String {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remembered.iter().fold(text, |text, secret| secret.mask_in(&text))
+    }
+
+    /// What to ask with; another one than was refused.
+    pub(crate) async fn pass(&self, refused: Option<&Secret>) -> Result<MachinePass, ModelFailure> {
+        let mut held = self.held.lock().await;
+        if let Some(held) = &*held
+            && held.renew_at > self.clock.wall()
+            && refused != Some(&held.pass.token)
+        {
+            return Ok(held.pass.clone());
+        }
+        let granted = match &self.plan {
+            CredentialPlan::Google(google) => google.granted(self.clock.wall()).await,
+            CredentialPlan::Azure(azure) => azure.granted().await,
+        };
+        let Granted { token, life, account, quota_project } =
+            granted.map_err(|trouble| self.failed(trouble))?;
+        self.remember(&token, account);
+        let pass = MachinePass { token, quota_project };
+        let renew_at = renew_at(&*self.clock, life);
+        *held = Some(Held { pass: pass.clone(), renew_at });
+        Ok(pass)
+    }
+
+    fn remember(&self, token: &Secret, account: Option<String>) {
+        let gone = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.account = account.or(known.account.take());
+            known.remembered.push_back(token.clone());
+            let is_full = known.remembered.len() > REMEMBERED;
+            if is_full { known.remembered.pop_front() } else { None }
+        };
+        self.store.hide(token, gone.as_ref());
+    }
+
+    fn failed(&self, trouble: Trouble) -> ModelFailure {
+        let (class, words) = match trouble {
+            Trouble::Passing(words) => (ModelFailureClass::Unavailable, words),
+            Trouble::Refused(words) => (ModelFailureClass::Auth, words),
+        };
+        let at = format!("`providers.{}.credentials`", self.provider);
+        let message = format!("{at} brings no token: {}", self.mask(words));
+        failure(class, message)
+    }
+}
+
+impl std::fmt::Debug for Credential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credential").field("provider", &self.provider).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,99 @@
+//! One address of an authorization server: what is sent there and what comes back, within bounds.
+
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::{Method, RequestBuilder, StatusCode, Url};
+use serde_json::Value;
+
+use super::answer::Refusal;
+use crate::Secret;
+use crate::http::{LazyClient, transport};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const CONNECT: Duration = Duration::from_secs(10);
+/// Far more than tokens take.
+const MAX_BYTES: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Place {
+    url: Url,
+    client: LazyClient,
+}
+
+pub(super) type Answered = Result<(StatusCode, Vec<u8>), Refusal>;
+
+impl Place {
+    pub(super) fn of(url: &Url) -> Self {
+        Self { url: url.clone(), client: LazyClient::default() }
+    }
+
+    pub(super) async fn post(&self, fields: &[(&str, &str)]) -> Answered {
+        let mut form = Url::parse("form:fields").map_err(|error| passing(&error))?;
+        form.query_pairs_mut().extend_pairs(fields);
+        let body = form.query().unwrap_or_default().to_owned();
+        let request = self.request(Method::POST)?;
+        let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        answered(request.body(body)).await
+    }
+
+    pub(super) async fn get(&self, authorization: &str) -> Answered {
+        let mut value = HeaderValue::from_str(authorization).map_err(|error| passing(&error))?;
+        value.set_sensitive(true);
+        answered(self.request(Method::GET)?.header(AUTHORIZATION, value)).await
+    }
+
+    pub(super) async fn post_json(&self, body: &Value) -> Answered {
+        let request = self.request(Method::POST)?.header(CONTENT_TYPE, "application/json");
+        answered(request.body(body.to_string())).await
+    }
+
+    /// With a token in a header of the server's own.
+    pub(super) async fn get_showing(&self, name: &'static str, token: &Secret) -> Answered {
+        let mut value = HeaderValue::from_str(token.reveal()).map_err(|error| passing(&error))?;
+        value.set_sensitive(true);
+        answered(self.request(Method::GET)?.header(HeaderName::from_static(name), value)).await
+    }
+
+    /// Without a token: what is asked knows who asks by other means.
+    pub(super) async fn get_with(&self, headers: &[(&'static str, &'static str)]) -> Answered {
+        let mut request = self.request(Method::GET)?;
+        for &(name, value) in headers {
+            request =
+                request.header(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        answered(request).await
+    }
+
+    fn request(&self, method: Method) -> Result<RequestBuilder, Refusal> {
+        let client = self.client.get(&self.url, CONNECT);
+        let client = client.map_err(|failure| Refusal::Passing(failure.message))?;
+        Ok(client.request(method, self.url.clone()).header(ACCEPT, "application/json"))
+    }
+}
+
+async fn answered(request: RequestBuilder) -> Answered {
+    let whole = async {
+        let mut response = request.send().await.map_err(lost)?;
+        let status = response.status();
+        let mut body = Vec::new();
+        while let Some(bytes) = response.chunk().await.map_err(lost)? {
+            if body.len() + bytes.len() > MAX_BYTES {
+                let words = format!("its answer is longer than {MAX_BYTES} bytes");
+                return Err(Refusal::Passing(words));
+            }
+            body.extend_from_slice(&bytes);
+        }
+        Ok((status, body))
+    };
+    let words = || format!("no whole answer within {} s", PATIENCE.as_secs());
+    tokio::time::timeout(PATIENCE, whole).await.unwrap_or_else(|_| Err(Refusal::Passing(words())))
+}
+
+fn lost(error: reqwest::Error) -> Refusal {
+    Refusal::Passing(transport(error).message)
+}
+
+fn passing(error: &dyn std::error::Error) -> Refusal {
+    Refusal::Passing(error.to_string())
+}

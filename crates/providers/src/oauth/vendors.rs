@@ -1,0 +1,77 @@
+//! The addresses of makers whose sign-in is known. Settings go before them, field by field; a client
+//! id is nobody's but the person's.
+
+#[derive(Clone, Copy, Debug)]
+pub struct VendorLogin {
+    /// What the addresses below begin with, so that all of them can be moved at once.
+    pub issuer: &'static str,
+    pub device: Option<VendorDevice>,
+    pub browser: Option<VendorBrowser>,
+    pub token_url: &'static str,
+    pub scopes: &'static [&'static str],
+    pub account_url: Option<&'static str>,
+    pub exchange_url: Option<&'static str>,
+    /// The header in which requests name the account.
+    pub account_header: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct VendorDevice {
+    pub url: &'static str,
+    pub form: DeviceForm,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceForm {
+    /// RFC 8628.
+    Standard,
+    /// JSON both ways; whoever polls gets a code and its verifier, to be redeemed like a browser's.
+    OpenAi { poll: &'static str, redirect: &'static str, verification: &'static str },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct VendorBrowser {
+    pub authorize_url: &'static str,
+    /// As it is registered there.
+    pub redirect_url: &'static str,
+    /// Fields that the maker wants beside the standard's.
+    pub extra: &'static [(&'static str, &'static str)],
+}
+
+/// A GitHub sign-in brings a token that GitHub exchanges for a short-lived one of Copilot.
+pub(crate) const GITHUB_COPILOT: VendorLogin = VendorLogin {
+    issuer: "",
+    device: Some(VendorDevice {
+        url: "https://github.com/login/device/code",
+        form: DeviceForm::Standard,
+    }),
+    browser: None,
+    token_url: "https://github.com/login/oauth/access_token",
+    scopes: &["read:user"],
+    account_url: Some("https://api.github.com/user"),
+    exchange_url: Some("https://api.github.com/copilot_internal/v2/token"),
+    account_header: None,
+};
+
+/// As OpenAI's own Codex signs in: in a browser, or with a code.
+pub(crate) const CHATGPT: VendorLogin = VendorLogin {
+    issuer: "https://auth.openai.com",
+    device: Some(VendorDevice {
+        url: "https://auth.openai.com/api/accounts/deviceauth/usercode",
+        form: DeviceForm::OpenAi {
+            poll: "https://auth.openai.com/api/accounts/deviceauth/token",
+            redirect: "https://auth.openai.com/deviceauth/callback",
+            verification: "https://auth.openai.com/codex/device",
+        },
+    }),
+    browser: Some(VendorBrowser {
+        authorize_url: "https://auth.openai.com/oauth/authorize",
+        redirect_url: "http://localhost:1455/auth/callback",
+        extra: &[("id_token_add_organizations", "true"), ("codex_cli_simplified_flow", "true")],
+    }),
+    token_url: "https://auth.openai.com/oauth/token",
+    scopes: &["openid", "profile", "email", "offline_access"],
+    account_url: None,
+    exchange_url: None,
+    account_header: Some("chatgpt-account-id"),
+};

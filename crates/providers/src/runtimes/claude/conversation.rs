@@ -1,0 +1,189 @@
+//! A process of the CLI and what it has heard. It goes on with a request that begins with exactly
+//! that; any other request gets another process, so a lost one costs time and nothing else.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use onyx_types::{Block, Message, ModelRequest, Role, SystemBlock, ToolOffer, ToolUseId};
+use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::failure::Signs;
+use super::protocol::{Request, TOOL_PREFIX, answer, refusal, user_message};
+use super::tools::{HostTools, ToolAnswer};
+use super::transcript;
+use super::turn::{Said, Turn};
+use crate::runtimes::child::{Child, Silence};
+
+/// What stays the same for the whole life of a process.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Identity {
+    pub(super) model: String,
+    system: Arc<[SystemBlock]>,
+    tools: Arc<[ToolOffer]>,
+    pub(super) max_output_tokens: u32,
+    /// The session, where a run asks.
+    session: Option<String>,
+}
+
+impl Identity {
+    pub(super) fn of(model: &str, request: &ModelRequest) -> Self {
+        let offered = transcript::offers_tools(request);
+        Self {
+            model: model.to_owned(),
+            system: Arc::clone(&request.system),
+            tools: if offered { Arc::clone(&request.tools) } else { Arc::from([]) },
+            max_output_tokens: request.max_output_tokens,
+            session: request.cache_key.clone(),
+        }
+    }
+
+    pub(super) fn tools(&self) -> &[ToolOffer] {
+        &self.tools
+    }
+}
+
+/// What a process is told next.
+#[derive(Debug, PartialEq)]
+pub(super) enum Input {
+    Message(Vec<Value>),
+    Results(HashMap<String, ToolAnswer>),
+}
+
+#[derive(Debug)]
+pub(super) struct Conversation {
+    child: Child,
+    pub(super) identity: Identity,
+    heard: Arc<Vec<Message>>,
+    said: Said,
+    tools: HostTools,
+    pub(super) turn: Turn,
+    pub(super) signs: Signs,
+    /// One of those processes that may be at once.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Conversation {
+    pub(super) fn new(child: Child, identity: Identity, permit: OwnedSemaphorePermit) -> Self {
+        let tools = HostTools::new(identity.tools());
+        Self {
+            child,
+            identity,
+            heard: Arc::default(),
+            said: Said::default(),
+            tools,
+            turn: Turn::default(),
+            signs: Signs::default(),
+            _permit: permit,
+        }
+    }
+
+    pub(super) fn process(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    pub(super) async fn send(&self, line: &Value) {
+        self.child.send(line).await;
+    }
+
+    pub(super) async fn next(&mut self) -> Result<Value, Silence> {
+        self.child.next().await
+    }
+
+    /// What is new in the request, if it begins with what this process has heard and said.
+    pub(super) fn continued_by(
+        &self,
+        identity: &Identity,
+        request: &ModelRequest,
+    ) -> Option<Input> {
+        let messages = request.messages.as_slice();
+        let heard = self.heard.len();
+        if self.identity != *identity || messages.get(..heard)? != self.heard.as_slice() {
+            return None;
+        }
+        let rest = &messages[heard..];
+        let own = rest.iter().take_while(|message| message.role == Role::Assistant).count();
+        let (own, new) = rest.split_at(own);
+        if said(own) != self.said || new.iter().any(|message| message.role != Role::User) {
+            return None;
+        }
+        let blocks: Vec<&Block> = new.iter().flat_map(|message| &message.content).collect();
+        if self.said.calls.is_empty() {
+            let plain = |block: &&Block| !matches!(block, Block::ToolResult { .. });
+            let is_message = !blocks.is_empty() && blocks.iter().all(plain);
+            return is_message.then(|| Input::Message(transcript::added(new)));
+        }
+        results(&blocks, &self.said.calls).map(Input::Results)
+    }
+
+    pub(super) async fn tell(&mut self, input: Input, request: &ModelRequest) {
+        self.heard = Arc::clone(&request.messages);
+        self.turn = Turn::default();
+        self.signs = Signs::default();
+        match input {
+            Input::Message(content) => self.child.send(&user_message(&content)).await,
+            Input::Results(results) => {
+                for answer in self.tools.bring(results) {
+                    self.child.send(&answer).await;
+                }
+            }
+        }
+    }
+
+    /// The model's message is whole.
+    pub(super) fn settle(&mut self) {
+        let turn = std::mem::take(&mut self.turn);
+        self.tools.expect(turn.calls);
+        self.said = turn.said;
+    }
+
+    pub(super) async fn serve(&mut self, request_id: String, request: Request) {
+        let reply = match request {
+            Request::McpMessage { message } => self.tools.message(request_id, &message),
+            // Ours are allowed by the command line already; others there are none.
+            Request::CanUseTool { tool_name, input } => {
+                let decision = if tool_name.starts_with(TOOL_PREFIX) {
+                    json!({"behavior": "allow", "updatedInput": input})
+                } else {
+                    json!({"behavior": "deny", "message": "Only the host's tools may be used."})
+                };
+                Some(answer(&request_id, &decision))
+            }
+            Request::Other => Some(refusal(&request_id, "this host does not do that")),
+        };
+        if let Some(reply) = reply {
+            self.child.send(&reply).await;
+        }
+    }
+
+    pub(super) fn forget(&mut self, request_id: &str) {
+        self.tools.forget(request_id);
+    }
+}
+
+fn said(messages: &[Message]) -> Said {
+    let mut said = Said::default();
+    for block in messages.iter().flat_map(|message| &message.content) {
+        match block {
+            Block::Text { text } => said.text.push_str(text),
+            Block::ToolUse { id, .. } => said.calls.push(id.clone()),
+            Block::Image { .. }
+            | Block::Attachment(_)
+            | Block::Reasoning { .. }
+            | Block::ToolResult { .. } => {}
+        }
+    }
+    said
+}
+
+/// The results of all calls and nothing else; otherwise the request says more than can be told.
+fn results(blocks: &[&Block], calls: &[ToolUseId]) -> Option<HashMap<String, ToolAnswer>> {
+    let mut results = HashMap::new();
+    for block in blocks {
+        let Block::ToolResult { id, content, is_error } = block else { return None };
+        let answer = ToolAnswer { content: content.clone(), is_error: *is_error };
+        results.insert(id.0.clone(), answer);
+    }
+    let all = calls.len() == results.len() && calls.iter().all(|id| results.contains_key(&id.0));
+    all.then_some(results)
+}

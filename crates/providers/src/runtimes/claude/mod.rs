@@ -1,0 +1,20 @@
+//! The person's own Claude Code CLI as a model (`claude-subscription/…`): stream-json both ways, our
+//! tools offered to it as an MCP server over its control channel.
+//!
+//! The CLI has its own loop: it asks for a tool, waits, and goes on. Our side stays one model call a
+//! step: when its message is whole, the call ends with the tools it asks for, and the process waits,
+//! parked, until the next call brings their results. A parked process is a cache. Whatever it knew
+//! can be told again to another one (`transcript.rs`).
+
+mod account;
+mod call;
+mod conversation;
+mod failure;
+mod pool;
+mod protocol;
+mod source;
+mod tools;
+mod transcript;
+mod turn;
+
+pub use source::{ClaudeCli, ClaudeLimits, ClaudeSettings};

@@ -1,0 +1,87 @@
+//! The processes that are there: at most so many, and none that nobody needed for a while. A process
+//! of the CLI takes some 290 MB.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_types::ModelRequest;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::conversation::{Conversation, Identity, Input};
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    parked: Arc<Mutex<Parked>>,
+    room: Arc<Semaphore>,
+    idle: Duration,
+}
+
+/// The longest parked first.
+#[derive(Debug, Default)]
+struct Parked {
+    conversations: Vec<(u64, Conversation)>,
+    count: u64,
+}
+
+impl Pool {
+    pub(super) fn new(most: usize, idle: Duration) -> Self {
+        Self { parked: Arc::default(), room: Arc::new(Semaphore::new(most.max(1))), idle }
+    }
+
+    /// The conversation that this request goes on with.
+    pub(super) fn take(
+        &self,
+        identity: &Identity,
+        request: &ModelRequest,
+    ) -> Option<(Conversation, Input)> {
+        let mut parked = lock(&self.parked);
+        let found =
+            parked.conversations.iter().enumerate().find_map(|(place, (_, held))| {
+                Some((place, held.continued_by(identity, request)?))
+            });
+        let (place, input) = found?;
+        let (_, conversation) = parked.conversations.remove(place);
+        Some((conversation, input))
+    }
+
+    /// Room for one more process. The one that was needed longest ago makes room; if all are at
+    /// work, this waits.
+    pub(super) async fn room(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
+            return Some(permit);
+        }
+        let oldest = {
+            let mut parked = lock(&self.parked);
+            (!parked.conversations.is_empty()).then(|| parked.conversations.remove(0))
+        };
+        drop(oldest);
+        // The pool closes it never; without room nothing is started.
+        Arc::clone(&self.room).acquire_owned().await.ok()
+    }
+
+    pub(super) fn park(&self, conversation: Conversation) {
+        let number = {
+            let mut parked = lock(&self.parked);
+            parked.count += 1;
+            let number = parked.count;
+            parked.conversations.push((number, conversation));
+            number
+        };
+        let (idle, shared) = (self.idle, Arc::downgrade(&self.parked));
+        tokio::spawn(async move {
+            tokio::time::sleep(idle).await;
+            if let Some(parked) = shared.upgrade() {
+                lock(&parked).conversations.retain(|(other, _)| *other != number);
+            }
+        });
+    }
+
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let parked = lock(&self.parked);
+        parked.conversations.iter().filter_map(|(_, held)| held.process()).collect()
+    }
+}
+
+fn lock(parked: &Mutex<Parked>) -> MutexGuard<'_, Parked> {
+    parked.lock().unwrap_or_else(PoisonError::into_inner)
+}

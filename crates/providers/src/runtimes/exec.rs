@@ -1,0 +1,64 @@
+//! The first thing that runs in the process of another program: it ties its life to ours, then
+//! becomes that program. A child that only had our pipes would outlive a `kill -9` of Onyx for as
+//! long as it does not read.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// As shells say it: the program could not be run.
+const NOT_RUN: u8 = 126;
+
+/// The program that calls `exec_child` with what follows its own arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildWrapper {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+}
+
+/// Takes the id of the process that must stay alive, then the program and its arguments. Comes back
+/// only if the program cannot be run.
+#[cfg(unix)]
+pub fn exec_child(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    use std::os::unix::process::CommandExt;
+
+    let mut arguments = arguments.into_iter();
+    let parent = arguments.next().and_then(|parent| parent.to_str()?.parse::<i32>().ok());
+    let (Some(parent), Some(program)) = (parent, arguments.next()) else {
+        return not_run("it is not told what to run");
+    };
+    if let Err(why) = tie_to(parent) {
+        return not_run(&why);
+    }
+    let error = std::process::Command::new(&program).args(arguments).exec();
+    not_run(&format!("{} cannot be started: {error}", name_of(&program)))
+}
+
+#[cfg(target_os = "linux")]
+fn tie_to(parent: i32) -> Result<(), String> {
+    use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
+    // It may have died before the line above, and then no signal comes.
+    if getppid().map(Pid::as_raw_pid) == Some(parent) {
+        return Ok(());
+    }
+    Err("the process that started it is gone".to_owned())
+}
+
+/// Elsewhere there is no such signal: the program ends when its input does.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn tie_to(_: i32) -> Result<(), String> {
+    Ok(())
+}
+
+fn name_of(program: &OsStr) -> String {
+    program.to_string_lossy().into_owned()
+}
+
+/// On the program's own error stream, which is read with what the program says.
+fn not_run(why: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "{why}");
+    ExitCode::from(NOT_RUN)
+}

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""A Pi sidecar that says what its script tells it to. Beside it lie `script.json` and `heard.jsonl`. With
+`upstream` in the script a model behind it answers in place of the script."""
+
+import json
+import os
+import signal
+import sys
+import time
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPT = json.load(open(os.path.join(HERE, "script.json")))
+
+
+def note(**what):
+    with open(os.path.join(HERE, "heard.jsonl"), "a") as log:
+        log.write(json.dumps({"pid": os.getpid(), **what}) + "\n")
+
+
+def say(**reply):
+    sys.stdout.write(json.dumps(reply) + "\n")
+    sys.stdout.flush()
+
+
+def take():
+    path = os.path.join(HERE, "taken")
+    count = int(open(path).read()) if os.path.exists(path) else 0
+    open(path, "w").write(str(count + 1))
+    answers = SCRIPT["answers"]
+    return answers[count] if count < len(answers) else {"text": "ok"}
+
+
+def ask_upstream(messages, tools):
+    """The answer of a model behind the program, of OpenAI's chat wire: so that one model answers through every runtime."""
+    offers = [{"type": "function", "function": tool} for tool in tools]
+    body = json.dumps({"model": "m", "stream": True, "messages": messages, "tools": offers}).encode()
+    request = urllib.request.Request(SCRIPT["upstream"] + "/chat/completions", body, {"content-type": "application/json"})
+    text, calls = "", {}
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+        for line in answer:
+            line = line.decode().strip()
+            if not line.startswith("data: {"):
+                continue
+            delta = (json.loads(line[6:]).get("choices") or [{}])[0].get("delta") or {}
+            text += delta.get("content") or ""
+            for piece in delta.get("tool_calls") or []:
+                call = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
+                call["id"] += piece.get("id") or ""
+                for field in ("name", "arguments"):
+                    call[field] += piece["function"].get(field) or ""
+    found = [{**call, "arguments": json.loads(call["arguments"] or "{}")} for call in calls.values()]
+    return {"text": text, "calls": found}
+
+
+def asked_for(text, calls):
+    """What the model said, as it is told again to it."""
+    wire = [{"id": call["id"], "type": "function",
+             "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])}} for call in calls]
+    return {"role": "assistant", "content": text, **({"tool_calls": wire} if wire else {})}
+
+
+def through_upstream(order):
+    """What is asked, as the chat wire has it."""
+    messages = [{"role": "system", "content": order["system"]}]
+    for message in order["messages"]:
+        if message["role"] == "user":
+            texts = [part.get("text", "") for part in message["content"]]
+            messages.append({"role": "user", "content": "\n".join(texts)})
+        elif message["role"] == "assistant":
+            messages.append(asked_for(message["text"], message["calls"]))
+        else:
+            for result in message["results"]:
+                said = result.get("content", result.get("error", ""))
+                messages.append({"role": "tool", "tool_call_id": result["id"], "content": said})
+    return ask_upstream(messages, order["tools"])
+
+
+def ask(order):
+    answer = through_upstream(order) if "upstream" in SCRIPT else take()
+    asked = order["id"]
+    fault = answer.get("fault")
+    if fault == "dies_first":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "trouble" in answer:
+        say(type="failed", id=asked, message="scripted", **answer)
+        return
+    if fault == "garbage":
+        sys.stdout.write('no json\n{"type": "from_the_future", "id": 1}\n{"type": "text", "id": 999, "delta": "x"}\n')
+    if answer.get("text"):
+        say(type="text", id=asked, delta=answer["text"] * (1024 * 1024 // 4 if fault == "huge" else 1))
+    if fault == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if fault == "hangs":
+        return
+    for call in answer.get("calls", []):
+        say(type="call", id=asked, call=call)
+    usage = {"input": 10, "output": 5, "cache_read": 2, "cache_write": 1}
+    say(type="done", id=asked, reason="tool_calls" if answer.get("calls") else "stop", usage=usage)
+
+
+note(argv=sys.argv[1:], env=dict(os.environ))
+if SCRIPT.get("start") == "fails":
+    sys.stderr.write("Error: Cannot find module '@earendil-works/pi-ai'\n")
+    sys.exit(1)
+if SCRIPT.get("start") == "slow":
+    time.sleep(600)
+say(type="ready", version=SCRIPT.get("version", 1))
+for line in sys.stdin:
+    order = json.loads(line)
+    note(order=order)
+    if order["type"] == "ask":
+        ask(order)
+    elif order["type"] == "status":
+        signed_in = SCRIPT.get("sign_ins", ["anthropic", "github-copilot"])
+        say(type="status", id=order["id"], sign_ins=[{"provider": one, "expires_at": 0} for one in signed_in])

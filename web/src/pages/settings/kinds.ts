@@ -1,0 +1,162 @@
+// The kinds of providers that a person can add, and what each of them asks for. Data: the form draws it.
+
+import type { ProviderSettings } from '@onyx/sdk';
+
+export interface Kind {
+  id: string;
+  title: string;
+  /** What it is called in the config unless the person says otherwise. */
+  name: string;
+  address?: string;
+  /** Every account has an address of its own. */
+  needsAddress?: boolean;
+  needsKey: boolean;
+  /** As the config says it, where that is not its id here; `null` where the name says it. */
+  wire?: string | null;
+  /** One signs in on a page of the maker's: whose addresses are known by the name, or have to be given. */
+  login?: 'known' | 'given';
+  /** A program of the machine that Onyx runs on, which has its own sign-in. */
+  program?: { usual: string; signIn: string; token?: string };
+  extras?: Extra[];
+  /** What the extras say, as the config has it. */
+  settings?: (extra: (name: string) => string) => ProviderSettings;
+}
+
+/** A field of one kind alone. A secret is kept sealed, and the settings only name it. */
+export interface Extra {
+  name: string;
+  label: string;
+  hint?: string;
+  placeholder?: string;
+  secret?: boolean;
+}
+
+const said = <T extends object>(fields: T): T | undefined =>
+  Object.values(fields).some(Boolean)
+    ? (Object.fromEntries(Object.entries(fields).filter(([, it]) => it)) as T)
+    : undefined;
+
+export const KINDS: Kind[] = [
+  {
+    id: 'openai',
+    title: 'OpenAI or compatible',
+    name: 'openai',
+    address: 'https://api.openai.com/v1',
+    needsKey: true,
+  },
+  { id: 'anthropic', title: 'Anthropic', name: 'anthropic', needsKey: true },
+  { id: 'gemini', title: 'Google Gemini', name: 'gemini', needsKey: true },
+  { id: 'ollama', title: 'Ollama on this network', name: 'ollama', address: 'http://127.0.0.1:11434', needsKey: false },
+  { id: 'openai-responses', title: 'OpenAI Responses', name: 'openai-responses', needsKey: true },
+  {
+    id: 'azure',
+    title: 'Azure OpenAI',
+    name: 'azure',
+    address: 'https://my-resource.openai.azure.com',
+    needsAddress: true,
+    needsKey: true,
+    wire: null,
+    extras: [
+      {
+        name: 'apiVersion',
+        label: 'API version',
+        placeholder: '2025-04-01-preview',
+        hint: 'Empty for addresses that end in /openai/v1.',
+      },
+      { name: 'tenant', label: 'Tenant', hint: 'Of an application in Microsoft Entra, in place of a key.' },
+      { name: 'clientId', label: 'Application ID' },
+      { name: 'clientSecret', label: 'Application secret', secret: true },
+    ],
+    settings: (extra) => {
+      const azure = said({
+        tenant: extra('tenant'),
+        clientId: extra('clientId'),
+        clientSecret: extra('clientSecret'),
+      });
+      return { apiVersion: extra('apiVersion') || undefined, credentials: azure && { azure } };
+    },
+  },
+  {
+    id: 'vertex_ai',
+    title: 'Google Vertex AI',
+    name: 'vertex_ai',
+    address:
+      'https://europe-west4-aiplatform.googleapis.com/v1/projects/my-project/locations/europe-west4/publishers/google',
+    needsAddress: true,
+    needsKey: false,
+    wire: null,
+    extras: [
+      {
+        name: 'google',
+        label: 'Key file of a service account',
+        placeholder: '/home/me/key.json',
+        hint: 'Its path on the machine that Onyx runs on. Empty: the sign-in of `gcloud auth application-default login` there.',
+      },
+    ],
+    settings: (extra) => ({ credentials: { google: extra('google') ? `file:${extra('google')}` : 'default' } }),
+  },
+  {
+    id: 'bedrock',
+    title: 'Amazon Bedrock',
+    name: 'bedrock',
+    needsKey: true,
+    extras: [
+      { name: 'region', label: 'Region', placeholder: 'eu-central-1' },
+      {
+        name: 'profile',
+        label: 'AWS profile',
+        placeholder: 'default',
+        hint: 'Of the AWS command line on the machine that Onyx runs on, also after `aws sso login`. Or keys:',
+      },
+      { name: 'accessKeyId', label: 'Access key ID' },
+      { name: 'secretAccessKey', label: 'Secret access key', secret: true },
+    ],
+    settings: (extra) => {
+      const aws = said({
+        region: extra('region'),
+        profile: extra('profile'),
+        accessKeyId: extra('accessKeyId'),
+        secretAccessKey: extra('secretAccessKey'),
+      });
+      return { credentials: aws && { aws } };
+    },
+  },
+  {
+    id: 'chatgpt',
+    title: 'ChatGPT subscription, by signing in',
+    name: 'chatgpt',
+    needsKey: false,
+    wire: null,
+    login: 'known',
+  },
+  {
+    id: 'github_copilot',
+    title: 'GitHub Copilot, by signing in',
+    name: 'github_copilot',
+    needsKey: false,
+    wire: null,
+    login: 'known',
+  },
+  { id: 'device', title: 'Another one, by signing in', name: 'work', needsKey: false, wire: 'openai', login: 'given' },
+  {
+    id: 'claude-cli',
+    title: 'Claude Code on this machine',
+    name: 'claude-subscription',
+    needsKey: false,
+    program: {
+      usual: 'claude, as it is installed',
+      signIn: 'Sign in once with `claude auth login` on the machine that Onyx runs on.',
+      token: 'Of `claude setup-token`, where nobody can sign in. Otherwise leave it empty.',
+    },
+  },
+  {
+    id: 'pi',
+    title: 'Pi on this machine',
+    name: 'pi',
+    needsKey: false,
+    program: {
+      usual: 'the sidecar that `make pi` builds',
+      signIn: 'Sign in once with Pi on the machine that Onyx runs on: start `pi` and enter /login.',
+    },
+  },
+];
