@@ -241,6 +241,28 @@ impl Secrets {
         Ok((rows, old))
     }
 
+    /// Every secret sealed with a key of another place, for a move there. A secret that cannot be opened would be lost.
+    pub async fn sealed_for(&self, keys: &Keys) -> Result<Vec<SealedSecret>, Fault> {
+        let _order = self.changing.lock().await;
+        self.look_again().await;
+        let is_empty = self.opened.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        if is_empty {
+            return Ok(Vec::new());
+        }
+        let key = keys.make().await?;
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = Vec::with_capacity(opened.len());
+        for secret in opened.values() {
+            let value = secret.value.as_ref().map_err(|fault| {
+                let message = format!("the secret `{}`: {}", secret.row.id.name, fault.message);
+                Fault::new(fault.code, message)
+                    .with_hint("Put its key back, or remove it with `onyx secrets remove`.")
+            })?;
+            rows.push(seal::seal(&key, secret.row.id.clone(), value, secret.row.updated_at)?);
+        }
+        Ok(rows)
+    }
+
     async fn keep(&self, rows: Vec<Resealed>) -> Result<(), Fault> {
         self.store.put_secrets(rows.iter().map(|(row, _)| row.clone()).collect()).await?;
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);

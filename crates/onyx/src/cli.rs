@@ -110,6 +110,9 @@ pub(crate) enum Command {
     Reindex,
     /// Make the tables of server mode, or bring them up to date
     Migrate,
+    /// Between a home and the database and object store of server mode
+    #[command(subcommand)]
+    Storage(StorageCommand),
     /// Print a completion script for a shell
     Completions { shell: Shell },
     /// Write the pages for man(1), for those who make packages
@@ -740,6 +743,19 @@ pub(crate) enum TokensCommand {
         id: CredentialId,
         #[command(flatten)]
         json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StorageCommand {
+    /// Bring everything to the other place and compare it there; nothing is taken away where it was
+    Move {
+        /// The folder of a home, or `server`: what `storage` in onyx.json names
+        #[arg(long)]
+        from: String,
+        /// `server`, or an empty folder
+        #[arg(long)]
+        to: String,
     },
 }
 

@@ -122,6 +122,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Import(arguments) => commands::import::run(home, arguments).await,
         Command::Reindex => commands::reindex::run(home).await,
         Command::Migrate => commands::migrate::run(home).await,
+        Command::Storage(command) => commands::storage::run(home, command).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
         Command::Man(arguments) => commands::man::run(&arguments),
         // Answered before there was a runtime.

@@ -56,6 +56,11 @@ impl HomePaths {
         self.cache().join("index.db")
     }
 
+    /// There while everything is moved into the home from a server.
+    pub fn moving(&self) -> PathBuf {
+        self.root.join("moving")
+    }
+
     pub fn models(&self) -> PathBuf {
         self.root.join("models")
     }

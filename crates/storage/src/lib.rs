@@ -56,9 +56,9 @@ pub use objects::{
     Area, End, Expect, Files, Found, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects, Wanted,
 };
 pub use postgres::{
-    BootClock, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, News, Owned,
-    SCHEMA_VERSION, Sealing, ServerError, SharedConfig, inspect_database, list_gateways,
-    migrate_database,
+    BootClock, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, MoveError,
+    MoveExtras, Moved, MovingServer, News, Owned, SCHEMA_VERSION, Sealing, ServerError,
+    SharedConfig, inspect_database, list_gateways, migrate_database, read_shared_config,
 };
 pub use provenance::{
     Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::postgres::{
     AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
     PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
-    PostgresLeases, PostgresLedger, PostgresSecrets, PostgresTurnLog,
+    PostgresLeases, PostgresLedger, PostgresSecrets, PostgresTurnLog, half_moved,
 };
 use crate::s3::Bucket;
 use crate::{
@@ -219,6 +219,10 @@ impl Store {
         bucket.probe(&settings.gateway.id).await?;
         let database = Database::new(&settings.database)?;
         let gateway = Gateway::register(database.clone(), settings.gateway, clocks.leases).await?;
+        if half_moved(&database).await? {
+            gateway.drain().await?;
+            return Err(ServerError::HalfMoved);
+        }
         let audit = AuditChains::new(database.clone(), witnesses);
         audit.export_missing().await?;
         let blobs = Blobs::new(database.clone(), bucket);

@@ -54,6 +54,10 @@ impl Store {
         clock: Arc<dyn Clock>,
         witnesses: AuditWitnesses,
     ) -> Result<Self, StoreError> {
+        if home.paths().moving().exists() {
+            let why = "a move into this home was cut off; run the same `onyx storage move` again";
+            return Err(StoreError::Failed(why.to_owned()));
+        }
         let blocking = home.blocking();
         let database = home.paths().database();
         let ledger_blocking = blocking.clone();

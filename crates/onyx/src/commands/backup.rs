@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{input, reindex};
 use crate::cli::{AsJson, BackupArguments, BackupCommand, ExportArguments, RestoreArguments};
 use crate::exit::Exit;
-use crate::gateway::{Unreachable, backup_summary};
+use crate::gateway::{Unreachable, backup_summary, server_settings};
 use crate::home::HomeFolder;
 use crate::{config, env, output};
 
@@ -85,7 +85,19 @@ fn passphrase(folder: &Path, encryption: Encryption) -> Result<Option<Passphrase
     Ok(Some(given))
 }
 
+/// What gateways share lies in no folder: a backup of this one would hold nothing of it.
+fn only_of_homes(home: &HomeFolder) -> Result<()> {
+    // A config that cannot be read is no reason to refuse a backup.
+    if !matches!(server_settings(home), Ok(Some(_))) {
+        return Ok(());
+    }
+    let message = "this gateway keeps everything in a database and an object store";
+    let hint = "Back both up with their own tools, the database first; `onyx storage move` brings all of it into a home.";
+    Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).into())
+}
+
 async fn make(home: &HomeFolder, arguments: BackupArguments) -> Result<Exit> {
+    only_of_homes(home)?;
     let BackupArguments { to, encrypt, keep, json, .. } = arguments;
     let to = folder(home, to)?;
     let encryption = if encrypt { Encryption::Wanted } else { Encryption::AsItIs };
@@ -179,6 +191,7 @@ async fn check(folder: &Path, repair: Repair, json: AsJson) -> Result<Exit> {
 }
 
 pub(crate) async fn restore(home: &HomeFolder, arguments: RestoreArguments) -> Result<Exit> {
+    only_of_homes(home)?;
     let from = local(arguments.from.clone())?;
     if is_encrypted(&from).map_err(Fault::from)?.is_none() {
         return Err(Fault::from(BackupError::NotABackup { path: from }).into());
@@ -267,6 +280,7 @@ pub(crate) async fn export(home: &HomeFolder, arguments: ExportArguments) -> Res
         let fault = Fault::new(ErrorCode::InvalidRequest, "it is not said what to export");
         return Err(fault.with_hint(hint).into());
     }
+    only_of_homes(home)?;
     let (root, to) = (home.path().to_owned(), local(arguments.to)?);
     let shown = to.display().to_string();
     let report = on_disk(move || export_everything(&root, &to, &Cancel::new())).await?;

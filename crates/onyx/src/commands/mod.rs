@@ -29,6 +29,7 @@ pub(crate) mod serve;
 pub(crate) mod service;
 pub(crate) mod sessions;
 pub(crate) mod skills;
+pub(crate) mod storage;
 pub(crate) mod tokens;
 pub(crate) mod undo;
 pub(crate) mod usage;

@@ -69,7 +69,7 @@ pub(crate) use parts::sandbox;
 pub(crate) use runtimes::{RUNTIME_CHILD, RuntimeHost};
 pub(crate) use secrets::{StoredSecrets, secret_keys};
 pub(crate) use socket::SocketPath;
-pub(crate) use storage::server_settings;
+pub(crate) use storage::{master_key, server_settings};
 pub(crate) use token::{TokenPlace, place as token_place};
 
 /// How long running answers may go on after the process was asked to end.

@@ -177,7 +177,7 @@ pub(crate) fn server_settings(folder: &HomeFolder) -> Result<Option<ServerSettin
 }
 
 /// What opens the secrets that gateways share, and what is made from it.
-fn master_key() -> Result<MasterKey> {
+pub(crate) fn master_key() -> Result<MasterKey> {
     let Some(given) = env::master_key() else {
         let message = "server mode needs ONYX_MASTER_KEY, the key that opens what gateways share";
         let hint = "Make one with `openssl rand -hex 32` and give it to every gateway; file:/path leads to a file.";
@@ -226,6 +226,8 @@ async fn first_config(folder: &HomeFolder, membership: &Membership) -> Result<Sh
             return Ok(config);
         }
         let text = config::for_sharing(folder)?;
+        // What no gateway could take up must not become the config of all.
+        config::shared(folder, &text)?;
         match membership.put_config(0, &text).await {
             Ok(version) => return Ok(SharedConfig { version, text }),
             Err(StoreError::Conflict) => {}

@@ -14,6 +14,7 @@ mod files;
 mod gateway;
 mod jobs;
 mod ledger;
+mod moving;
 mod origins;
 mod query;
 mod schema;
@@ -32,10 +33,13 @@ pub(crate) use drafts::PostgresDrafts;
 pub(crate) use files::{Blobs, PostgresFiles};
 pub use gateway::{
     BootClock, GatewayRow, GatewaySettings, Heard, News, Owned, SharedConfig, list_gateways,
+    read_shared_config,
 };
 pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases};
 pub(crate) use jobs::PostgresJobs;
 pub(crate) use ledger::PostgresLedger;
+pub(crate) use moving::half_moved;
+pub use moving::{MoveError, MoveExtras, Moved, MovingServer};
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;
 pub(crate) use turns::PostgresTurnLog;

@@ -55,6 +55,13 @@ pub(crate) enum Opened {
 /// The migration that made the table of origins.
 const ORIGINS: i32 = 14;
 
+/// The tables of a ledger without rows, for whoever fills them from elsewhere.
+pub(crate) fn make_ledger(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = open_writer(path, Durability::Full)?;
+    migrate(&mut connection, &migrations::migrations::runner())?;
+    Ok(connection)
+}
+
 impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.
     pub(crate) fn open(

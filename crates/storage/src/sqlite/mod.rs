@@ -23,5 +23,5 @@ mod writer;
 
 pub(crate) use chunks::SqliteChunks;
 pub use chunks::open_chunks;
-pub(crate) use ledger::{Opened, SqliteLedger};
+pub(crate) use ledger::{Opened, SqliteLedger, make_ledger};
 pub use snapshot::copy_database;

@@ -93,11 +93,18 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     }
     checks.push(checks::disk_space(home));
     checks.extend(growth::check(home));
-    checks.push(backups::check(home));
-    checks.push(checks::commands().await);
-    let config = config::load(home);
+    let own = config::load(home);
+    let server = server_of(&own);
+    let config = match &server {
+        Some(settings) => server::config(home, settings).await.unwrap_or(own),
+        None => own,
+    };
+    if server.is_none() {
+        checks.push(backups::check(home));
+        checks.push(checks::commands().await);
+    }
     checks.extend(checks::config(home, config.as_ref()));
-    let secrets = match (claim(home)?, server_of(&config)) {
+    let secrets = match (claim(home)?, server) {
         (Claim::Ours(_), Some(settings)) => {
             checks.push(checks::free_lock());
             checks.extend(server::check(&settings).await);
@@ -110,8 +117,11 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
             checks.extend(config.iter().flat_map(|config| outside::without_server(home, config)));
             secrets.map_or(SecretsHere::WithTheServer, SecretsHere::Open)
         }
-        (Claim::Theirs(held), _) => {
+        (Claim::Theirs(held), server) => {
             checks.extend(checks::held_home(home, &held).await?);
+            if let Some(settings) = server {
+                checks.extend(server::check(&settings).await);
+            }
             SecretsHere::WithTheServer
         }
     };

@@ -1,12 +1,29 @@
 //! Server mode: the database, the object store, and the other gateways.
 
-use onyx_storage::{ServerError, ServerSettings, inspect_database, list_gateways};
+use onyx_storage::{
+    ServerError, ServerSettings, inspect_database, list_gateways, read_shared_config,
+};
 use onyx_types::{Clock as _, SystemClock};
 
 use super::Check;
+use crate::config::{self, Config, ConfigError};
+use crate::home::HomeFolder;
+
+/// The config that all gateways follow. `None`: there is none yet, or it cannot be had, which the checks tell.
+pub(super) async fn config(
+    home: &HomeFolder,
+    settings: &ServerSettings,
+) -> Option<Result<Config, ConfigError>> {
+    let shared = read_shared_config(&settings.database).await.ok()??;
+    Some(config::shared(home, &shared.text))
+}
 
 pub(super) async fn check(settings: &ServerSettings) -> Vec<Check> {
     let mut checks = database(settings).await;
+    checks.push(Check::ok(
+        "commands",
+        "not offered: they need the files on this machine's disk, and gateways share theirs",
+    ));
     checks.push(match settings.probe_objects().await {
         Ok(()) => Check::ok("objects", "the store takes, gives, lists and deletes"),
         Err(error) => broken("objects", &error),
@@ -22,7 +39,7 @@ async fn database(settings: &ServerSettings) -> Vec<Check> {
     };
     let detail = format!("PostgreSQL {}, tables of version {}", report.server, report.schema);
     let mut checks = vec![Check::ok("database", detail)];
-    let mend = "see Operating it in the manual's chapter on server mode";
+    let mend = "see \"Is it well?\" in docs/server.md";
     let warnings = report.warnings.into_iter();
     checks.extend(warnings.map(|warning| Check::warning("database", warning, mend)));
     checks.push(match list_gateways(&settings.database).await {

@@ -39,6 +39,8 @@ pub enum ServerError {
     ClockOff { seconds: u64 },
     #[error("the other gateways on this database have another ONYX_MASTER_KEY")]
     OtherMasterKey,
+    #[error("a move into or out of this database was cut off")]
+    HalfMoved,
     #[error("there is no bucket {bucket:?} in the object store")]
     NoBucket { bucket: String },
     #[error("the object store does not let this key {action} in bucket {bucket:?}")]
@@ -89,6 +91,7 @@ impl ServerError {
             Self::OtherMasterKey => {
                 "Give every gateway the same ONYX_MASTER_KEY: it opens the secrets they share."
             }
+            Self::HalfMoved => "Run the same onyx storage move again: it goes on where it was.",
             Self::NoBucket { .. } => {
                 "Make the bucket, or name another in storage.objects; with some stores storage.s3.pathStyle must be true."
             }

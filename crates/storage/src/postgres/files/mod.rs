@@ -43,6 +43,16 @@ impl PostgresFiles {
         })
     }
 
+    /// The files under any folder, for a move.
+    pub(in crate::postgres) fn of(&self, person: &str, root: &str) -> impl Objects + use<> {
+        PostgresObjects {
+            database: self.database.clone(),
+            blobs: self.blobs.clone(),
+            person: person.to_owned(),
+            root: root.to_owned(),
+        }
+    }
+
     /// Names in a folder of the home; those that are no ids belong to somebody else.
     async fn names_in<T: std::str::FromStr + Ord>(
         &self,

@@ -1,7 +1,10 @@
 //! What all gateways have in common beside people's data: values on which the first one decides, and `onyx.json`.
 
+use tokio_postgres::Row;
+
 use super::Gateway;
 use crate::StoreError;
+use crate::postgres::connect::{DatabaseUrl, ServerError, connect_once};
 use crate::postgres::convert::get;
 use crate::postgres::query::{execute, row, row_if_any};
 use crate::postgres::transaction::transact;
@@ -21,6 +24,19 @@ impl std::fmt::Debug for SharedConfig {
     }
 }
 
+const NEWEST: &str = "SELECT version, text FROM config_versions ORDER BY version DESC LIMIT 1";
+
+/// For whoever only looks and is no gateway. `None`: no gateway has started there yet.
+pub async fn read_shared_config(url: &DatabaseUrl) -> Result<Option<SharedConfig>, ServerError> {
+    let client = connect_once(url).await?;
+    let found = client.query_opt(NEWEST, &[]).await.map_err(StoreError::from)?;
+    Ok(found.as_ref().map(shared_config).transpose()?)
+}
+
+fn shared_config(row: &Row) -> Result<SharedConfig, StoreError> {
+    Ok(SharedConfig { version: get(row, 0)?, text: get(row, 1)? })
+}
+
 impl Gateway {
     /// The value that counts for all: this one, if nobody gave another before.
     pub(crate) async fn agree(&self, name: &str, value: &str) -> Result<String, StoreError> {
@@ -32,11 +48,7 @@ impl Gateway {
 
     pub(crate) async fn config(&self) -> Result<Option<SharedConfig>, StoreError> {
         let client = self.database.client().await?;
-        let select = "SELECT version, text FROM config_versions ORDER BY version DESC LIMIT 1";
-        let found = row_if_any(&client, select, &[]).await?;
-        found
-            .map(|row| Ok(SharedConfig { version: get(&row, 0)?, text: get(&row, 1)? }))
-            .transpose()
+        row_if_any(&client, NEWEST, &[]).await?.as_ref().map(shared_config).transpose()
     }
 
     /// Writes the version after `before` (0: the first). `Conflict` when somebody else did meanwhile.

@@ -20,7 +20,7 @@ use super::query::{execute, read_all, row, row_if_any, rows};
 use crate::StoreError;
 use crate::blocking::lock;
 
-pub use agreed::SharedConfig;
+pub use agreed::{SharedConfig, read_shared_config};
 pub use boot_clock::BootClock;
 pub(crate) use leases::PostgresLeases;
 pub use news::{Heard, News};

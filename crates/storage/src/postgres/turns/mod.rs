@@ -22,6 +22,7 @@ use crate::{Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 use page::Most;
 pub use seal::Sealing;
 use seal::SegmentCache;
+pub(super) use seal::{pack, unpack};
 
 /// Turn logs in the database. Cheap to clone.
 #[derive(Clone, Debug)]

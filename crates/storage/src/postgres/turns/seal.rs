@@ -229,13 +229,13 @@ struct Unsealed {
     lines: Vec<u8>,
 }
 
-fn pack(lines: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub(in crate::postgres) fn pack(lines: &[u8]) -> Result<Vec<u8>, StoreError> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(lines)?;
     Ok(packed.finish()?)
 }
 
-fn unpack(packed: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub(in crate::postgres) fn unpack(packed: &[u8]) -> Result<Vec<u8>, StoreError> {
     let mut lines = Vec::new();
     let read = GzDecoder::new(packed).read_to_end(&mut lines);
     read.map_err(|error| StoreError::Damaged(format!("a sealed log: {error}")))?;

@@ -1,0 +1,125 @@
+//! `onyx storage move`: from a home into server mode, and back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use onyx_identity::Secrets;
+use onyx_storage::{Home, MoveExtras, Moved, MovingServer, ServerSettings, Store};
+use onyx_types::{ErrorCode, Fault, SystemClock};
+
+use crate::cli::StorageCommand;
+use crate::config;
+use crate::exit::Exit;
+use crate::gateway::{Claim, Unreachable, claim, master_key, secret_keys, server_settings};
+use crate::home::HomeFolder;
+use crate::output;
+
+/// The word for what `storage` in onyx.json names.
+const SERVER: &str = "server";
+
+enum Place {
+    Home(HomeFolder),
+    Server(Box<ServerSettings>),
+}
+
+pub(crate) async fn run(home: &HomeFolder, command: StorageCommand) -> Result<Exit> {
+    let StorageCommand::Move { from, to } = command;
+    let moved = match (place(home, &from)?, place(home, &to)?) {
+        (Place::Home(from), Place::Server(to)) => into_server(&from, &to).await?,
+        (Place::Server(from), Place::Home(to)) => into_home(&from, &to).await?,
+        (Place::Home(_), Place::Home(_)) | (Place::Server(_), Place::Server(_)) => {
+            let message = "one of --from and --to is the folder of a home, the other is `server`";
+            let fault = Fault::new(ErrorCode::InvalidRequest, message)
+                .with_hint("`onyx backup` and `onyx restore` bring a home to another machine.");
+            return Err(fault.into());
+        }
+    };
+    tell(moved);
+    Ok(Exit::Done)
+}
+
+fn tell(moved: Moved) {
+    let Moved { logs, files, rows, bytes, already_there, left_out } = moved;
+    let mebibytes = bytes.div_ceil(1024 * 1024);
+    output::line(&format!(
+        "{logs} conversations, {files} files ({mebibytes} MiB) and {rows} rows were moved and compared."
+    ));
+    if already_there > 0 {
+        output::line(&format!("{already_there} of them were there from an earlier try."));
+    }
+    if left_out > 0 {
+        output::warning(&format!("{left_out} links or odd names were left where they are"));
+    }
+    output::line(
+        "Nothing was taken away where it came from. Plugins, models that run here and .env are not moved.",
+    );
+}
+
+fn place(home: &HomeFolder, text: &str) -> Result<Place> {
+    if text != SERVER {
+        let folder = std::path::absolute(PathBuf::from(text))
+            .with_context(|| format!("{text} is not a folder"))?;
+        return Ok(Place::Home(HomeFolder::at(&folder)));
+    }
+    match server_settings(home)? {
+        Some(settings) => Ok(Place::Server(Box::new(settings))),
+        None => Err(Fault::new(ErrorCode::InvalidRequest, "onyx.json names no server")
+            .with_hint(
+                "Set `storage.database`, `storage.objects` and `gateway.id`, then `onyx migrate`.",
+            )
+            .into()),
+    }
+}
+
+/// Nobody else works on it.
+fn take(folder: &HomeFolder) -> Result<Home> {
+    match claim(folder)? {
+        Claim::Ours(home) => Ok(home),
+        Claim::Theirs(held) => Err(Unreachable(held).into()),
+    }
+}
+
+async fn into_server(from: &HomeFolder, to: &ServerSettings) -> Result<Moved> {
+    if !from.path().is_dir() {
+        let message = format!("there is no home in {}", from.path().display());
+        return Err(Fault::new(ErrorCode::NotFound, message).into());
+    }
+    let master = master_key()?;
+    let config = config::for_sharing(from)?;
+    // What no gateway could take up is told before anything is moved.
+    config::shared(from, &config)?;
+    let clock = Arc::new(SystemClock::new());
+    // Brings it up to date first, as a start does.
+    let store = Store::open_embedded(take(from)?, clock.clone()).await?;
+    let secrets = Secrets::open(Arc::clone(&store.secrets), clock, secret_keys(None)).await?;
+    let secrets = secrets.sealed_for(&secret_keys(Some(master))).await?;
+    drop(store);
+    let home = take(from)?;
+    let server = MovingServer::to_be_filled(to, &home).await.map_err(Fault::from)?;
+    let extras = MoveExtras { secrets, config: Some(config) };
+    Ok(server.fill(&home, &extras).await.map_err(Fault::from)?)
+}
+
+async fn into_home(from: &ServerSettings, to: &HomeFolder) -> Result<Moved> {
+    let master = master_key()?;
+    let home = take(to)?;
+    let server = MovingServer::to_be_read(from).await.map_err(Fault::from)?;
+    let moved = read_into(&server, &home, master).await;
+    if moved.is_err() {
+        server.let_go().await.map_err(Fault::from)?;
+    }
+    moved
+}
+
+async fn read_into(
+    server: &MovingServer,
+    home: &Home,
+    master: onyx_identity::MasterKey,
+) -> Result<Moved> {
+    let clock = Arc::new(SystemClock::new());
+    let secrets = Secrets::open(server.secrets(), clock, secret_keys(Some(master))).await?;
+    let secrets = secrets.sealed_for(&secret_keys(None)).await?;
+    let config = server.config().await.map_err(Fault::from)?;
+    Ok(server.read_into(home, &MoveExtras { secrets, config }).await.map_err(Fault::from)?)
+}

@@ -1,0 +1,88 @@
+//! Files: everything in the folders of people, agents and what is shared, but the logs.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::server_side::ServerSide;
+use super::{MoveError, Moved};
+use crate::postgres::convert::get;
+use crate::postgres::files::PostgresFiles;
+use crate::postgres::query::{execute, row, rows};
+use crate::{Expect, ObjectKey, Objects as _, StoreError};
+
+/// A file's content, and when it was last written.
+pub(super) struct Content {
+    pub(super) bytes: Vec<u8>,
+    pub(super) modified: SystemTime,
+}
+
+/// Whose it is, as the rows of files say: nobody's for agents and what is shared.
+fn person_of(name: &str) -> &str {
+    name.strip_prefix("people/").and_then(|rest| rest.split('/').next()).unwrap_or_default()
+}
+
+/// The folder that is the root of an area, and the path in it.
+fn split(name: &str) -> Option<(&str, &str)> {
+    if let Some(rest) = name.strip_prefix("shared/") {
+        return Some(("shared", rest));
+    }
+    let first = name.find('/')?;
+    let second = first + 1 + name[first + 1..].find('/')?;
+    Some((&name[..second], &name[second + 1..]))
+}
+
+pub(super) async fn into_server(
+    server: &ServerSide,
+    name: &str,
+    content: &Content,
+    moved: &mut Moved,
+) -> Result<(), MoveError> {
+    moved.files += 1;
+    moved.bytes += content.bytes.len() as u64;
+    let no_place =
+        || MoveError::File { path: name.to_owned(), why: "it lies in no area".to_owned() };
+    let (root, key) = split(name).ok_or_else(no_place)?;
+    let key: ObjectKey = key.parse().map_err(|_| no_place())?;
+    let files = PostgresFiles::new(server.database.clone(), server.blobs.clone());
+    let objects = files.of(person_of(name), root);
+    if objects.get(&key, u64::MAX).await?.is_some_and(|there| there.bytes == content.bytes) {
+        moved.already_there += 1;
+        return Ok(());
+    }
+    objects.put(&key, &content.bytes, Expect::Anything).await?;
+    let client = server.database.client().await?;
+    let date = "UPDATE files SET modified = $3 WHERE person = $1 AND path = $2";
+    let at = millis(content.modified);
+    execute(&client, date, &[&person_of(name), &name, &at]).await.map_err(StoreError::from)?;
+    Ok(())
+}
+
+/// By their paths in the home, in order. What every gateway derives for itself is none of them.
+pub(super) async fn of_server(server: &ServerSide) -> Result<Vec<String>, MoveError> {
+    let client = server.database.client().await?;
+    let select = "SELECT path FROM files WHERE NOT is_folder AND NOT starts_with(path, 'cache/')
+                  ORDER BY path";
+    let found = rows(&client, select, &[]).await.map_err(StoreError::from)?;
+    found.iter().map(|row| Ok(get(row, 0)?)).collect()
+}
+
+pub(super) async fn content(server: &ServerSide, name: &str) -> Result<Content, MoveError> {
+    let client = server.database.client().await?;
+    let select = "SELECT bytes, sha256, modified FROM files WHERE person = $1 AND path = $2";
+    let found = row(&client, select, &[&person_of(name), &name]).await.map_err(StoreError::from)?;
+    drop(client);
+    let bytes = match (get::<Option<Vec<u8>>>(&found, 0)?, get::<Option<String>>(&found, 1)?) {
+        (Some(bytes), _) => bytes,
+        (None, Some(blob)) => server.blobs.get(person_of(name), &blob).await?,
+        (None, None) => {
+            return Err(StoreError::Damaged(format!("{name} has no content")).into());
+        }
+    };
+    let since = Duration::from_millis(u64::try_from(get::<i64>(&found, 2)?).unwrap_or_default());
+    Ok(Content { bytes, modified: UNIX_EPOCH + since })
+}
+
+/// A file from before 1970 is of 1970.
+fn millis(at: SystemTime) -> i64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,138 @@
+//! Logs: a whole log becomes one sealed segment, which holds its exact bytes.
+
+use std::path::PathBuf;
+
+use super::server_side::ServerSide;
+use super::{MoveError, Moved};
+use crate::StoreError;
+use crate::postgres::convert::{get, integer};
+use crate::postgres::query::{execute, rows};
+use crate::postgres::transaction::transact;
+use crate::postgres::turns::{pack, unpack};
+
+/// Names one log, on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LogName {
+    pub(super) person: String,
+    pub(super) agent: String,
+    pub(super) session: String,
+}
+
+impl LogName {
+    /// `people/<person>/sessions/<agent>/<session>.jsonl`
+    pub(super) fn of_path(path: &str) -> Option<Self> {
+        let mut parts = path.strip_prefix("people/")?.split('/');
+        let (person, sessions) = (parts.next()?, parts.next()?);
+        let (agent, file) = (parts.next()?, parts.next()?);
+        let session = file.strip_suffix(".jsonl")?;
+        let is_log = sessions == "sessions" && parts.next().is_none();
+        is_log.then(|| Self {
+            person: person.to_owned(),
+            agent: agent.to_owned(),
+            session: session.to_owned(),
+        })
+    }
+}
+
+pub(super) fn path(key: &LogName) -> PathBuf {
+    let LogName { person, agent, session } = key;
+    format!("people/{person}/sessions/{agent}/{session}.jsonl").into()
+}
+
+/// Without a line that a crash cut short: it was never acknowledged, and the next start would put it aside.
+pub(super) fn whole_lines(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    &bytes[..end]
+}
+
+pub(super) async fn into_server(
+    server: &ServerSide,
+    key: &LogName,
+    bytes: &[u8],
+    moved: &mut Moved,
+) -> Result<(), MoveError> {
+    let lines = whole_lines(bytes);
+    moved.logs += 1;
+    moved.bytes += lines.len() as u64;
+    if self::bytes(server, key).await? == lines && exists(server, key).await? {
+        moved.already_there += 1;
+        return Ok(());
+    }
+    Ok(put(server, key, lines).await?)
+}
+
+/// In the place of whatever an earlier try left.
+async fn put(server: &ServerSide, key: &LogName, lines: &[u8]) -> Result<(), StoreError> {
+    let packed = pack(lines)?;
+    let name = server.blobs.keep(&key.person, &packed).await?;
+    let count = integer(lines.iter().filter(|byte| **byte == b'\n').count() as u64);
+    let length = integer(lines.len() as u64);
+    let LogName { person, agent, session } = key;
+    transact!(server.database, transaction => {
+        server.blobs.refer(&transaction, person, &name).await?;
+        for remove in [
+            "DELETE FROM segments WHERE person = $1 AND agent = $2 AND session = $3",
+            "DELETE FROM turns WHERE person = $1 AND agent = $2 AND session = $3",
+            "DELETE FROM session_log WHERE person = $1 AND agent = $2 AND session = $3",
+        ] {
+            execute(&transaction, remove, &[person, agent, session]).await?;
+        }
+        // Nobody holds it.
+        let log = "INSERT INTO session_log (person, agent, session, fence, gateway, incarnation, until,
+                                            next_seq, next_pos, sealed_seq, sealed_pos)
+                   VALUES ($1, $2, $3, nextval('fences'), '', 0, '-infinity', $4, $5, $4, $5)";
+        execute(&transaction, log, &[person, agent, session, &count, &length]).await?;
+        if count > 0 {
+            let segment = "INSERT INTO segments (person, agent, session, first_seq, last_seq, first_pos,
+                                                 end_pos, sha256)
+                           VALUES ($1, $2, $3, 0, $4, 0, $5, $6)";
+            let given: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
+                [person, agent, session, &(count - 1), &length, &name];
+            execute(&transaction, segment, &given).await?;
+        }
+        Ok(())
+    })
+}
+
+async fn exists(server: &ServerSide, key: &LogName) -> Result<bool, MoveError> {
+    let client = server.database.client().await?;
+    let select = "SELECT 1 FROM session_log WHERE person = $1 AND agent = $2 AND session = $3";
+    let found = rows(&client, select, &[&key.person, &key.agent, &key.session]).await;
+    Ok(!found.map_err(StoreError::from)?.is_empty())
+}
+
+/// In order.
+pub(super) async fn of_server(server: &ServerSide) -> Result<Vec<LogName>, MoveError> {
+    let client = server.database.client().await?;
+    // A session whose log was never written to has no file.
+    let select = "SELECT person, agent, session FROM session_log WHERE next_pos > 0
+                  ORDER BY person, agent, session";
+    let found = rows(&client, select, &[]).await.map_err(StoreError::from)?;
+    let mut all = Vec::with_capacity(found.len());
+    for row in &found {
+        all.push(LogName { person: get(row, 0)?, agent: get(row, 1)?, session: get(row, 2)? });
+    }
+    Ok(all)
+}
+
+/// Segments, then rows.
+pub(super) async fn bytes(server: &ServerSide, key: &LogName) -> Result<Vec<u8>, MoveError> {
+    let client = server.database.client().await?;
+    let given: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+        [&key.person, &key.agent, &key.session];
+    let segments = "SELECT sha256 FROM segments
+                    WHERE person = $1 AND agent = $2 AND session = $3 ORDER BY first_pos";
+    let segments = rows(&client, segments, &given).await.map_err(StoreError::from)?;
+    let lines = "SELECT line FROM turns
+                 WHERE person = $1 AND agent = $2 AND session = $3 ORDER BY pos";
+    let lines = rows(&client, lines, &given).await.map_err(StoreError::from)?;
+    drop(client);
+    let mut all = Vec::new();
+    for row in &segments {
+        all.extend(unpack(&server.blobs.get(&key.person, get(row, 0)?).await?)?);
+    }
+    for row in &lines {
+        all.extend_from_slice(get(row, 0)?);
+    }
+    Ok(all)
+}

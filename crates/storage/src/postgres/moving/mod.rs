@@ -1,0 +1,161 @@
+//! Moving everything from a home into server mode, and back: logs and files byte for byte, ledgers row for row. What was
+//! moved is read again and compared before the move counts. A move that was cut off goes on where it was when it is
+//! asked for again; until then nobody can serve what is half there.
+
+mod disk;
+mod error;
+mod files;
+mod ledger;
+mod logs;
+mod server_side;
+
+use std::sync::Arc;
+
+use super::secrets::PostgresSecrets;
+use crate::{Home, SealedSecret, SealedSecrets, ServerSettings};
+
+use disk::Found;
+pub use error::MoveError;
+use files::Content;
+use server_side::ServerSide;
+pub(crate) use server_side::half_moved;
+
+/// What was moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    pub logs: u64,
+    pub files: u64,
+    pub rows: u64,
+    pub bytes: u64,
+    /// Of logs and files, those that an earlier try had brought already.
+    pub already_there: u64,
+    /// Links and names that are no text: they stay where they are.
+    pub left_out: u64,
+}
+
+/// What goes along in another form than it lies there.
+#[derive(Debug, Default)]
+pub struct MoveExtras {
+    /// The secrets, sealed with a key of where they go.
+    pub secrets: Vec<SealedSecret>,
+    /// `onyx.json`, as it counts where it goes.
+    pub config: Option<String>,
+}
+
+/// A server on which no gateway works, and on which none begins to work until this is finished.
+#[derive(Debug)]
+pub struct MovingServer {
+    side: ServerSide,
+}
+
+impl MovingServer {
+    /// To be filled from a home. `NotEmpty` where it holds anything else.
+    pub async fn to_be_filled(settings: &ServerSettings, from: &Home) -> Result<Self, MoveError> {
+        let side = ServerSide::open(settings).await?;
+        side.mark_filling(from.paths().root()).await?;
+        Ok(Self { side })
+    }
+
+    /// To be read into a home.
+    pub async fn to_be_read(settings: &ServerSettings) -> Result<Self, MoveError> {
+        let side = ServerSide::open(settings).await?;
+        side.mark_reading().await?;
+        Ok(Self { side })
+    }
+
+    /// As they are sealed there.
+    pub fn secrets(&self) -> Arc<dyn SealedSecrets> {
+        Arc::new(PostgresSecrets::new(self.side.database.clone()))
+    }
+
+    /// `onyx.json` as the gateways followed it.
+    pub async fn config(&self) -> Result<Option<String>, MoveError> {
+        self.side.config().await
+    }
+
+    /// Everything from a home that this process owns.
+    pub async fn fill(&self, home: &Home, extras: &MoveExtras) -> Result<Moved, MoveError> {
+        let server = &self.side;
+        let root = home.paths().root().to_owned();
+        let tables = ledger::of_home(&home.paths().database()).await?.with_secrets(&extras.secrets);
+        if tables.has_open_runs() {
+            return Err(MoveError::OpenRuns);
+        }
+        let found = disk::of_home(&root)?;
+        let mut moved = Moved { left_out: found.left_out, ..Moved::default() };
+        for name in &found.files {
+            files::into_server(server, name, &disk::content(&root.join(name))?, &mut moved).await?;
+        }
+        for (key, path) in &found.logs {
+            logs::into_server(server, key, &disk::read(path)?, &mut moved).await?;
+        }
+        ledger::into_server(server, &tables).await?;
+        server.put_config(extras.config.as_deref()).await?;
+        moved.rows = tables.rows();
+        compare_contents(server, home, &found).await?;
+        tables.same_as(&ledger::of_server(server).await?)?;
+        server.unmark().await?;
+        Ok(moved)
+    }
+
+    /// Everything into an empty home that this process owns.
+    pub async fn read_into(&self, home: &Home, extras: &MoveExtras) -> Result<Moved, MoveError> {
+        let server = &self.side;
+        let root = home.paths().root().to_owned();
+        disk::mark(home)?;
+        let mut moved = Moved::default();
+        for key in logs::of_server(server).await? {
+            let bytes = logs::bytes(server, &key).await?;
+            disk::write(&root.join(logs::path(&key)), &bytes, None, &mut moved)?;
+            moved.logs += 1;
+        }
+        for name in files::of_server(server).await? {
+            let Content { bytes, modified } = files::content(server, &name).await?;
+            disk::write(&root.join(&name), &bytes, Some(modified), &mut moved)?;
+            moved.files += 1;
+        }
+        let there = ledger::of_server(server).await?.with_secrets(&extras.secrets);
+        ledger::into_home(&home.paths().database(), &there).await?;
+        moved.rows = there.rows();
+        ledger::of_home(&home.paths().database()).await?.same_as(&there)?;
+        compare_contents(server, home, &disk::of_home(&root)?).await?;
+        if let Some(text) = &extras.config {
+            disk::write(&home.paths().config(), text.as_bytes(), None, &mut Moved::default())?;
+        }
+        disk::unmark(home)?;
+        server.unmark().await?;
+        Ok(moved)
+    }
+
+    /// Nothing was moved after all: gateways may work on it again.
+    pub async fn let_go(&self) -> Result<(), MoveError> {
+        self.side.unmark_reading().await
+    }
+}
+
+/// Both sides hold the same logs and files, byte for byte.
+async fn compare_contents(
+    server: &ServerSide,
+    home: &Home,
+    found: &Found,
+) -> Result<(), MoveError> {
+    let keys: Vec<_> = found.logs.iter().map(|(key, _)| key.clone()).collect();
+    if logs::of_server(server).await? != keys {
+        return Err(MoveError::Different("the list of conversations".to_owned()));
+    }
+    for (key, path) in &found.logs {
+        if logs::bytes(server, key).await? != logs::whole_lines(&disk::read(path)?) {
+            return Err(MoveError::Different(path.display().to_string()));
+        }
+    }
+    if files::of_server(server).await? != found.files {
+        return Err(MoveError::Different("the list of files".to_owned()));
+    }
+    for name in &found.files {
+        let here = disk::read(&home.paths().root().join(name))?;
+        if files::content(server, name).await?.bytes != here {
+            return Err(MoveError::Different(name.clone()));
+        }
+    }
+    Ok(())
+}
