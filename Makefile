@@ -72,6 +72,11 @@ test-bedrock: setup-check ## test the Bedrock leaf, which everyday builds leave 
 sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (SEED=17)
 	@ONYX_SIM_SEEDS=$(or $(SEED),$(SEEDS),10000..30000) cargo test --quiet --workspace --locked --tests chosen_seeds_hold -- --ignored --nocapture
 
+.PHONY: cluster
+cluster: setup ## gateways on one database, killed, frozen and stopped, and a checker (ROUNDS=2 LENGTH=25 SEED=7)
+	@cargo build --locked --quiet --package onyx
+	@$(step) "cluster" ./scripts/cluster --rounds $(or $(ROUNDS),2) --seconds $(or $(LENGTH),25) $(if $(SEED),--seed $(SEED))
+
 .PHONY: soak
 soak: setup ## faults of every kind against a server, for MINUTES=10; as the dice say, or the same again (SEED=17)
 	@./scripts/soak

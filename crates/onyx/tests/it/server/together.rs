@@ -166,6 +166,31 @@ async fn of_two_who_approve_through_two_gateways_at_once_one_applies_it() {
 }
 
 #[tokio::test]
+async fn what_is_written_through_one_is_found_and_read_through_the_other() {
+    let model = obedient().await;
+    let (_place, one, two) = two(&model).await;
+    let write = async |onyx: &OnyxProcess, words: &str| {
+        let call = ("write_file", json!({"path": "birds.md", "content": words}));
+        let events = onyx.chat_stream(&json!({"message": message(&[call])})).await;
+        assert_eq!(events.last().unwrap()["status"], "done", "{events:#?}");
+    };
+    let found = async |onyx: &OnyxProcess, word: &str| {
+        wait_for("the file to be found", SOON, async || {
+            let found = onyx.get(&format!("/v1/memory/search?q={word}")).await.expect(200).text();
+            found.contains("birds.md").then_some(())
+        })
+        .await;
+    };
+    write(&one, "A heron stood in the marsh near Ribe.").await;
+    found(&two, "heron").await;
+    write(&two, "A bittern boomed in the reeds.").await;
+    found(&one, "bittern").await;
+    let read = message(&[("read_file", json!({"path": "birds.md"}))]);
+    let events = one.chat_stream(&json!({"message": read})).await;
+    assert!(events.iter().any(|event| event.to_string().contains("bittern")), "{events:#?}");
+}
+
+#[tokio::test]
 async fn a_token_that_is_revoked_at_one_opens_nothing_at_the_other_within_a_second() {
     let model = ScriptedModel::start().await;
     let (_place, one, two) = two(&model).await;
@@ -249,6 +274,24 @@ async fn a_session_of_a_gateway_that_was_killed_goes_on_at_another_within_twenty
 }
 
 #[tokio::test]
+async fn a_gateway_that_is_stopped_in_order_gives_its_sessions_back_at_once() {
+    let hanging = Script::new([Step::Text("half an answer".into()), Step::Hang]);
+    let model = ScriptedModel::with_answers([hanging]).await;
+    let (_place, mut one, two) = two(&model).await;
+    let mut lines = one.chat_lines(&json!({"message": "go"})).await;
+    let session = lines.until("start").await["session_id"].as_str().unwrap().to_owned();
+    lines.until("text").await;
+    one.terminate().await;
+    let stopped = Instant::now();
+    model.push(Answer::text("Here I am."));
+    let more = json!({"message": "Still there?", "session_id": session});
+    assert_eq!(said(&two.chat_stream(&more).await), "Here I am.");
+    assert!(stopped.elapsed() < Duration::from_secs(3), "{:?}", stopped.elapsed());
+    let history = two.history(&session).await;
+    assert!(history.iter().any(|m| m.to_string().contains("half an answer")), "{history:#?}");
+}
+
+#[tokio::test]
 async fn a_gateway_that_was_frozen_past_its_lease_writes_nothing_and_says_why() {
     let pieces = Script::new([
         Step::Text("said before the frost".into()),
@@ -278,7 +321,10 @@ async fn a_gateway_that_was_frozen_past_its_lease_writes_nothing_and_says_why() 
     one.thaw();
     let rest = lines.rest().await;
     assert_eq!(rest.last().unwrap()["type"], "error", "{rest:#?}");
-    wait_for("the log to say why", SOON, async || one.log().contains("lease").then_some(())).await;
+    wait_for("the log to say why", SOON, async || {
+        one.log().contains("silent for longer than its life").then_some(())
+    })
+    .await;
     assert_eq!((two.history(&session).await, rows().await), before);
     assert_eq!(one.history(&session).await, before.0, "it serves again, with what is true");
 }

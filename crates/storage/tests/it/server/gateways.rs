@@ -31,6 +31,7 @@ async fn a_gateway_that_says_nothing_for_its_life_loses_all_it_held() {
     let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
     let (key, other) = (make.key(), make.key());
+    one.membership.advertise("http://127.0.0.1:7").await.unwrap();
     let lease = one.store.leases.acquire(&key, LONG).await.unwrap();
     let unwanted = one.store.leases.acquire(&other, LONG).await.unwrap();
     assert!(matches!(two.store.leases.acquire(&key, LONG).await, Err(StoreError::Busy)));
@@ -46,6 +47,8 @@ async fn a_gateway_that_says_nothing_for_its_life_loses_all_it_held() {
     }
     assert!(matches!(one.store.leases.acquire(&key, LONG).await, Err(StoreError::Busy)));
     one.store.leases.acquire(&other, LONG).await.unwrap();
+    let woken = two.membership.holder(&other).await.unwrap().expect("it holds something again");
+    assert_eq!(woken.url, "http://127.0.0.1:7", "it is reached where it was");
     two.store.turns.append(&held, &make.users(["kept"])).await.unwrap();
 }
 
