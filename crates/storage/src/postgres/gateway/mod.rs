@@ -61,8 +61,6 @@ pub(crate) struct Gateway {
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<Standing>,
-    /// Where the others reach it, once it listens: it says so again when it begins anew.
-    url: Mutex<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -83,9 +81,8 @@ impl Gateway {
         settings: GatewaySettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, StoreError> {
-        let standing = take_name(&database, &settings, &settings.url, &*clock).await?;
-        let url = Mutex::new(settings.url.clone());
-        Ok(Arc::new(Self { database, settings, clock, standing: Mutex::new(standing), url }))
+        let standing = take_name(&database, &settings, &*clock).await?;
+        Ok(Arc::new(Self { database, settings, clock, standing: Mutex::new(standing) }))
     }
 
     /// Beats until the gateway is dropped or replaced.
@@ -178,8 +175,7 @@ impl Gateway {
             gateway = self.settings.id,
             "silent for longer than its life: what it held is free, it begins anew"
         );
-        let url = lock(&self.url).clone();
-        let standing = take_name(&self.database, &self.settings, &url, &*self.clock).await?;
+        let standing = take_name(&self.database, &self.settings, &*self.clock).await?;
         *lock(&self.standing) = standing;
         Ok(())
     }
@@ -198,7 +194,6 @@ impl Gateway {
 
     /// Where the others reach this gateway, once that is known.
     pub(crate) async fn advertise(&self, url: &str) -> Result<(), StoreError> {
-        url.clone_into(&mut lock(&self.url));
         let incarnation = self.alive_again().await?;
         let client = self.database.client().await?;
         let set = "UPDATE gateways SET url = $3 WHERE id = $1 AND incarnation = $2";
@@ -272,7 +267,6 @@ impl Drop for HeartbeatTask {
 async fn take_name(
     database: &Database,
     settings: &GatewaySettings,
-    url: &str,
     clock: &dyn Clock,
 ) -> Result<Standing, StoreError> {
     let asked = clock.now().mono;
@@ -285,7 +279,7 @@ async fn take_name(
          ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation,
              url = excluded.url, until = excluded.until
          RETURNING incarnation",
-        &[&settings.id, &url, &millis(settings.life)],
+        &[&settings.id, &settings.url, &millis(settings.life)],
     )
     .await?;
     Ok(Standing::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
