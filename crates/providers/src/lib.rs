@@ -11,6 +11,7 @@ mod failure;
 mod http;
 mod metadata;
 mod oauth;
+mod patience;
 mod registry;
 mod routing;
 mod runtimes;
