@@ -5,6 +5,7 @@
 //! anything that can be printed.
 
 mod aliases;
+mod connect;
 mod decorators;
 mod embed;
 mod failure;
