@@ -68,7 +68,6 @@ pub(crate) use models::{RegistryGround, registry};
 pub(crate) use parts::sandbox;
 pub(crate) use runtimes::{RUNTIME_CHILD, RuntimeHost};
 pub(crate) use secrets::{StoredSecrets, secret_keys};
-pub(crate) use socket::SocketPath;
 pub(crate) use storage::{master_key, server_settings};
 pub(crate) use token::{TokenPlace, place as token_place};
 

@@ -61,6 +61,8 @@ pub(crate) struct Gateway {
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<Standing>,
+    /// Where the others reach it, once it listens: it says so again when it begins anew.
+    url: Mutex<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,8 +83,9 @@ impl Gateway {
         settings: GatewaySettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, StoreError> {
-        let standing = take_name(&database, &settings, &*clock).await?;
-        Ok(Arc::new(Self { database, settings, clock, standing: Mutex::new(standing) }))
+        let standing = take_name(&database, &settings, &settings.url, &*clock).await?;
+        let url = Mutex::new(settings.url.clone());
+        Ok(Arc::new(Self { database, settings, clock, standing: Mutex::new(standing), url }))
     }
 
     /// Beats until the gateway is dropped or replaced.
@@ -175,7 +178,8 @@ impl Gateway {
             gateway = self.settings.id,
             "silent for longer than its life: what it held is free, it begins anew"
         );
-        let standing = take_name(&self.database, &self.settings, &*self.clock).await?;
+        let url = lock(&self.url).clone();
+        let standing = take_name(&self.database, &self.settings, &url, &*self.clock).await?;
         *lock(&self.standing) = standing;
         Ok(())
     }
@@ -194,6 +198,7 @@ impl Gateway {
 
     /// Where the others reach this gateway, once that is known.
     pub(crate) async fn advertise(&self, url: &str) -> Result<(), StoreError> {
+        url.clone_into(&mut lock(&self.url));
         let incarnation = self.alive_again().await?;
         let client = self.database.client().await?;
         let set = "UPDATE gateways SET url = $3 WHERE id = $1 AND incarnation = $2";
@@ -267,6 +272,7 @@ impl Drop for HeartbeatTask {
 async fn take_name(
     database: &Database,
     settings: &GatewaySettings,
+    url: &str,
     clock: &dyn Clock,
 ) -> Result<Standing, StoreError> {
     let asked = clock.now().mono;
@@ -279,7 +285,7 @@ async fn take_name(
          ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation,
              url = excluded.url, until = excluded.until
          RETURNING incarnation",
-        &[&settings.id, &settings.url, &millis(settings.life)],
+        &[&settings.id, &url, &millis(settings.life)],
     )
     .await?;
     Ok(Standing::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
