@@ -12,12 +12,14 @@ use onyx_types::{AgentId, CredentialId, DraftId, Grant, PersonId, RunId, Session
 
 use crate::exit;
 
-pub(crate) use backup::{BackupArguments, BackupCommand, ExportArguments, RestoreArguments};
+pub(crate) use backup::{
+    BackupArguments, BackupCommand, ExportArguments, RestoreArguments, StorageCommand,
+};
 pub(crate) use extensions::{
     ConnectorsCommand, McpClient, McpCommand, PluginsCommand, SkillsCommand,
 };
 pub(crate) use operations::{
-    LogsArguments, ManArguments, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
+    LogsArguments, ManArguments, PairCommand, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
 };
 
 /// A home for your AI agents.
@@ -741,40 +743,6 @@ pub(crate) enum TokensCommand {
     /// End a token or a browser's session, and whatever it has open
     Revoke {
         id: CredentialId,
-        #[command(flatten)]
-        json: AsJson,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum StorageCommand {
-    /// Bring everything to the other place and compare it there; nothing is taken away where it was
-    Move {
-        /// The folder of a home, or `server`: what `storage` in onyx.json names
-        #[arg(long)]
-        from: String,
-        /// `server`, or an empty folder
-        #[arg(long)]
-        to: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PairCommand {
-    /// Devices that wait
-    List(AsJson),
-    /// Let the device with this code in
-    Approve {
-        code: String,
-        /// As whom; without it the owner
-        #[arg(short, long)]
-        person: Option<PersonId>,
-        #[command(flatten)]
-        json: AsJson,
-    },
-    /// Turn the device with this code away
-    Reject {
-        code: String,
         #[command(flatten)]
         json: AsJson,
     },

@@ -73,3 +73,16 @@ pub(crate) struct ExportArguments {
     #[arg(value_name = "FOLDER")]
     pub(crate) to: PathBuf,
 }
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StorageCommand {
+    /// Bring everything to the other place and compare it there; nothing is taken away where it was
+    Move {
+        /// The folder of a home, or `server`: what `storage` in onyx.json names
+        #[arg(long)]
+        from: String,
+        /// `server`, or an empty folder
+        #[arg(long)]
+        to: String,
+    },
+}

@@ -1,8 +1,9 @@
-//! Commands for whoever runs a server: its log, what was used, starting it with the machine.
+//! Commands for whoever runs a server: its log, what was used, starting it with the machine, devices that wait.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use onyx_types::PersonId;
 
 use super::AsJson;
 
@@ -128,4 +129,25 @@ pub(crate) struct ManArguments {
     /// Print all of them as one page of the manual
     #[arg(long)]
     pub(crate) markdown: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PairCommand {
+    /// Devices that wait
+    List(AsJson),
+    /// Let the device with this code in
+    Approve {
+        code: String,
+        /// As whom; without it the owner
+        #[arg(short, long)]
+        person: Option<PersonId>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Turn the device with this code away
+    Reject {
+        code: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
 }
