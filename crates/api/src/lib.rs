@@ -28,7 +28,7 @@ pub use pass_through::PassThrough;
 pub use ports::{
     CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
     DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, Histogram,
-    Listed, LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PluginSwitch,
+    LinkedInAccount, LinkedInAccounts, Listed, LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PluginSwitch,
     PriceView, ProviderView, QuotaView, Readiness, TestView, Upstream, WeightsFileView,
     WeightsView, Written,
 };
