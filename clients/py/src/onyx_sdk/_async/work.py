@@ -254,7 +254,7 @@ class LinkedIn:
 
     async def connect(self) -> types.LoginBegun:
         """Where to send the browser; ``account`` tells what becomes of it."""
-        return await self._http.json("POST", "/api/linkedin/login")
+        return await self._http.json("POST", "/api/linkedin/login", body={})
 
     async def finish(self, state: str, code: str | None = None, error: str | None = None) -> types.LinkedInView:
         """Ends the sign-in that the caller began, with what the browser brought back."""
@@ -263,7 +263,7 @@ class LinkedIn:
 
     async def check(self) -> types.LinkedInView:
         """Asks LinkedIn whether it takes the sign-in."""
-        return await self._http.json("POST", "/api/linkedin/check")
+        return await self._http.json("POST", "/api/linkedin/check", body={})
 
     async def revoke(self) -> types.LinkedInRevoked:
         """Forgets the sign-in and takes it back at LinkedIn; ``detail`` says why nobody there confirmed it."""
