@@ -85,7 +85,6 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     expect(page.wrongs).toEqual([]);
   });
 
-
   test('an export is looked at, then imported, and comes once', async () => {
     const at = await play([]);
     const page = await open(at, '/settings/import', { viewport });

@@ -81,7 +81,7 @@ export function Choices<T extends string>({
           role="radio"
           aria-checked={value === option}
           tabIndex={place === stop ? 0 : -1}
-          className={`h-8 px-3 text-[14px] max-md:h-11 ${value === option ? 'bg-accent-soft text-accent' : 'text-dim hover:bg-sunken'}`}
+          className={`h-8 px-3 text-[14px] whitespace-nowrap max-md:h-11 ${value === option ? 'bg-accent-soft text-accent' : 'text-dim hover:bg-sunken'}`}
           onClick={() => onChange(option)}
           onKeyDown={(event) => choose(event, place)}
         >

@@ -104,7 +104,13 @@ export function Import() {
 }
 
 /** The file's size while it is read; then how many of its things are done. */
-function HowFar({ words, step: { file, progress } }: { words: string; step: { file: File; progress?: ImportProgress } }) {
+function HowFar({
+  words,
+  step: { file, progress },
+}: {
+  words: string;
+  step: { file: File; progress?: ImportProgress };
+}) {
   const counted = progress && progress.total > 0 ? progress : undefined;
   return (
     <div className="mt-3">

@@ -70,14 +70,18 @@ function useReturn(reload: () => void) {
 }
 
 /** One sentence, and what else is known. */
-function State({ of: { configured, trouble, login, lastValidatedAt, lastError, redirectUri } }: { of: LinkedInAccount }) {
+function State({
+  of: { configured, trouble, login, lastValidatedAt, lastError, redirectUri },
+}: {
+  of: LinkedInAccount;
+}) {
   const owner = useStore((state) => state.me?.role !== 'member');
   if (!configured) {
     return owner ? (
       <>
         Not set up. Make an application at developer.linkedin.com that sends browsers back to{' '}
-        <code className="[overflow-wrap:anywhere]">{redirectUri}</code>, then name it as{' '}
-        <code>tools.linkedin</code> in the configuration.
+        <code className="[overflow-wrap:anywhere]">{redirectUri}</code>, then name it as <code>tools.linkedin</code> in
+        the configuration.
       </>
     ) : (
       <>Not set up. The owner of this Onyx can do that.</>
