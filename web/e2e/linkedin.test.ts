@@ -48,7 +48,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await section.getByText('LinkedIn no longer takes the sign-in of ada@example.org. Connect again.').waitFor();
     expect(await brokenAnywhere(page, 'refused', () => tooWide(page))).toEqual([]);
     await page.setViewportSize(viewport);
-    await press(page, 'Connect LinkedIn');
+    await press(page, 'Connect again');
     await press(page, /^Open LinkedIn/);
     await section.getByText(/^Connected as ada@example\.org/).waitFor();
     await press(page, 'Disconnect LinkedIn');

@@ -67,10 +67,10 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const page = await open(at, '/settings/providers', { viewport });
     await page.getByLabel('Choose the default model').waitFor();
     await tabTo(page, 'Choose the default model');
-    await page.keyboard.type('ordered/one');
+    await page.keyboard.press('ArrowDown');
     await expect.poll(() => chain(at)).toEqual({ primary: 'ordered/one', fallbacks: [] });
     await tabTo(page, 'Add a model to ask next');
-    await page.keyboard.type('ordered/two');
+    await page.keyboard.press('ArrowDown');
     await expect.poll(() => chain(at)).toEqual({ primary: 'ordered/one', fallbacks: ['ordered/two'] });
     await tabTo(page, 'Move ordered/two up', 'Shift+Tab');
     await page.keyboard.press('Enter');

@@ -15,8 +15,8 @@ use onyx_tools::{Artifacts, Repositories, Skills};
 
 use crate::routes::{AgreedAccess, UiChats};
 use crate::{
-    LinkedInAccounts,    Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness,
-    Traffic, Upstream,
+    Admission, Authenticator, Catalogue, Changes, Configuration, LinkedInAccounts, LogRing,
+    PassThrough, Readiness, Traffic, Upstream,
 };
 
 /// What the routes share. Every layer clones it for every request, so it is one pointer.

@@ -265,11 +265,10 @@ impl State {
 
     fn token(&mut self, fields: &BTreeMap<String, String>) -> Said {
         let field = |name: &str| fields.get(name).map(String::as_str).unwrap_or_default();
-        let is_client =
-            field("client_id") == CLIENT && field("client_secret") == LinkedInServer::client_secret();
+        let is_client = field("client_id") == CLIENT
+            && field("client_secret") == LinkedInServer::client_secret();
         if !is_client || fields.contains_key("code_verifier") {
-            let error =
-                json!({"error": "invalid_client", "error_description": "Client authentication failed"});
+            let error = json!({"error": "invalid_client", "error_description": "Client authentication failed"});
             return Said::json(401, &error);
         }
         let refused = |words: &str| {
@@ -320,7 +319,10 @@ impl State {
     fn interface(&mut self, head: &str, path: &str, body: &str) -> Said {
         let header = |name: &str| {
             let lines = head.lines().filter_map(|line| line.split_once(": "));
-            lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+            lines
+                .filter(|(found, _)| found.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value)
+                .next()
         };
         let fault = match path {
             "/v2/userinfo" => self.faults.pop_front(),
@@ -330,7 +332,10 @@ impl State {
             Some(LinkedInFault::Status(status, after)) => {
                 let after = after.map(|after| format!("retry-after: {after}\r\n"));
                 let headers = after.unwrap_or_default();
-                return Said { headers, ..Said::error(status, "FAULT", "Something is wrong there") };
+                return Said {
+                    headers,
+                    ..Said::error(status, "FAULT", "Something is wrong there")
+                };
             }
             Some(LinkedInFault::Garbage) => {
                 return Said { body: "<html>".to_owned(), ..Said::json(200, &Value::Null) };
@@ -348,7 +353,9 @@ impl State {
         }
         let said = self.done(path, body, member);
         match fault {
-            Some(LinkedInFault::DoneThen(status)) => Said::error(status, "FAULT", "Lost afterwards"),
+            Some(LinkedInFault::DoneThen(status)) => {
+                Said::error(status, "FAULT", "Lost afterwards")
+            }
             Some(LinkedInFault::DoneThenHang) => Said { hang: true, ..said },
             Some(LinkedInFault::Status(..) | LinkedInFault::Garbage) | None => said,
         }

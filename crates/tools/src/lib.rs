@@ -40,9 +40,9 @@ pub use gate::{Authorised, Granted, KnownTools, Policy, ToolSettings, Warning, d
 pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
-    Accounts, Answered, Audience, Delegates, HookAnswer, HookNote, HookedCall, HookedRun, Hooks, JOBS_FOLDER,
-    JobPort, ModelPick, ModelRouter, ModelWish, NoToken, PERSONA_EDITOR, PERSONA_GROUP, PersonaPort,
-    ProposedJob, Spaces, TestAnswer, Veto, job_path,
+    Accounts, Answered, Audience, Delegates, HookAnswer, HookNote, HookedCall, HookedRun, Hooks,
+    JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish, NoToken, PERSONA_EDITOR,
+    PERSONA_GROUP, PersonaPort, ProposedJob, Spaces, TestAnswer, Veto, job_path,
 };
 pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
 pub use settings::ToolsSettings;

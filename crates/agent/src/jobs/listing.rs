@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{
-    Area, Files, JobRow, JobSlot, LocalObjects, ObjectKey, Objects, StoreError,
-};
+use onyx_storage::{Area, Files, JobRow, JobSlot, LocalObjects, ObjectKey, Objects, StoreError};
 use onyx_tools::{JOBS_FOLDER, JobOutside};
 use onyx_types::{AgentId, ErrorCode, Fault, Hash, JobId, JobKind, PersonId, Timestamp, slug};
 use serde_json::{Map, Value, json};
@@ -407,14 +405,15 @@ pub(super) async fn read_heartbeat(
     workspace: Option<&str>,
 ) -> Result<Option<String>, Fault> {
     const LONGEST: u64 = 64 * 1024;
-    let objects: Arc<dyn Objects> = match workspace.map(|folder| LocalObjects::open(folder.as_ref())) {
-        Some(Ok(objects)) => Arc::new(objects),
-        Some(Err(error)) => {
-            tracing::warn!(%agent, %error, "the workspace is not read");
-            return Ok(None);
-        }
-        None => files.objects(&Area::Agent(agent.clone()))?,
-    };
+    let objects: Arc<dyn Objects> =
+        match workspace.map(|folder| LocalObjects::open(folder.as_ref())) {
+            Some(Ok(objects)) => Arc::new(objects),
+            Some(Err(error)) => {
+                tracing::warn!(%agent, %error, "the workspace is not read");
+                return Ok(None);
+            }
+            None => files.objects(&Area::Agent(agent.clone()))?,
+        };
     let key = "HEARTBEAT.md".parse().map_err(StoreError::from)?;
     match objects.get(&key, LONGEST).await {
         Ok(object) => Ok(object.map(|it| String::from_utf8_lossy(&it.bytes).into_owned())),

@@ -5,12 +5,13 @@
 use std::convert::Infallible;
 
 use axum::extract::{FromRequestParts, State};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::auth::LINK_HEADERS;
 use super::oauth::base_address;
 use crate::access::Scheme;
 use crate::wire::{Json, QueryOf};
@@ -126,18 +127,9 @@ async fn callback(QueryOf(back): QueryOf<LinkedInReturn>) -> Response {
     // A form holds only what an attribute may, but for `&`.
     let target = format!("{APP_PAGE}?{query}").replace('&', "&amp;");
     let page = include_str!("linkedin/callback.html").replace("{{target}}", &target);
-    (PAGE_HEADERS, Html(page)).into_response()
+    // It runs nothing, though the policy of that other page would let it run that page's script.
+    (LINK_HEADERS, Html(page)).into_response()
 }
-
-const PAGE_HEADERS: [(header::HeaderName, &str); 4] = [
-    (
-        header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ),
-    (header::CACHE_CONTROL, "no-store"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-];
 
 async fn finish(
     State(state): State<ApiState>,

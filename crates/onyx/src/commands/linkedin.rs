@@ -1,14 +1,10 @@
 //! `onyx linkedin`: the owner's own account at LinkedIn, for the tools of their agents.
 
-use std::time::Duration;
-
 use anyhow::Result;
-use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 
-use super::login::Login;
+use super::login::{Door, Login};
 use super::refused;
 use crate::cli::LinkedInCommand;
 use crate::client::{Client, ClientError};
@@ -17,8 +13,6 @@ use crate::gateway::Connection;
 use crate::home::HomeFolder;
 use crate::output;
 
-/// How often the server is asked whether the browser came back.
-const POLL: Duration = Duration::from_millis(500);
 const ACCOUNT: &str = "/api/linkedin";
 const LOGIN: &str = "/api/linkedin/login";
 
@@ -36,7 +30,10 @@ impl Account {
     fn lines(&self) -> Vec<String> {
         if !self.configured {
             let set = "not configured: set `tools.linkedin` in onyx.json to your application's";
-            return vec![set.to_owned(), format!("which sends browsers back to {}", self.redirect_uri)];
+            return vec![
+                set.to_owned(),
+                format!("which sends browsers back to {}", self.redirect_uri),
+            ];
         }
         let checked = self.last_validated_at.as_ref().map(|at| format!("taken at {at}"));
         let error = self.last_error.as_ref().map(|error| format!("last error: {error}"));
@@ -81,44 +78,25 @@ async fn login(client: &Client, json: bool) -> Result<Exit, ClientError> {
         output::aside("to connect another account: onyx linkedin logout");
         return Ok(Exit::Done);
     }
-    // Listened for before anything waits: from here on Ctrl-C leaves nothing behind.
-    let mut interrupts = signal(SignalKind::interrupt()).map_err(|error| {
-        let message = format!("cannot listen for Ctrl-C: {error}");
-        ClientError::Refused(Fault::new(ErrorCode::Internal, message))
-    })?;
-    let begun = client.post(LOGIN, &json!({})).await?;
-    let begun: Value = begun.json().await.map_err(ClientError::Unreachable)?;
-    if json {
-        output::json_text(&begun.to_string());
-    } else {
-        let page = begun["verification_uri"].as_str().unwrap_or_default();
-        output::line(&format!("In a browser that is signed in to Onyx, open {page}"));
-        output::aside("waiting; Ctrl-C stops");
-    }
-    tokio::select! {
-        ended = ended(client) => {
-            let ended = ended?;
-            tell(&ended, json)?;
-            let is_in = ended["login"]["state"] == "signed_in";
-            Ok(if is_in { Exit::Done } else { Exit::Failed })
-        }
-        _ = interrupts.recv() => {
-            client.delete(LOGIN).await?;
-            output::aside("stopped; no account is connected");
-            Ok(Exit::Stopped)
-        }
-    }
+    let door = Door { begin: LOGIN, end: LOGIN, state: ACCOUNT, within: "/login" };
+    let Some(ended) = door.go_through(client, |begun| show(begun, json)).await? else {
+        output::aside("stopped; no account is connected");
+        return Ok(Exit::Stopped);
+    };
+    tell(&ended, json)?;
+    let is_in = ended["login"]["state"] == "signed_in";
+    Ok(if is_in { Exit::Done } else { Exit::Failed })
 }
 
-/// The account, when something has become of the sign-in.
-async fn ended(client: &Client) -> Result<Value, ClientError> {
-    loop {
-        let now: Value = client.get_json(ACCOUNT).await?;
-        if now["login"]["state"] != "waiting" {
-            return Ok(now);
-        }
-        tokio::time::sleep(POLL).await;
+fn show(begun: &Value, json: bool) -> Result<(), ClientError> {
+    if json {
+        output::json_text(&begun.to_string());
+        return Ok(());
     }
+    let page = begun["verification_uri"].as_str().unwrap_or_default();
+    output::line(&format!("In a browser that is signed in to Onyx, open {page}"));
+    output::aside("waiting; Ctrl-C stops");
+    Ok(())
 }
 
 async fn logout(client: &Client, json: bool) -> Result<Exit, ClientError> {

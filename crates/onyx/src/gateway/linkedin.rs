@@ -111,9 +111,9 @@ impl Accounts for LinkedInLogins {
         match self.status(person).state {
             LoginState::SignedIn => None,
             LoginState::SignInAgain => Some(format!("LinkedIn no longer takes the sign-in; {HOW}")),
-            LoginState::None | LoginState::Waiting | LoginState::Failed => {
-                Some("no LinkedIn account is connected; the person does it in Settings → You".into())
-            }
+            LoginState::None | LoginState::Waiting | LoginState::Failed => Some(
+                "no LinkedIn account is connected; the person does it in Settings → You".into(),
+            ),
         }
     }
 
@@ -149,7 +149,8 @@ impl LinkedInAccounts for LinkedInDesk {
         if login.state == LoginState::SignInAgain.as_str() {
             let whose = login.account.as_ref().map(|account| format!(" of {account}"));
             let whose = whose.unwrap_or_default();
-            login.error = Some(format!("LinkedIn no longer takes the sign-in{whose}. Connect again."));
+            login.error =
+                Some(format!("LinkedIn no longer takes the sign-in{whose}. Connect again."));
         }
         LinkedInAccount {
             configured: plan != Planned::NotConfigured,

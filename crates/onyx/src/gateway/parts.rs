@@ -19,11 +19,10 @@ use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
     Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, LinkedIn, Masker, Menos,
-    ModelRouter,
-    PersonaPort, Repositories, Runtime, Services, Skills, Spaces, Tool, Toolbox, Web,
+    ModelRouter, PersonaPort, Repositories, Runtime, Services, Skills, Spaces, Tool, Toolbox, Web,
     artifact_tools, builtin_tools, delegation_tools, docker_tools, find_tools, git_tools,
-    index_tools, job_tools, linkedin_tools, menos_tools, model_tools, persona_tools, runtime_tools, session_tools,
-    skill_tools, space_tools, web_tools,
+    index_tools, job_tools, linkedin_tools, menos_tools, model_tools, persona_tools, runtime_tools,
+    session_tools, skill_tools, space_tools, web_tools,
 };
 use onyx_types::{Clock, PersonId, Zone};
 
@@ -155,17 +154,16 @@ impl Parts {
         toolbox.set_hooks(Arc::new(plugins.clone()));
         let mcp_endpoint = Arc::new(mcp_endpoint()?);
         let grants = Arc::default();
-        let extensions =
-            Extensions {
-                skills,
-                artifacts,
-                repositories,
-                mcp,
-                plugins,
-                linkedin: Arc::clone(&linkedin) as Arc<dyn onyx_api::LinkedInAccounts>,
-                mcp_endpoint,
-                grants,
-            };
+        let extensions = Extensions {
+            skills,
+            artifacts,
+            repositories,
+            mcp,
+            plugins,
+            linkedin: Arc::clone(&linkedin) as Arc<dyn onyx_api::LinkedInAccounts>,
+            mcp_endpoint,
+            grants,
+        };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
         let connectors = super::connectors::plan(config, &knows, ground.secrets)?;
         masker.add(connectors.secrets());

@@ -4,19 +4,21 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use onyx_test_support::{
-    LinkedInFault, LinkedInServer, OnyxProcess, Reply, ScriptedModel, wait_for,
+    AgentClient, LinkedInFault, LinkedInServer, OnyxProcess, Reply, ScriptedModel, wait_for,
 };
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 
 use crate::accounts::run_with_input;
+use crate::attack::members::member;
 use crate::drafts::{message, obedient, path};
+use crate::gate::events_of;
 use crate::{SOON, builder, run};
 
 const ACCOUNT: &str = "/api/linkedin";
 
 async fn start(model: &ScriptedModel, server: &LinkedInServer) -> OnyxProcess {
-    let settings = json!({"people": ["anna"], "tools": {"linkedin": server.settings()}});
+    let settings = json!({"tools": {"linkedin": server.settings()}});
     let onyx = builder(model).merge(settings).env("ONYX_LOG", "debug").start().await;
     let secret = LinkedInServer::client_secret();
     let set = run_with_input(&onyx.home(), &["secrets", "set", "linkedin"], &secret).await;
@@ -28,12 +30,12 @@ async fn start(model: &ScriptedModel, server: &LinkedInServer) -> OnyxProcess {
     onyx
 }
 
-async fn login_state(onyx: &OnyxProcess) -> Value {
+async fn login_state(onyx: &AgentClient) -> Value {
     onyx.get(ACCOUNT).await.expect(200).json()["login"].clone()
 }
 
 /// A browser goes to LinkedIn, agrees, and comes back: what the page hands to the app.
-async fn go_and_come_back(onyx: &OnyxProcess, server: &LinkedInServer) -> Value {
+async fn go_and_come_back(onyx: &AgentClient, server: &LinkedInServer) -> Value {
     let begun = onyx.post("/api/linkedin/login", &json!({})).await.expect(201).json();
     let back = server.agree(begun["verification_uri"].as_str().unwrap());
     let back = Url::parse(&back).unwrap();
@@ -50,7 +52,7 @@ async fn go_and_come_back(onyx: &OnyxProcess, server: &LinkedInServer) -> Value 
     Value::Object(fields.collect())
 }
 
-async fn connect(onyx: &OnyxProcess, server: &LinkedInServer) {
+async fn connect(onyx: &AgentClient, server: &LinkedInServer) {
     let brought = go_and_come_back(onyx, server).await;
     let _ = onyx.post("/api/linkedin/login/callback", &brought).await.expect(200);
     wait_for("the tokens", SOON, async || {
@@ -64,7 +66,8 @@ async fn connect(onyx: &OnyxProcess, server: &LinkedInServer) {
 /// What the tool's call came to, as the run tells it.
 async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> Value {
     let call = message(&[(tool, arguments)]);
-    let events = onyx.chat_stream(&json!({"message": call})).await;
+    let lines = onyx.chat_stream(&json!({"message": call})).await;
+    let events = events_of(onyx, &lines[0]).await;
     events.iter().find(|event| event["type"] == "tool_result").unwrap().clone()
 }
 
@@ -89,19 +92,27 @@ async fn a_person_connects_their_account_posts_after_saying_yes_and_takes_it_bac
     connect(&onyx, &server).await;
     let connected = login_state(&onyx).await;
     assert_eq!(connected["account"], "member1@example.org");
-    let linkedin = async || onyx.get("/api/agent/health").await.expect(200).json()["linkedin"].clone();
+    let linkedin =
+        async || onyx.get("/api/agent/health").await.expect(200).json()["linkedin"].clone();
     let unused = json!({"token_present": true, "last_validated_at": null, "last_error": null});
     assert_eq!(linkedin().await, unused);
     let checked = onyx.post("/api/linkedin/check", &json!({})).await.expect(200).json();
-    assert!(checked["last_validated_at"].is_string() && checked["last_error"].is_null(), "{checked}");
+    assert!(
+        checked["last_validated_at"].is_string() && checked["last_error"].is_null(),
+        "{checked}"
+    );
 
     let done = post_approved(&onyx, "Hello from the ferry").await;
     assert_eq!(done["state"], "applied", "{done}");
     assert_eq!(server.posts()[0]["commentary"], "Hello from the ferry");
     let folder = onyx.home().join("people/owner/vault/agent/linkedin");
-    let [record]: [_; 1] = std::fs::read_dir(folder).unwrap().collect::<Vec<_>>().try_into().unwrap();
+    let [record]: [_; 1] =
+        std::fs::read_dir(folder).unwrap().collect::<Vec<_>>().try_into().unwrap();
     let record = std::fs::read_to_string(record.unwrap().path()).unwrap();
-    assert!(record.contains("Hello from the ferry") && record.contains("urn:li:share:1"), "{record}");
+    assert!(
+        record.contains("Hello from the ferry") && record.contains("urn:li:share:1"),
+        "{record}"
+    );
 
     // A restart keeps the sign-in; the program for terminals tells of it and ends it.
     onyx.terminate().await;
@@ -121,24 +132,25 @@ async fn a_person_connects_their_account_posts_after_saying_yes_and_takes_it_bac
 async fn only_who_began_a_sign_in_can_end_it_and_nobody_posts_as_another() {
     let (model, server) = (obedient().await, LinkedInServer::start().await);
     let onyx = start(&model, &server).await;
-    let as_anna = |method: Method, path: &str| {
-        onyx.request(method, path).header("x-notes-person", "anna")
-    };
+    let anna = member(&onyx).await;
     let brought = go_and_come_back(&onyx, &server).await;
     // Somebody who is led to the page of another's sign-in connects nothing.
-    let finish = || as_anna(Method::POST, "/api/linkedin/login/callback").json(&brought);
-    let refused = Reply::of(finish()).await.expect(400).json();
-    assert_eq!(refused["message"], "No sign-in waits.", "{refused}");
-    let begun = Reply::of(as_anna(Method::POST, "/api/linkedin/login").json(&json!({}))).await;
-    drop(begun.expect(201));
-    let refused = Reply::of(finish()).await.expect(400).json();
-    assert!(refused["message"].as_str().unwrap().contains("does not belong"), "{refused}");
+    let callback = "/api/linkedin/login/callback";
+    let refused = anna.post(callback, &brought).await.expect(400).json();
+    assert_eq!(refused["detail"], "No sign-in waits.", "{refused}");
+    drop(anna.post("/api/linkedin/login", &json!({})).await.expect(201));
+    let refused = anna.post(callback, &brought).await.expect(400).json();
+    assert!(refused["detail"].as_str().unwrap().contains("does not belong"), "{refused}");
     connect(&onyx, &server).await;
-    let annas = Reply::of(as_anna(Method::GET, ACCOUNT)).await.expect(200).json();
-    assert_eq!(annas["login"]["account"], Value::Null, "{annas}");
-    // A refusal there is told as one, and what went wrong before is not said of the next.
-    let denied = onyx.post("/api/linkedin/login/callback", &json!({"state": "x"})).await;
-    drop(denied.expect(400));
+    let owners = login_state(&onyx).await["account"].clone();
+    assert_eq!(login_state(&anna).await["account"], Value::Null);
+    connect(&anna, &server).await;
+    assert_ne!(login_state(&anna).await["account"], owners);
+    // Who is taken out of the house leaves no sign-in behind.
+    drop(onyx.delete("/api/admin/people/anna").await.expect(204));
+    assert_eq!(server.revoked().len(), 1);
+    assert_eq!(login_state(&onyx).await["account"], owners);
+    drop(onyx.post(callback, &json!({"state": "x"})).await.expect(400));
 }
 
 #[tokio::test]
@@ -151,16 +163,24 @@ async fn a_sign_in_that_linkedin_takes_no_more_is_told_in_one_sentence_and_can_b
     server.remove_access();
     let result = called(&onyx, "linkedin_profile", json!({})).await;
     let told = result["output"].as_str().unwrap();
-    assert!(told.starts_with("LinkedIn no longer takes the sign-in (401); connect again"), "{told}");
+    assert!(
+        told.starts_with("LinkedIn no longer takes the sign-in (401); connect again"),
+        "{told}"
+    );
     let state = login_state(&onyx).await;
     assert_eq!(
         (&state["state"], &state["error"]),
-        (&json!("sign_in_again"),
-            &json!("LinkedIn no longer takes the sign-in of member1@example.org. Connect again."))
+        (
+            &json!("sign_in_again"),
+            &json!("LinkedIn no longer takes the sign-in of member1@example.org. Connect again.")
+        )
     );
     let health = onyx.get("/api/agent/health").await.expect(200).json();
     assert_eq!(health["linkedin"]["token_present"], false);
-    assert!(health["linkedin"]["last_error"].as_str().unwrap().contains("Connect again"), "{health}");
+    assert!(
+        health["linkedin"]["last_error"].as_str().unwrap().contains("Connect again"),
+        "{health}"
+    );
     let told = run(&onyx.home(), &["linkedin", "check"]).await;
     assert_eq!(told.code, Some(1), "{told:?}");
     connect(&onyx, &server).await;
@@ -204,7 +224,8 @@ async fn a_config_that_names_no_application_says_what_is_missing() {
     assert_eq!((&account["configured"], &account["trouble"]), (&json!(false), &Value::Null));
     let refused = onyx.post("/api/linkedin/login", &json!({})).await.expect(400).json();
     assert!(refused["hint"].as_str().unwrap().contains("tools.linkedin.clientId"), "{refused}");
-    let onyx = builder(&model).merge(json!({"tools": {"linkedin": server.settings()}})).start().await;
+    let onyx =
+        builder(&model).merge(json!({"tools": {"linkedin": server.settings()}})).start().await;
     let account = onyx.get(ACCOUNT).await.expect(200).json();
     let trouble = account["trouble"].as_str().unwrap();
     assert!(trouble.contains("onyx secrets set linkedin"), "{trouble}");

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use onyx_egress::SystemResolver;
 use onyx_test_support::{LinkedInFault, LinkedInServer};
 use onyx_tools::{
-    Accounts, Approval, LinkedIn, LinkedInSettings, Masker, NoToken, Web, WebSettings, linkedin_tools,
+    Accounts, Approval, LinkedIn, LinkedInSettings, Masker, NoToken, Web, WebSettings,
+    linkedin_tools,
 };
 use onyx_types::{DraftState, Origin, PersonId, SystemClock, Tier};
 use serde_json::{Value, json};
@@ -129,7 +130,10 @@ async fn an_approved_post_goes_out_once_as_it_was_seen_and_leaves_a_file_in_the_
     let (state, output) =
         scene.approved("linkedin_post", json!({"text": "Hi @[Eve](urn:li:person:1) #Rust"})).await;
     assert_eq!(state, DraftState::Applied, "{output}");
-    assert!(output.contains("urn:li:share:1") && output.contains("vault/agent/linkedin/"), "{output}");
+    assert!(
+        output.contains("urn:li:share:1") && output.contains("vault/agent/linkedin/"),
+        "{output}"
+    );
     let [post] = scene.server.posts().try_into().unwrap();
     let expected = json!({"author": "urn:li:person:member-1",
         "commentary": r"Hi \@\[Eve\]\(urn:li:person:1\) #Rust", "visibility": "PUBLIC",
@@ -138,9 +142,13 @@ async fn an_approved_post_goes_out_once_as_it_was_seen_and_leaves_a_file_in_the_
         "lifecycleState": "PUBLISHED", "isReshareDisabledByAuthor": false});
     assert_eq!(post, expected);
     let [record] = scene.records().try_into().unwrap();
-    for part in ["Member 1 (urn:li:person:member-1)", "visible to: anyone", "agent main",
-        "Hi @[Eve](urn:li:person:1) #Rust", "- done: urn:li:share:1"]
-    {
+    for part in [
+        "Member 1 (urn:li:person:member-1)",
+        "visible to: anyone",
+        "agent main",
+        "Hi @[Eve](urn:li:person:1) #Rust",
+        "- done: urn:li:share:1",
+    ] {
         assert!(record.contains(part), "{part}: {record}");
     }
     assert_eq!(scene.checked(), (true, None));
@@ -157,7 +165,10 @@ async fn a_comment_goes_to_the_post_whose_address_was_given() {
         "message": {"text": "Well said."}});
     assert_eq!(scene.server.comments(), [("urn:li:activity:7".to_owned(), expected)]);
     let [record] = scene.records().try_into().unwrap();
-    assert!(record.contains("- on: urn:li:activity:7") && record.contains("Well said."), "{record}");
+    assert!(
+        record.contains("- on: urn:li:activity:7") && record.contains("Well said."),
+        "{record}"
+    );
     for (input, why) in [
         (json!({"post": "https://example.org/", "text": "x"}), "names no post"),
         (json!({"post": post, "text": " "}), "\"text\" is empty"),
@@ -267,10 +278,14 @@ async fn an_account_is_one_persons_and_settings_must_lead_somewhere() {
     };
     for (settings, part) in [
         (json!({"clientId": "c", "clientSecret": "plain"}), "tools.linkedin.clientSecret: must be"),
-        (json!({"clientId": "c", "clientSecret": "secret:l", "baseUrl": "http://example.org"}),
-            "tools.linkedin.baseUrl: must be https"),
-        (json!({"clientId": "c", "clientSecret": "secret:l", "apiVersion": "new"}),
-            "tools.linkedin.apiVersion: must be"),
+        (
+            json!({"clientId": "c", "clientSecret": "secret:l", "baseUrl": "http://example.org"}),
+            "tools.linkedin.baseUrl: must be https",
+        ),
+        (
+            json!({"clientId": "c", "clientSecret": "secret:l", "apiVersion": "new"}),
+            "tools.linkedin.apiVersion: must be",
+        ),
     ] {
         let told = wrong(settings);
         assert!(told.starts_with(part), "{told}");

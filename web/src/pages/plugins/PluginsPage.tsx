@@ -38,7 +38,9 @@ export function PluginsPage() {
         {(list) =>
           list.length === 0 ? (
             <div className="card">
-              <Empty>No plugins yet. Add one from a git repository, or with onyx plugins add.</Empty>
+              <Empty>
+                No plugins yet. Add one from a git repository, or with <code>onyx plugins add</code>.
+              </Empty>
             </div>
           ) : (
             list.map((plugin) => <PluginSection key={plugin.name} plugin={plugin} done={done} />)

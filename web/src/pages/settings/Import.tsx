@@ -89,6 +89,8 @@ export function Import() {
           className="sr-only"
           aria-label="Export file"
           disabled={busy}
+          // Browsers open it with Space only; a person who uses keys tries Enter first.
+          onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.click()}
           onChange={(event) => (take(event.target.files), (event.target.value = ''))}
         />
       </label>

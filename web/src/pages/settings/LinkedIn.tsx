@@ -8,8 +8,8 @@ import { attempt } from '../../ui/act';
 import { Card, Line, Section } from '../../ui/form';
 import { Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { useLookedAt } from './logins';
 
-const EVERY_MS = 2_000;
 const BACK = '#linkedin?';
 
 /** The person's own account, which their agents may post with after being asked. */
@@ -18,13 +18,7 @@ export function LinkedIn() {
   const { reload } = account;
   const isWaiting = account.data?.login.state === 'waiting';
   useReturn(reload);
-  useEffect(() => {
-    if (!isWaiting) return;
-    const look = () => document.hidden || reload();
-    const timer = setInterval(look, EVERY_MS);
-    document.addEventListener('visibilitychange', look);
-    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look));
-  }, [isWaiting, reload]);
+  useLookedAt(isWaiting, reload);
   const act = async (failed: string, call: () => Promise<unknown>) => {
     await attempt(failed, call);
     reload();
@@ -151,8 +145,8 @@ function Buttons({
     );
   }
   return (
-    <button type="button" className="btn btn-primary" aria-label="Connect LinkedIn" onClick={onConnect}>
-      {login.state === 'none' ? 'Connect' : 'Connect again'}
+    <button type="button" className="btn btn-primary" onClick={onConnect}>
+      {login.state === 'none' ? 'Connect LinkedIn' : 'Connect again'}
     </button>
   );
 }

@@ -92,7 +92,7 @@ export function Providers() {
           />
         )}
       </Section>
-      <DefaultModel />
+      <DefaultModel providers={providers.data} />
     </>
   );
 }

@@ -29,15 +29,7 @@ export function useLogin(
   const login = useLoaded(`login ${name} ${known?.state}`, () => onyx.admin.providerLogin(name));
   const { reload } = login;
   const data = login.data ?? known;
-  const isWaiting = data?.state === 'waiting';
-  useEffect(() => {
-    if (!isWaiting) return;
-    const look = () => document.hidden || reload();
-    const timer = setInterval(look, EVERY_MS);
-    // Who comes back from the maker's page sees at once what came of it.
-    document.addEventListener('visibilitychange', look);
-    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look));
-  }, [isWaiting, reload]);
+  useLookedAt(data?.state === 'waiting', reload);
   const act = async (failed: string, call: () => Promise<unknown>) => {
     await attempt(failed, call);
     reload();
@@ -47,6 +39,18 @@ export function useLogin(
     act('The address was not taken', () => onyx.admin.finishProviderLogin(name, address));
   const end = () => act('Not signed out', () => onyx.admin.endProviderLogin(name));
   return { ...login, data, begin, finish, end };
+}
+
+/** Looks again and again while something waits for the person and the person may see it. */
+export function useLookedAt(isWaiting: boolean, look: () => void): void {
+  useEffect(() => {
+    if (!isWaiting) return;
+    const lookNow = () => document.hidden || look();
+    const timer = setInterval(lookNow, EVERY_MS);
+    // Who comes back from the maker's page sees at once what came of it.
+    document.addEventListener('visibilitychange', lookNow);
+    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', lookNow));
+  }, [isWaiting, look]);
 }
 
 /** Counts down. */

@@ -29,6 +29,9 @@ mod tests {
             little_text("@[Eve](urn:li:person:1) {hashtag|\\#|x}"),
             r"\@\[Eve\]\(urn:li:person:1\) \{hashtag\|\\\#\|x\}"
         );
-        assert_eq!(little_text("#Rust and # alone, snake_case"), r"#Rust and \# alone, snake\_case");
+        assert_eq!(
+            little_text("#Rust and # alone, snake_case"),
+            r"#Rust and \# alone, snake\_case"
+        );
     }
 }

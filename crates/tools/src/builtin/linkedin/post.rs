@@ -55,7 +55,8 @@ impl Visibility {
 impl Post {
     pub(in crate::builtin) fn new(linkedin: LinkedIn) -> Self {
         let description = "Post a text on LinkedIn as the person. It asks the person first.";
-        let spec = spec_of::<Arguments>("linkedin_post", "linkedin", ToolEffect::Reach, description);
+        let spec =
+            spec_of::<Arguments>("linkedin_post", "linkedin", ToolEffect::Reach, description);
         Self { spec: needing_account(spec), linkedin }
     }
 }

@@ -55,7 +55,10 @@ enum Fate {
     /// The token is not taken.
     TokenRefused,
     /// It was not carried out; another try may do better.
-    Again { after: Option<Duration>, words: String },
+    Again {
+        after: Option<Duration>,
+        words: String,
+    },
     /// It may have been carried out.
     Doubt(String),
     Failed(String),
@@ -125,7 +128,8 @@ impl<'a> Service<'a> {
             let answer = self.send(request, &token).await;
             match self.fate(request, &answer) {
                 Fate::Done => {
-                    let checked = AccountCheck { validated_at: Some(self.clock.wall()), error: None };
+                    let checked =
+                        AccountCheck { validated_at: Some(self.clock.wall()), error: None };
                     self.linkedin.checks().insert(self.person.clone(), checked);
                     return answer.map_err(|error| ToolError::Failed(error.to_string()));
                 }

@@ -59,7 +59,8 @@ impl Sharing<'_> {
         let written = record.end(&ending).await;
         sent?;
         let id = made.map(|id| format!(", {id}")).unwrap_or_default();
-        let mut told = format!("The {kind} is on LinkedIn as {name}{id}. Kept in {}.", record.path());
+        let mut told =
+            format!("The {kind} is on LinkedIn as {name}{id}. Kept in {}.", record.path());
         if let Err(error) = written {
             told.push_str(&format!(" That file lacks its last line: {error}"));
         }
