@@ -51,8 +51,8 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await careful.getByText('If you accept it, it can:').waitFor();
     await careful.getByText('Stop every tool call before it happens of write_file, edit_file').waitFor();
     expect(await careful.getByRole('switch').count()).toBe(0);
-    await press(page, 'Everything that it holds');
-    await careful.getByText('raise Veto').first().waitFor();
+    await press(page, 'What you accept: its manifest, and the hash of each file');
+    await careful.getByText('"main.py": ').first().waitFor();
     await tabTo(page, 'Accept', 'Shift+Tab');
     await page.keyboard.press('Enter');
     await toast(page, 'careful accepted');
@@ -88,7 +88,8 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const page = await open(at, '/plugins', { viewport });
     const fragile = page.getByRole('region', { name: 'fragile' });
     await fragile.getByText(/Failing; it is started again|Stopped after failures/).waitFor();
-    await fragile.getByText(/its program ended/).waitFor();
+    await fragile.getByText(/the program ended/).waitFor();
+    await fragile.getByText('Its last words: no such cupboard').waitFor();
     await press(page, 'Log');
     await fragile.getByText('no such cupboard').first().waitFor();
     expect(await brokenAnywhere(page, 'failing plugin', () => tooWide(page))).toEqual([]);
@@ -102,8 +103,8 @@ test('a plugin is accepted, switched on and off and removed by touch', async () 
   await setWord(at);
   const page = await open(at, '/plugins', TOUCH);
   const careful = page.getByRole('region', { name: 'careful' });
-  await careful.getByText('Everything that it holds').tap();
-  await careful.getByText('raise Veto').first().waitFor();
+  await careful.getByText('What you accept: its manifest').tap();
+  await careful.getByText('"main.py": ').first().waitFor();
   await careful.getByRole('button', { name: 'Accept' }).tap();
   const onOff = careful.getByRole('switch', { name: 'careful is on' });
   await onOff.tap();

@@ -29,8 +29,8 @@ export function Section({
 }) {
   return (
     <section className="mb-8" aria-label={title}>
-      <div className="mb-2 flex min-h-8 items-end gap-3">
-        <div className="min-w-0 flex-1">
+      <div className="mb-2 flex min-h-8 flex-wrap items-end gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-1 basis-56 [overflow-wrap:anywhere]">
           <h2 className="font-semibold">{title}</h2>
           {detail && <p className="meta">{detail}</p>}
         </div>

@@ -9,6 +9,7 @@ import { Field, Form, Section, Switch } from '../../ui/form';
 import { Confirm, Modal } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { Words } from '../../ui/words';
 import { PluginSettings } from './PluginSettings';
 import { asksFor, STATES, STATUSES } from './words';
 
@@ -81,6 +82,8 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
     if (yes && (await attempt('Not removed', () => onyx.plugins.remove(plugin.name).then(() => true))))
       done(`${plugin.name} was removed`);
   };
+  const fails = plugin.enabled && (plugin.status === 'failing' || plugin.status === 'parked');
+  const lastWords = plugin.log.at(-1);
   const state = plugin.enabled && plugin.state === 'accepted' ? STATUSES[plugin.status] : STATES[plugin.state];
   return (
     <Section
@@ -91,13 +94,18 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
           {plugin.description && <span className="block">{plugin.description}</span>}
           {plugin.problems.map((problem) => (
             <span key={problem} className="block text-danger">
-              {problem}
+              <Words>{problem}</Words>
             </span>
           ))}
+          {fails && lastWords && (
+            <span className="block text-danger">
+              Its last words: <code className="font-mono">{lastWords}</code>
+            </span>
+          )}
         </>
       }
       action={
-        <div className="flex items-center gap-2">
+        <div className="flex flex-wrap items-center gap-2">
           {waits && (
             <button type="button" className="btn btn-primary" onClick={() => void accept()}>
               Accept
@@ -126,8 +134,8 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
       {plugin.configSchema && <PluginSettings plugin={plugin} done={done} />}
       {waits && plugin.diff && (
         <details className="mt-2">
-          <summary className="meta cursor-pointer">Everything that it holds</summary>
-          <Diff unified={plugin.diff} label={`What ${plugin.name} holds`} />
+          <summary className="meta cursor-pointer">What you accept: its manifest, and the hash of each file</summary>
+          <Diff unified={plugin.diff} label={`Manifest of ${plugin.name}`} />
         </details>
       )}
       {plugin.log.length > 0 && (
