@@ -25,7 +25,11 @@ const SCHEMA = 'https://agent-plugins.org/schemas/1.0.0/plugin.schema.json';
 /** One whose program ends as soon as it is started, with a last word. */
 const FRAGILE = {
   'plugin.json': JSON.stringify({ $schema: SCHEMA, name: 'fragile', version: '0.1.0', description: 'Falls over.' }),
-  'dev.onyx/onyx.json': JSON.stringify({ command: ['sh', 'main.sh'], hooks: [{ event: 'after_tool' }] }),
+  'dev.onyx/onyx.json': JSON.stringify({
+    command: ['sh', 'main.sh'],
+    hooks: [{ event: 'after_tool' }],
+    grants: { events: ['after_tool'], people: ['*'] },
+  }),
   'main.sh': 'echo "no such cupboard" >&2\nexit 3\n',
 };
 
