@@ -68,13 +68,13 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await toast(page, 'Settings of careful saved');
     await tabTo(page, 'careful is on', 'Shift+Tab');
     await page.keyboard.press('Space');
-    await careful.getByText(/Running$/).waitFor();
+    await careful.getByText(/· Running/).waitFor();
     expect(await enabled(at, 'careful')).toBe(true);
     expect(await brokenAnywhere(page, 'plugins', () => tooWide(page))).toEqual([]);
     await page.setViewportSize(viewport);
     await tabTo(page, 'careful is on');
     await page.keyboard.press('Space');
-    await careful.getByText(/Accepted$/).waitFor();
+    await careful.getByText(/· Accepted/).waitFor();
     expect(await enabled(at, 'careful')).toBe(false);
     await press(page, 'Remove careful');
     await page.getByRole('dialog').waitFor();
@@ -92,7 +92,10 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const page = await open(at, '/plugins', { viewport });
     const fragile = page.getByRole('region', { name: 'fragile' });
     await fragile.getByText(/Failing; it is started again|Stopped after failures/).waitFor();
-    await fragile.getByText(/the program ended/).waitFor();
+    await fragile
+      .getByText(/the program ended/)
+      .first()
+      .waitFor();
     await fragile.getByText('Its last words: no such cupboard').waitFor();
     await press(page, 'Log');
     await fragile.getByText('no such cupboard').first().waitFor();
@@ -112,9 +115,9 @@ test('a plugin is accepted, switched on and off and removed by touch', async () 
   await careful.getByRole('button', { name: 'Accept' }).tap();
   const onOff = careful.getByRole('switch', { name: 'careful is on' });
   await onOff.tap();
-  await careful.getByText(/Running$/).waitFor();
+  await careful.getByText(/· Running/).waitFor();
   await onOff.tap();
-  await careful.getByText(/Accepted$/).waitFor();
+  await careful.getByText(/· Accepted/).waitFor();
   expect(await enabled(at, 'careful')).toBe(false);
   await careful.getByRole('button', { name: 'Remove careful' }).tap();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).tap();

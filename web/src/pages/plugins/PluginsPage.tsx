@@ -9,6 +9,7 @@ import { Field, Form, Section, Switch } from '../../ui/form';
 import { Confirm, Modal } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { useLookedAt } from '../../ui/useLookedAt';
 import { Words } from '../../ui/words';
 import { PluginSettings } from './PluginSettings';
 import { asksFor, STATES, STATUSES } from './words';
@@ -17,6 +18,9 @@ import { asksFor, STATES, STATUSES } from './words';
 export function PluginsPage() {
   const plugins = useLoaded('plugins', () => onyx.plugins.list());
   const [adding, setAdding] = useState(false);
+  // A program that starts, or is started again, tells nobody when it is done.
+  const isMoving = ({ enabled, status }: Plugin) => enabled && (status === 'starting' || status === 'failing');
+  useLookedAt(plugins.data?.some(isMoving) ?? false, plugins.reload);
   const done = (said?: string) => {
     setAdding(false);
     if (said) toast(said);

@@ -8,7 +8,7 @@ import { attempt } from '../../ui/act';
 import { Card, Line, Section } from '../../ui/form';
 import { Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
-import { useLookedAt } from './logins';
+import { useLookedAt } from '../../ui/useLookedAt';
 
 const BACK = '#linkedin?';
 

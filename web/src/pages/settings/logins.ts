@@ -5,13 +5,12 @@ import type { FoundProvider, ProviderLogin } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { attempt } from '../../ui/act';
 import { useLoaded, type Loaded } from '../../ui/useLoaded';
+import { useLookedAt } from '../../ui/useLookedAt';
 
 export type Login = ProviderLogin;
 
 /** With a code on any machine, or in a browser that comes back to the one that Onyx runs on. */
 export type LoginWay = 'code' | 'browser';
-
-const EVERY_MS = 2_000;
 
 /** Servers of models on this machine that no provider is made of yet. */
 export const useFound = (wanted: boolean): Loaded<FoundProvider[]> =>
@@ -39,18 +38,6 @@ export function useLogin(
     act('The address was not taken', () => onyx.admin.finishProviderLogin(name, address));
   const end = () => act('Not signed out', () => onyx.admin.endProviderLogin(name));
   return { ...login, data, begin, finish, end };
-}
-
-/** Looks again and again while something waits for the person and the person may see it. */
-export function useLookedAt(isWaiting: boolean, look: () => void): void {
-  useEffect(() => {
-    if (!isWaiting) return;
-    const lookNow = () => document.hidden || look();
-    const timer = setInterval(lookNow, EVERY_MS);
-    // Who comes back from the maker's page sees at once what came of it.
-    document.addEventListener('visibilitychange', lookNow);
-    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', lookNow));
-  }, [isWaiting, look]);
 }
 
 /** Counts down. */
