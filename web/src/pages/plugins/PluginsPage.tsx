@@ -70,6 +70,9 @@ export function PluginsPage() {
   );
 }
 
+/** Lines of its log beside what is wrong: its own words, and when it was started again. */
+const LAST_WORDS = 3;
+
 function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string) => void }) {
   const [removing, setRemoving] = useState(false);
   const waits = plugin.state === 'new' || plugin.state === 'changed';
@@ -87,7 +90,7 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
       done(`${plugin.name} was removed`);
   };
   const fails = plugin.enabled && (plugin.status === 'failing' || plugin.status === 'parked');
-  const lastWords = plugin.log.at(-1);
+  const lastWords = plugin.log.slice(-LAST_WORDS).join('\n');
   const state = plugin.enabled && plugin.state === 'accepted' ? STATUSES[plugin.status] : STATES[plugin.state];
   return (
     <Section
@@ -103,7 +106,7 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
           ))}
           {fails && lastWords && (
             <span className="block text-danger">
-              Its last words: <code className="font-mono">{lastWords}</code>
+              Its last words: <code className="block font-mono whitespace-pre-wrap">{lastWords}</code>
             </span>
           )}
         </>
