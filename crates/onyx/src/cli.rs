@@ -61,6 +61,9 @@ pub(crate) enum Command {
     /// Accounts on other networks: look at them, add one, let people in
     #[command(subcommand)]
     Connectors(ConnectorsCommand),
+    /// Your own account at LinkedIn, for the tools of your agents
+    #[command(subcommand)]
+    Linkedin(LinkedInCommand),
     /// What is remembered and noted: search, look, change, bring along
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -579,6 +582,34 @@ pub(crate) enum ProvidersCommand {
         provider: String,
         #[command(flatten)]
         json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LinkedInCommand {
+    /// Whether an account is connected, as whom, and what LinkedIn last said
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask LinkedIn whether it takes the sign-in
+    Check {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Connect your account, in a browser that is signed in to Onyx
+    Login {
+        /// Print JSON: which page to open, then what came of it
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget the sign-in here and take it back at LinkedIn
+    Logout {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 

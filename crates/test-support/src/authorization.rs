@@ -464,7 +464,7 @@ fn challenge(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()))
 }
 
-async fn read(stream: &mut TcpStream) -> std::io::Result<String> {
+pub(crate) async fn read(stream: &mut TcpStream) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -484,7 +484,7 @@ async fn read(stream: &mut TcpStream) -> std::io::Result<String> {
     }
 }
 
-fn form(body: &str) -> BTreeMap<String, String> {
+pub(crate) fn form(body: &str) -> BTreeMap<String, String> {
     let pairs = reqwest::Url::parse(&format!("form:fields?{body}")).unwrap();
     pairs.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }

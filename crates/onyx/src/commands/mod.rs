@@ -12,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 mod input;
 pub(crate) mod jobs;
+pub(crate) mod linkedin;
 mod login;
 pub(crate) mod logs;
 pub(crate) mod man;
