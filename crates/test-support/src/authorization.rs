@@ -438,9 +438,10 @@ impl State {
     }
 
     fn user(&self, head: &str) -> (u16, Value) {
-        match head.contains(&format!("Bearer {}", access_token(self.given))) {
-            true => (200, json!({"login": "octocat", "id": 1})),
-            false => (401, json!({"message": "Bad credentials"})),
+        if head.contains(&format!("Bearer {}", access_token(self.given))) {
+            (200, json!({"login": "octocat", "id": 1}))
+        } else {
+            (401, json!({"message": "Bad credentials"}))
         }
     }
 

@@ -89,9 +89,10 @@ fn listed<T>(all: &[T], line: impl Fn(&T) -> String, none: &str) -> Vec<String> 
 
 /// Something was done that has no answer but that it was.
 fn done(json: AsJson, words: &str) {
-    match json.json {
-        true => output::json_text(&json!({"ok": true}).to_string()),
-        false => output::line(words),
+    if json.json {
+        output::json_text(&json!({"ok": true}).to_string())
+    } else {
+        output::line(words)
     }
 }
 

@@ -182,9 +182,10 @@ impl Live {
     }
 
     fn exposure(&self) -> Exposure {
-        match self.auth.identity().has_chosen_credentials() {
-            true => Exposure::Guarded,
-            false => Exposure::Unguarded,
+        if self.auth.identity().has_chosen_credentials() {
+            Exposure::Guarded
+        } else {
+            Exposure::Unguarded
         }
     }
 

@@ -132,10 +132,8 @@ impl Login {
             return;
         }
         state.remembered.push_back(secret.clone());
-        let gone = match state.remembered.len() > REMEMBERED {
-            true => state.remembered.pop_front(),
-            false => None,
-        };
+        let gone =
+            if state.remembered.len() > REMEMBERED { state.remembered.pop_front() } else { None };
         drop(state);
         self.store.hide(secret, gone.as_ref());
     }

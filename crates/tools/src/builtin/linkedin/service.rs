@@ -177,9 +177,12 @@ impl<'a> Service<'a> {
     fn fate(&self, request: &Request<'_>, answer: &Result<Answer, EgressError>) -> Fate {
         let is_safe = request.method == Method::GET;
         // It was sent, and nobody says what became of it.
-        let open = |words: String| match is_safe {
-            true => Fate::Again { after: None, words },
-            false => Fate::Doubt(format!("LinkedIn did not say what became of it: {words}")),
+        let open = |words: String| {
+            if is_safe {
+                Fate::Again { after: None, words }
+            } else {
+                Fate::Doubt(format!("LinkedIn did not say what became of it: {words}"))
+            }
         };
         let answer = match answer {
             Ok(answer) => answer,
