@@ -1,20 +1,20 @@
 //! One call with its deadlines. Dropping the stream drops the connection.
 
 use std::collections::VecDeque;
-use std::future::Future;
 
 use aws_sdk_bedrockruntime::operation::converse_stream::builders::ConverseStreamFluentBuilder;
 use aws_sdk_bedrockruntime::primitives::event_stream::EventReceiver;
 use aws_sdk_bedrockruntime::types::ConverseStreamOutput;
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use futures::stream::{BoxStream, StreamExt, unfold};
-use onyx_providers::wire::{ToolNames, failure};
-use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass};
-use tokio::time::{Instant, sleep_until};
+use onyx_providers::wire::{Patience, ToolNames, Waits};
+use onyx_types::{Cancel, ModelEvent, ModelFailure};
 
 use crate::BedrockTimeouts;
 use crate::answer::Answer;
 use crate::failure::{of_request, of_stream};
+
+const SILENCE: &str = "the provider sent nothing for longer than its timeout";
 
 type Events = EventReceiver<ConverseStreamOutput, ConverseStreamOutputError>;
 
@@ -23,11 +23,7 @@ struct Running {
     answer: Answer,
     names: ToolNames,
     ready: VecDeque<ModelEvent>,
-    cancel: Cancel,
-    total: Instant,
-    /// When the next event must have come.
-    next: Instant,
-    timeouts: BedrockTimeouts,
+    patience: Patience,
 }
 
 enum Phase {
@@ -42,16 +38,14 @@ pub(crate) fn events(
     timeouts: BedrockTimeouts,
     cancel: Cancel,
 ) -> BoxStream<'static, ModelEvent> {
-    let start = Instant::now();
+    let BedrockTimeouts { first_byte, idle, total, .. } = timeouts;
+    let waits = Waits { first_byte, idle, total };
     let running = Running {
         phase: Phase::Request(Box::new(request)),
         answer: Answer::default(),
         names,
         ready: VecDeque::new(),
-        cancel,
-        total: start + timeouts.total,
-        next: start + timeouts.first_byte,
-        timeouts,
+        patience: Patience::new(cancel, waits, SILENCE),
     };
     unfold(running, Running::next).boxed()
 }
@@ -82,14 +76,15 @@ impl Running {
         &mut self,
         request: ConverseStreamFluentBuilder,
     ) -> Result<Phase, ModelFailure> {
-        let answer = self.in_time(request.send()).await?;
+        let answer = self.patience.in_time(request.send()).await?;
         let answer = answer.map_err(|error| of_request(&error))?;
         Ok(Phase::Body(Box::new(answer.stream)))
     }
 
     async fn read(&mut self, mut stream: Box<Events>) -> Result<Phase, ModelFailure> {
-        let next = self.in_time(stream.recv()).await?.map_err(|error| of_stream(&error))?;
-        self.next = Instant::now() + self.timeouts.idle;
+        let next =
+            self.patience.in_time(stream.recv()).await?.map_err(|error| of_stream(&error))?;
+        self.patience.heard();
         let mut events = Vec::new();
         let phase = match next {
             Some(event) => {
@@ -103,20 +98,5 @@ impl Running {
         };
         self.ready.extend(events);
         Ok(phase)
-    }
-
-    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
-        let limit = self.total.min(self.next);
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => {
-                Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"))
-            }
-            value = work => Ok(value),
-            () = sleep_until(limit) => {
-                let message = "the provider sent nothing for longer than its timeout";
-                Err(failure(ModelFailureClass::Timeout, message))
-            }
-        }
     }
 }

@@ -21,6 +21,7 @@ mod settings;
 mod status;
 mod text;
 mod vectors;
+mod visible;
 
 pub use chunk::{Chunking, Document, Piece, Ruler};
 pub use error::KnowledgeError;

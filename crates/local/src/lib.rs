@@ -32,6 +32,7 @@
 //! threads work is decided batch by batch (`llama::pace`).
 
 mod chat;
+mod child;
 mod cores;
 mod embed;
 mod gguf;
@@ -41,6 +42,7 @@ mod source;
 mod weights;
 mod worker;
 
+pub use child::serve as serve_worker;
 pub use embed::{DIMS, LocalEmbedder};
 pub use gguf::{Gguf, GgufError};
 pub use llama::{no_llama, wants_llama};
@@ -49,7 +51,7 @@ pub use weights::{
     KNOWN, LLAMA_CPP, MINILM, ModelsFolder, Npm, Part, Pip, Place, Progress, Runtime, SMOLLM2,
     Stored, Weights, WeightsError, Wheels, sha256_of,
 };
-pub use worker::{Launch, Released, serve as serve_worker};
+pub use worker::{Launch, Released};
 
 use std::time::Duration;
 

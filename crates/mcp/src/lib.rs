@@ -19,6 +19,7 @@ mod mirrored;
 pub mod oauth;
 mod peer;
 mod pins;
+pub mod program;
 mod result;
 mod servers;
 pub mod serving;

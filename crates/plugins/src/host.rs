@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use onyx_mcp::program::ProgramLog;
 use onyx_tools::OpenSecret;
 use onyx_types::Cancel;
 use serde_json::{Map, Value, json};
@@ -14,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::PluginError;
 use crate::package::{Ground, HookEvent, Package};
-use crate::process::{Arrived, Connection, INBOX, LaunchOrder, Launcher, PluginLog};
+use crate::process::{Arrived, Connection, INBOX, LaunchOrder, Launcher};
 
 /// The version of what is spoken with plugins.
 const PROTOCOL: u64 = 1;
@@ -78,7 +79,7 @@ pub(crate) struct HostSetup {
     pub(crate) launcher: Launcher,
     pub(crate) secrets: OpenSecret,
     pub(crate) tempo: Tempo,
-    pub(crate) log: PluginLog,
+    pub(crate) log: ProgramLog,
 }
 
 pub(crate) struct Host {

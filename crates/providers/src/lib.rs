@@ -5,12 +5,14 @@
 //! anything that can be printed.
 
 mod aliases;
+mod connect;
 mod decorators;
 mod embed;
 mod failure;
 mod http;
 mod metadata;
 mod oauth;
+mod patience;
 mod registry;
 mod routing;
 mod runtimes;

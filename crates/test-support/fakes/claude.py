@@ -11,7 +11,10 @@ import os
 import signal
 import sys
 import time
-import urllib.request
+
+# Beside it, and it writes nothing there by being imported.
+sys.dont_write_bytecode = True
+from upstream import ask_upstream, asked_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPT = json.load(open(os.path.join(HERE, "script.json")))
@@ -50,35 +53,6 @@ def hear():
     line = json.loads(line)
     note(line=line)
     return line
-
-
-def ask_upstream(messages, tools):
-    """The answer of a model behind the program, of OpenAI's chat wire: so that one model answers through every runtime."""
-    offers = [{"type": "function", "function": tool} for tool in tools]
-    body = json.dumps({"model": "m", "stream": True, "messages": messages, "tools": offers}).encode()
-    request = urllib.request.Request(SCRIPT["upstream"] + "/chat/completions", body, {"content-type": "application/json"})
-    text, calls = "", {}
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
-        for line in answer:
-            line = line.decode().strip()
-            if not line.startswith("data: {"):
-                continue
-            delta = (json.loads(line[6:]).get("choices") or [{}])[0].get("delta") or {}
-            text += delta.get("content") or ""
-            for piece in delta.get("tool_calls") or []:
-                call = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
-                call["id"] += piece.get("id") or ""
-                for field in ("name", "arguments"):
-                    call[field] += piece["function"].get(field) or ""
-    found = [{**call, "arguments": json.loads(call["arguments"] or "{}")} for call in calls.values()]
-    return {"text": text, "calls": found}
-
-
-def asked_for(text, calls):
-    """What the model said, as it is told again to it."""
-    wire = [{"id": call["id"], "type": "function",
-             "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])}} for call in calls]
-    return {"role": "assistant", "content": text, **({"tool_calls": wire} if wire else {})}
 
 
 class Cli:
@@ -142,7 +116,7 @@ class Cli:
         texts = [content] if isinstance(content, str) else [block.get("text", "") for block in content]
         self.history.append({"role": "user", "content": "\n".join(texts)})
         while True:
-            answer = ask_upstream(self.history, self.tools) if "upstream" in SCRIPT else next_answer()
+            answer = ask_upstream(SCRIPT["upstream"], self.history, self.tools) if "upstream" in SCRIPT else next_answer()
             if not self.message(answer):
                 return
 

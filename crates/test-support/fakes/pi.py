@@ -7,7 +7,10 @@ import os
 import signal
 import sys
 import time
-import urllib.request
+
+# Beside it, and it writes nothing there by being imported.
+sys.dont_write_bytecode = True
+from upstream import ask_upstream, asked_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPT = json.load(open(os.path.join(HERE, "script.json")))
@@ -31,35 +34,6 @@ def take():
     return answers[count] if count < len(answers) else {"text": "ok"}
 
 
-def ask_upstream(messages, tools):
-    """The answer of a model behind the program, of OpenAI's chat wire: so that one model answers through every runtime."""
-    offers = [{"type": "function", "function": tool} for tool in tools]
-    body = json.dumps({"model": "m", "stream": True, "messages": messages, "tools": offers}).encode()
-    request = urllib.request.Request(SCRIPT["upstream"] + "/chat/completions", body, {"content-type": "application/json"})
-    text, calls = "", {}
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
-        for line in answer:
-            line = line.decode().strip()
-            if not line.startswith("data: {"):
-                continue
-            delta = (json.loads(line[6:]).get("choices") or [{}])[0].get("delta") or {}
-            text += delta.get("content") or ""
-            for piece in delta.get("tool_calls") or []:
-                call = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
-                call["id"] += piece.get("id") or ""
-                for field in ("name", "arguments"):
-                    call[field] += piece["function"].get(field) or ""
-    found = [{**call, "arguments": json.loads(call["arguments"] or "{}")} for call in calls.values()]
-    return {"text": text, "calls": found}
-
-
-def asked_for(text, calls):
-    """What the model said, as it is told again to it."""
-    wire = [{"id": call["id"], "type": "function",
-             "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])}} for call in calls]
-    return {"role": "assistant", "content": text, **({"tool_calls": wire} if wire else {})}
-
-
 def through_upstream(order):
     """What is asked, as the chat wire has it."""
     messages = [{"role": "system", "content": order["system"]}]
@@ -73,7 +47,7 @@ def through_upstream(order):
             for result in message["results"]:
                 said = result.get("content", result.get("error", ""))
                 messages.append({"role": "tool", "tool_call_id": result["id"], "content": said})
-    return ask_upstream(messages, order["tools"])
+    return ask_upstream(SCRIPT["upstream"], messages, order["tools"])
 
 
 def ask(order):

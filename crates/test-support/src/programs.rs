@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 const CLAUDE: &str = include_str!("../fakes/claude.py");
 const PI: &str = include_str!("../fakes/pi.py");
+/// What both read beside them.
+const UPSTREAM: &str = include_str!("../fakes/upstream.py");
 
 /// A folder with a program and its script. Dropping it removes the folder; processes end with whoever started
 /// them.
@@ -45,6 +47,7 @@ impl FakeProgram {
     fn make(content: &str, script: &Value) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::write(folder.path().join("script.json"), script.to_string()).expect("the script");
+        std::fs::write(folder.path().join("upstream.py"), UPSTREAM).expect("the script");
         let program = folder.path().join("program");
         // Written and closed before it is run: a program that is open for writing cannot be.
         let mut file = std::fs::File::create(&program).expect("the program");

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use onyx_identity::{CallerKind, Lifetime, NewToken, PairingFor, PairingState, PickedUp, Proof};
-use onyx_types::ErrorCode::{InvalidRequest, NotFound, SignInAgain, Unauthenticated};
+use onyx_types::ErrorCode::{Forbidden, InvalidRequest, NotFound, SignInAgain, Unauthenticated};
 use onyx_types::{Grant, Grants};
 use serde_json::json;
 
@@ -81,6 +81,7 @@ async fn each_kind_of_credential_opens_its_own_door_only() {
 #[tokio::test]
 async fn what_is_made_with_a_credential_is_worth_no_more_and_ends_with_it() {
     let world = World::new().await;
+    world.identity.declare(declared(json!(["anna"]), OWNER_TOKEN)).await.unwrap();
     let (id, token) = world.token(&["owner"], "read chat").await;
     let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
     let first = world.identity.create_tokens(&caller).await.unwrap();
@@ -89,6 +90,19 @@ async fn what_is_made_with_a_credential_is_worth_no_more_and_ends_with_it() {
     let second = world.identity.create_tokens(&access).await.unwrap();
     let deep = world.ask(Proof::Bearer(second.access.reveal())).await.unwrap();
     assert!(!deep.grants().has(Grant::Admin));
+    for (people, grants) in [("owner", "read chat write"), ("owner", "admin"), ("anna", "read")] {
+        let new = NewToken {
+            people: vec![person(people)],
+            name: "more".to_owned(),
+            grants: grants.parse().unwrap(),
+            lifetime: Lifetime::UntilRevoked,
+        };
+        let refused = world.identity.create_token(&caller, new).await.unwrap_err();
+        assert_eq!(refused.code, Forbidden, "{people}: {grants}");
+    }
+    let refused = world.identity.set_password(&caller, &person("owner"), "correct horse").await;
+    assert_eq!(refused.unwrap_err().code, Forbidden);
+    assert_eq!(world.identity.create_link(&caller).unwrap_err().code, Forbidden);
     assert_eq!(world.rows().await, 3);
     world.identity.revoke(id).await.unwrap();
     assert!(access.revoked.is_cancelled() && deep.revoked.is_cancelled());

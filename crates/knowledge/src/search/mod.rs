@@ -6,7 +6,6 @@ mod hit;
 pub(crate) mod outline;
 pub(crate) mod ranking;
 mod retrieve;
-pub(crate) mod visible;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -20,14 +19,15 @@ use crate::text::query::Wanted;
 use crate::text::snippet::Marker;
 use crate::vectors::cosine;
 use crate::vectors::embedding::QueryVector;
+use crate::vectors::tokens::AskedTokens;
+use crate::visible::Visible;
 use crate::{Index, KnowledgeError};
 use hit::hit;
 use outline::Outline;
 use ranking::{
-    AskedTokens, CANDIDATES, Candidates, Hints, LEAST_LIKENESS, Match, RANKED_BY_TOKENS, Ranking,
-    WITH_TOKENS, WITHOUT_TOKENS, times_in,
+    CANDIDATES, Candidates, Hints, LEAST_LIKENESS, Match, RANKED_BY_TOKENS, Ranking, WITH_TOKENS,
+    WITHOUT_TOKENS, times_in,
 };
-use visible::Visible;
 
 pub(crate) use hit::shown_path;
 pub use hit::{Answer, Hit, Search, SearchSettings, Weights};

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use onyx_storage::{ChunkId, GroupId, OutlinedChunk, SourceId};
 use onyx_types::{PersonId, Timestamp};
 
-use crate::search::visible::Visible;
+use crate::visible::Visible;
 
 /// Who said something, by a number.
 pub(crate) type AuthorId = u32;

@@ -29,7 +29,7 @@ use tantivy::{
     TantivyError, Term,
 };
 
-use crate::search::visible::Visible;
+use crate::visible::Visible;
 use crate::{KnowledgeError, searched_text};
 use best::Best;
 use query::{Needed, Wanted};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_storage::{ChunkId, StoredChunk};
 use onyx_types::{Embedded, Embedder, ModelFailure, TokenVectors};
 
-use crate::search::ranking::codes;
+use super::tokens::codes;
 use crate::status::Embedding;
 use crate::{Index, KnowledgeError, Ruler, embedded_text};
 

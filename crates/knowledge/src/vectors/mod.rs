@@ -4,12 +4,13 @@
 
 pub(crate) mod embedding;
 mod signs;
+pub(crate) mod tokens;
 
 use std::collections::{HashMap, HashSet};
 
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 
-use crate::search::visible::Visible;
+use crate::visible::Visible;
 use signs::{LONGEST, Signs, Slots};
 
 /// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last

@@ -4,31 +4,9 @@ use onyx_providers::wire::unsupported;
 use onyx_types::{
     Block, CallsAtOnce, Message, ModelFailure, ModelRequest, ResponseFormat, Role, ToolChoice,
 };
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// One call as the model's process gets it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Chat {
-    pub(crate) messages: Vec<ChatMessage>,
-    /// In the form of OpenAI's functions, which templates are written for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) tools: Vec<Value>,
-    /// What the answer must be an instance of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) schema: Option<Value>,
-    pub(crate) max_tokens: u32,
-    #[serde(default)]
-    pub(crate) temperature: f32,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ChatMessage {
-    pub(crate) role: String,
-    pub(crate) content: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) tool_calls: Vec<Value>,
-}
+use crate::worker::{Chat, ChatMessage};
 
 /// What a model is able to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,6 @@ mod encode;
 mod model;
 mod template;
 
-pub(crate) use encode::{Ability, Chat};
+pub(crate) use encode::Ability;
 pub(crate) use model::LocalModel;
 pub(crate) use template::Template;

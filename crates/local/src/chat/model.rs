@@ -10,9 +10,9 @@ use onyx_types::{
 };
 
 use super::calls::Words;
-use super::encode::{Ability, Chat, encode};
+use super::encode::{Ability, encode};
 use crate::gguf::Gguf;
-use crate::worker::{Answer, Ended, Keeper, Order, Reply};
+use crate::worker::{Answer, Chat, Ended, Keeper, Order, Reply};
 
 /// Below this a model cannot choose tools: SmolLM2-135M took the right one 2 times in 10.
 const SMALL: u64 = 500_000_000;

@@ -5,7 +5,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind, context};
 use serde_json::Value;
 
-use super::encode::ChatMessage;
+use crate::worker::ChatMessage;
 
 /// The most common form, for files that bring none.
 const USUAL: &str = "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + \

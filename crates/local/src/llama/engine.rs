@@ -10,8 +10,8 @@ use super::pace::Pace;
 use super::slot::{Slot, Task};
 use super::words::Utf8;
 use super::{Load, grammar};
-use crate::chat::{Chat, Template};
-use crate::worker::{Ended, FailedClass, NobodyListens, Order, Refusal, Replies, Reply};
+use crate::chat::Template;
+use crate::worker::{Chat, Ended, FailedClass, NobodyListens, Order, Refusal, Replies, Reply};
 
 /// Answers under way at once; others wait their turn.
 const SLOTS: i32 = 4;

@@ -8,14 +8,11 @@
 mod host;
 mod keeper;
 mod protocol;
-mod serve;
-
-pub use serve::serve;
-
-pub(crate) use serve::{NobodyListens, Refusal, Replies};
+mod replies;
 
 pub(crate) use keeper::{Answer, Keeper};
-pub(crate) use protocol::{Ended, FailedClass, Job, Order, Reply};
+pub(crate) use protocol::{Chat, ChatMessage, Ended, FailedClass, Job, Order, Reply};
+pub(crate) use replies::{NobodyListens, Refusal, Replies};
 
 use std::ffi::OsString;
 use std::path::PathBuf;

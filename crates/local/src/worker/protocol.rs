@@ -2,8 +2,7 @@ use std::path::PathBuf;
 
 use onyx_types::{ModelFailure, ModelFailureClass};
 use serde::{Deserialize, Serialize};
-
-use crate::chat::Chat;
+use serde_json::Value;
 
 /// What a process is there for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +46,29 @@ pub(crate) enum Order {
     Cancel {
         id: u64,
     },
+}
+
+/// One call as the model's process gets it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Chat {
+    pub(crate) messages: Vec<ChatMessage>,
+    /// In the form of OpenAI's functions, which templates are written for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tools: Vec<Value>,
+    /// What the answer must be an instance of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) schema: Option<Value>,
+    pub(crate) max_tokens: u32,
+    #[serde(default)]
+    pub(crate) temperature: f32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ChatMessage {
+    pub(crate) role: String,
+    pub(crate) content: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tool_calls: Vec<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

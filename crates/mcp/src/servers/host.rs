@@ -10,7 +10,7 @@ use super::{McpSetup, Shared, launch};
 use crate::oauth::SignIn;
 use crate::peer::{Opening, Peer};
 use crate::pins::ToolPin;
-use crate::transport::ServerLog;
+use crate::program::ProgramLog;
 use crate::{Elicitations, McpError, ServerSettings};
 
 /// A server that was not used for this long is ended; the next call starts it again.
@@ -25,7 +25,7 @@ pub(crate) struct Host {
     setup: Arc<McpSetup>,
     /// Who offers its tools.
     servers: Weak<Shared>,
-    log: ServerLog,
+    log: ProgramLog,
     /// Made when it is first needed; it outlives connections.
     sign_in: tokio::sync::OnceCell<Option<Arc<SignIn>>>,
     /// Held while it is connected, so that it is started once.
@@ -54,7 +54,7 @@ impl Host {
             settings,
             setup: Arc::clone(&servers.setup),
             servers: Arc::downgrade(servers),
-            log: ServerLog::default(),
+            log: ProgramLog::default(),
             sign_in: tokio::sync::OnceCell::new(),
             connection: tokio::sync::Mutex::default(),
             facts: Mutex::default(),
@@ -70,7 +70,7 @@ impl Host {
     }
 
     pub(super) fn note(&self, line: &str) {
-        self.log.add(&format!("[onyx] {line}"));
+        self.log.note(line);
     }
 
     pub(super) fn log(&self) -> Vec<String> {

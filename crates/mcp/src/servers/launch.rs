@@ -10,7 +10,8 @@ use tokio::net::TcpListener;
 
 use super::McpSetup;
 use crate::oauth::{SignIn, SignInSetup};
-use crate::transport::{HttpAccess, HttpTransport, ServerLog, StdioTransport, Task, Transport};
+use crate::program::ProgramLog;
+use crate::transport::{HttpAccess, HttpTransport, StdioTransport, Task, Transport};
 use crate::{McpError, ServerSettings};
 
 const SECRET: &str = "secret:";
@@ -20,7 +21,7 @@ pub(super) async fn open(
     setup: &McpSetup,
     settings: &ServerSettings,
     sign_in: Option<Arc<SignIn>>,
-    log: &ServerLog,
+    log: &ProgramLog,
 ) -> Result<Transport, McpError> {
     match &settings.url {
         Some(url) => {
@@ -65,7 +66,7 @@ pub(super) fn sign_in(
 async fn started(
     setup: &McpSetup,
     settings: &ServerSettings,
-    log: &ServerLog,
+    log: &ProgramLog,
 ) -> Result<StdioTransport, McpError> {
     let failed = |why: String| McpError::Unreachable(why);
     let root = setup.scratch.clone();

@@ -5,8 +5,7 @@ mod events;
 mod http;
 mod stdio;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -16,10 +15,6 @@ use crate::wire::Era;
 
 pub(crate) use http::{HttpAccess, HttpTransport};
 pub(crate) use stdio::{StdioTransport, Task};
-
-/// Lines of a server's own log that are kept, and of what length.
-const MOST_LINES: usize = 200;
-const LONGEST_LINE: usize = 500;
 
 pub(crate) enum Transport {
     Stdio(Box<StdioTransport>),
@@ -76,24 +71,5 @@ impl Transport {
             Self::Stdio(stdio) => stdio.tools_changed(),
             Self::Http(http) => http.tools_changed(),
         }
-    }
-}
-
-/// The last lines that a server wrote to its error stream, and what became of it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ServerLog(Arc<Mutex<VecDeque<String>>>);
-
-impl ServerLog {
-    pub(crate) fn add(&self, line: &str) {
-        let line: String = line.trim_end().chars().take(LONGEST_LINE).collect();
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == MOST_LINES {
-            lines.pop_front();
-        }
-        lines.push_back(onyx_types::visible_line(&line).to_string());
-    }
-
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use onyx_sandbox::{Running, Scratch};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Outgoing, ServerLog};
+use super::Outgoing;
 use crate::McpError;
+use crate::program::{Line, ProgramLog, next_line};
 use crate::wire::{Elicitations, Incoming, MOST_BYTES, incoming, notification, reply, request};
 
 /// Messages that answer nothing, between two that do. A server that says more only makes noise.
@@ -38,7 +39,7 @@ struct Shared {
     answers: Mutex<Answers>,
     broken: Mutex<Option<String>>,
     tools_changed: AtomicBool,
-    log: ServerLog,
+    log: ProgramLog,
 }
 
 /// Ends with whoever holds it.
@@ -55,7 +56,7 @@ impl StdioTransport {
         mut running: Running,
         scratch: Scratch,
         proxy: Option<Task>,
-        log: ServerLog,
+        log: ProgramLog,
     ) -> Result<Self, McpError> {
         let no_pipes = || McpError::Unreachable("the program has no input or output".to_owned());
         let input = running.take_input().ok_or_else(no_pipes)?;
@@ -125,7 +126,7 @@ impl Shared {
         let mut line = Vec::new();
         let mut unasked = 0;
         loop {
-            match next_line(&mut lines, &mut line).await {
+            match next_line(&mut lines, &mut line, MOST_BYTES).await {
                 Ok(Line::Whole) => {}
                 Ok(Line::TooLong) => return format!("a message is longer than {MOST_BYTES} bytes"),
                 Ok(Line::End) => return "the program ended".to_owned(),
@@ -178,7 +179,7 @@ impl Shared {
     }
 
     fn break_off(&self, why: &str) {
-        self.log.add(&format!("[onyx] {why}"));
+        self.log.note(why);
         *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
         // Whoever waits hears of it by the other end going away.
         self.answers().clear();
@@ -189,41 +190,10 @@ impl Shared {
     }
 }
 
-enum Line {
-    Whole,
-    TooLong,
-    End,
-}
-
-async fn next_line(
-    from: &mut (impl AsyncBufReadExt + Unpin),
-    line: &mut Vec<u8>,
-) -> std::io::Result<Line> {
-    line.clear();
-    loop {
-        let piece = from.fill_buf().await?;
-        if piece.is_empty() {
-            return Ok(if line.is_empty() { Line::End } else { Line::Whole });
-        }
-        let (taken, ended) = match piece.iter().position(|byte| *byte == b'\n') {
-            Some(at) => (at + 1, true),
-            None => (piece.len(), false),
-        };
-        if line.len() + taken > MOST_BYTES {
-            return Ok(Line::TooLong);
-        }
-        line.extend_from_slice(&piece[..taken]);
-        from.consume(taken);
-        if ended {
-            return Ok(Line::Whole);
-        }
-    }
-}
-
-async fn note_errors(stderr: impl AsyncRead + Unpin, log: &ServerLog) {
+async fn note_errors(stderr: impl AsyncRead + Unpin, log: &ProgramLog) {
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();
-    while let Ok(Line::Whole) = next_line(&mut lines, &mut line).await {
+    while let Ok(Line::Whole) = next_line(&mut lines, &mut line, MOST_BYTES).await {
         log.add(&String::from_utf8_lossy(&line));
     }
 }

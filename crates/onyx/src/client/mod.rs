@@ -2,6 +2,7 @@
 //! gateway is a server or this very process.
 
 mod lines;
+mod socket_path;
 
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::exit::Exit;
-use crate::gateway::SocketPath;
 
 pub(crate) use lines::{ChatLine, ChatLines, EventLines};
+pub(crate) use socket_path::SocketPath;
 
 /// Any name will do: the socket decides where it goes.
 const BASE: &str = "http://localhost";

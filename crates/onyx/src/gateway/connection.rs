@@ -7,8 +7,8 @@ use anyhow::Result;
 use onyx_storage::Home;
 use tokio::time::{sleep, timeout};
 
-use super::{Claim, Gateway, SocketPath, Unreachable, claim};
-use crate::client::Client;
+use super::{Claim, Gateway, Unreachable, claim};
+use crate::client::{Client, SocketPath};
 use crate::home::HomeFolder;
 use crate::output;
 

@@ -67,7 +67,6 @@ pub(crate) use models::{RegistryGround, registry};
 pub(crate) use parts::sandbox;
 pub(crate) use runtimes::{RUNTIME_CHILD, RuntimeHost};
 pub(crate) use secrets::{StoredSecrets, secret_keys};
-pub(crate) use socket::SocketPath;
 pub(crate) use token::{TokenPlace, place as token_place};
 
 /// How long running answers may go on after the process was asked to end.

@@ -1,52 +1,15 @@
 //! `onyx.sock`: the command line's way in, and the key that it asks for.
 
 use std::io::ErrorKind;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use onyx_api::SocketKey;
 use tokio::net::UnixListener;
 
+use crate::client::SocketPath;
 use crate::files;
 use crate::home::HomeFolder;
-
-/// What fits into a socket address, with its end mark.
-const LONGEST: usize = 107;
-
-/// A path to the socket that the kernel takes, however deep the home lies.
-#[derive(Debug)]
-pub(crate) struct SocketPath {
-    path: PathBuf,
-    key: PathBuf,
-    /// The folder that a short path goes through.
-    _folder: Option<OwnedFd>,
-}
-
-impl SocketPath {
-    pub(crate) fn of(home: &HomeFolder) -> Result<Self> {
-        let (path, key) = (home.socket(), home.socket_key());
-        if path.as_os_str().as_bytes().len() <= LONGEST {
-            return Ok(Self { path, key, _folder: None });
-        }
-        let folder: OwnedFd = std::fs::File::open(home.path())
-            .with_context(|| format!("cannot open {}", home.path().display()))?
-            .into();
-        let short = format!("/proc/self/fd/{}/onyx.sock", folder.as_raw_fd());
-        Ok(Self { path: short.into(), key, _folder: Some(folder) })
-    }
-
-    pub(crate) fn as_path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The key of whoever listens now. Read each time, since every server makes its own; without
-    /// one the server says what is missing.
-    pub(crate) fn key(&self) -> String {
-        std::fs::read_to_string(&self.key).unwrap_or_default()
-    }
-}
 
 /// The listener and the files that go with it.
 pub(super) struct HomeSocket {

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use onyx_connectors::{Account, Connector};
 use onyx_mcp::McpSettings;
+use onyx_mcp::program::ProgramLog;
 use onyx_sandbox::Sandbox;
 use onyx_storage::{Acceptance, AcceptanceKind, Acceptances};
 use onyx_tools::{OpenSecret, Skills, Web};
@@ -22,7 +23,7 @@ use crate::PluginsSettings;
 use crate::hooks::Guard;
 use crate::host::Tempo;
 use crate::package::{AcceptedFacts, Package, fingerprint};
-use crate::process::{Launcher, PluginLog};
+use crate::process::Launcher;
 
 use slots::Slot;
 pub use view::{PluginState, PluginView};
@@ -64,7 +65,7 @@ struct Shared {
     slots: RwLock<BTreeMap<String, Arc<Slot>>>,
     guards: RwLock<Arc<Vec<Guard>>>,
     /// They outlive the programs that wrote them.
-    logs: Mutex<BTreeMap<String, PluginLog>>,
+    logs: Mutex<BTreeMap<String, ProgramLog>>,
     brought: Mutex<Brought>,
     /// One change after the other.
     following: tokio::sync::Mutex<()>,
@@ -253,7 +254,7 @@ impl Shared {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    fn log(&self, name: &str) -> PluginLog {
+    fn log(&self, name: &str) -> ProgramLog {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         logs.entry(name.to_owned()).or_default().clone()
     }

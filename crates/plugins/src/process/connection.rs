@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use onyx_mcp::program::{Line, ProgramLog, next_line};
 use onyx_sandbox::{Running, Scratch};
 use onyx_types::{Cancel, Clock};
 use serde_json::Value;
@@ -11,10 +12,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::flood::Flood;
-use super::lines::{Line, MOST_BYTES, PluginLog, next_line};
 use super::wire::{Incoming, incoming, not_offered, notification, request, result};
 use crate::PluginError;
 
+/// The longest message of a program.
+const MOST_BYTES: usize = 1024 * 1024;
 /// Messages for connectors that wait to be taken.
 pub(crate) const INBOX: usize = 64;
 /// Messages that answer nothing, within ten seconds.
@@ -50,7 +52,7 @@ struct Shared {
     ended: Cancel,
     inbox: mpsc::Sender<Arrived>,
     clock: Arc<dyn Clock>,
-    log: PluginLog,
+    log: ProgramLog,
 }
 
 /// Ends with whoever holds it.
@@ -74,7 +76,7 @@ impl Connection {
     pub(super) fn over(
         started: Started,
         clock: Arc<dyn Clock>,
-        log: PluginLog,
+        log: ProgramLog,
         inbox: mpsc::Sender<Arrived>,
     ) -> Result<Self, PluginError> {
         let Started { mut running, scratch, proxy } = started;
@@ -162,7 +164,7 @@ impl Shared {
         let mut lines = BufReader::new(stdout);
         let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_UNASKED));
         loop {
-            match next_line(&mut lines, &mut line).await {
+            match next_line(&mut lines, &mut line, MOST_BYTES).await {
                 Ok(Line::Whole) => {}
                 Ok(Line::TooLong) => return format!("a message is longer than {MOST_BYTES} bytes"),
                 Ok(Line::End) => return "the program ended".to_owned(),
@@ -204,7 +206,7 @@ impl Shared {
         let mut lines = BufReader::new(stderr);
         let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_ERROR_LINES));
         loop {
-            match next_line(&mut lines, &mut line).await {
+            match next_line(&mut lines, &mut line, MOST_BYTES).await {
                 Ok(Line::Whole) => self.log.add(&String::from_utf8_lossy(&line)),
                 Ok(Line::TooLong) => {}
                 Ok(Line::End) | Err(_) => return None,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use onyx_egress::HostPort;
 use onyx_mcp::Folders;
+use onyx_mcp::program::ProgramLog;
 use onyx_sandbox::{Bounds, Input, Job, Network, Sandbox, Scratch};
 use onyx_tools::Web;
 use onyx_types::Clock;
@@ -13,7 +14,6 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::connection::{Arrived, Connection, Started, Task};
-use super::lines::PluginLog;
 use crate::PluginError;
 
 /// What a program may use, with all its processes.
@@ -51,7 +51,7 @@ impl Launcher {
     pub(crate) async fn start(
         &self,
         order: LaunchOrder,
-        log: PluginLog,
+        log: ProgramLog,
         inbox: mpsc::Sender<Arrived>,
     ) -> Result<Connection, PluginError> {
         let failed = PluginError::NotStarted;

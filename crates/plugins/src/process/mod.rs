@@ -4,9 +4,7 @@
 mod connection;
 mod flood;
 mod launch;
-mod lines;
 mod wire;
 
 pub(crate) use connection::{Arrived, Connection, INBOX};
 pub(crate) use launch::{LaunchOrder, Launcher};
-pub(crate) use lines::PluginLog;

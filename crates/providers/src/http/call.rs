@@ -14,10 +14,10 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Body, Client, Response, StatusCode};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::client::{Endpoint, Pass};
-use super::obstacle::transport;
+use super::endpoint::{Endpoint, Pass};
 use super::retry_after::{limit_headers, retry_after};
 use super::tee::{RawCall, Tee};
+use crate::connect::transport;
 use crate::failure::{failure, is_last};
 use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use onyx_types::{ModelFailure, ModelFailureClass};
 use reqwest::{RequestBuilder, Response, StatusCode};
 
-use super::client::Endpoint;
-use super::obstacle::{Obstacle, transport};
+use super::endpoint::Endpoint;
 use super::retry_after::retry_after;
+use crate::connect::{Obstacle, transport};
 use crate::failure::failure;
 use crate::wire::http_failure;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::answer::Refusal;
 use crate::Secret;
-use crate::http::{LazyClient, transport};
+use crate::connect::{LazyClient, transport};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const CONNECT: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::vendors::{DeviceForm, VendorLogin, VendorRedirect};
 use crate::Secret;
-use crate::http::is_loopback;
+use crate::connect::is_loopback;
 
 /// RFC 8252: any free port of this machine.
 const ANY_PORT: &str = "http://127.0.0.1/callback";

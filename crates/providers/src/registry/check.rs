@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::listing::ListedModel;
 use super::settings::ProviderKind;
 use super::status::ProviderStatus;
-use crate::http::{NoAnswer, Obstacle};
+use crate::connect::Obstacle;
+use crate::http::NoAnswer;
 
 /// What a look at a provider found.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -10,7 +10,7 @@ use super::reference::{NoSecrets, References};
 use super::settings::ProviderSettings;
 use super::vendor::{Locality, VENDORS, Vendor};
 use super::{Registry, listing, resolve};
-use crate::http::is_loopback;
+use crate::connect::is_loopback;
 use crate::oauth::Logins;
 
 /// A server on this machine answers at once, or is not there.

@@ -17,9 +17,10 @@ use tokio::sync::mpsc;
 use super::forward::Forwarding;
 use super::provider::Provider;
 use super::{Registry, RegistryError, split};
+use crate::connect::transport;
 use crate::decorators::{Breaker, Metrics, Priced};
 use crate::failure::failure;
-use crate::http::{PIECES, RawPiece, limit_headers, transport};
+use crate::http::{PIECES, RawPiece, limit_headers};
 use crate::wire::{Wire, http_failure};
 
 /// More than a model says or paints.

@@ -11,7 +11,8 @@ use super::reference::References;
 use super::settings::{ProviderKind, ProviderSettings, TimeoutSettings};
 use super::vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, PLAIN, Vendor, vendor};
 use crate::Secret;
-use crate::http::{Endpoint, Timeouts, is_loopback};
+use crate::connect::is_loopback;
+use crate::http::{Endpoint, Timeouts};
 use crate::oauth::{
     CredentialPlan, CredentialPlanError, CredentialSettings, Logins, Plan, PlanError, TokenSource,
 };

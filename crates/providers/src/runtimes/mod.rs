@@ -8,6 +8,7 @@ mod claude;
 mod exec;
 mod pi;
 mod program;
+mod subscription;
 
 pub use claude::{ClaudeCli, ClaudeLimits, ClaudeSettings};
 pub use exec::{ChildWrapper, exec_child};

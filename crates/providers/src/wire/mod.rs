@@ -22,6 +22,7 @@ pub use names::{ToolNames, portable};
 pub use reader::Reader;
 
 pub use crate::failure::{failure, unsupported};
+pub use crate::patience::{Patience, Waits};
 
 use onyx_types::{ModelEvent, ModelFailure, ModelRequest};
 use reqwest::Url;

@@ -28,13 +28,13 @@ pub struct OnyxBuilder {
     environment: Vec<(String, String)>,
     files: Vec<(PathBuf, String)>,
     disk: Option<u64>,
-    open_files: Option<u32>,
+    open_files: Option<String>,
 }
 
 #[derive(Debug)]
 pub(super) struct Launch {
     binary: PathBuf,
-    open_files: Option<u32>,
+    open_files: Option<String>,
     environment: Vec<(String, String)>,
     token: String,
 }
@@ -107,7 +107,14 @@ impl OnyxBuilder {
     /// Lets the process have this many files open and no more, whatever it asks for.
     #[must_use]
     pub fn open_files(mut self, most: u32) -> Self {
-        self.open_files = Some(most);
+        self.open_files = Some(format!("-n {most}"));
+        self
+    }
+
+    /// Starts the process with this many files, as a shell does; it may ask for more.
+    #[must_use]
+    pub fn open_files_at_first(mut self, few: u32) -> Self {
+        self.open_files = Some(format!("-S -n {few}"));
         self
     }
 
@@ -157,13 +164,13 @@ impl Launch {
     }
 
     fn command(&self) -> Command {
-        let Some(most) = self.open_files else {
+        let Some(limit) = &self.open_files else {
             let mut command = Command::new(&self.binary);
             command.arg("serve");
             return command;
         };
         let mut command = Command::new("sh");
-        let script = format!("ulimit -n {most} && exec \"$0\" serve");
+        let script = format!("ulimit {limit} && exec \"$0\" serve");
         command.arg("-c").arg(script).arg(&self.binary);
         command
     }

@@ -118,7 +118,7 @@ impl Policy {
     /// were made from: a policy and its clones do.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.settings, &other.settings)
-            && (self.tier, &self.narrowed) == (other.tier, &other.narrowed)
+            && (self.tier, &self.narrowed, self.shown) == (other.tier, &other.narrowed, other.shown)
     }
 
     pub(crate) fn version(&self) -> u64 {

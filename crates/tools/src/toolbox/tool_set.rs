@@ -23,13 +23,36 @@ pub struct ToolSet {
     entries: Vec<Arc<Entry>>,
     offerings: Offerings,
     /// Policies over these tools, as they were asked for last: resolving one costs with every tool.
-    policies: Mutex<Vec<Policy>>,
+    policies: Mutex<Vec<Settled>>,
+}
+
+/// A policy over the tools of a set, and which of them it allows, in their order.
+struct Settled {
+    policy: Policy,
+    allowed: Arc<[bool]>,
 }
 
 pub(super) struct Entry {
     pub(super) registration: Registration,
     pub(super) tool: Arc<dyn Tool>,
     pub(super) checker: Checker,
+    /// What a foreign tool weighs on a prompt, in tokens; 0: it is one of ours. Known from the
+    /// start, since every turn asks it of every tool.
+    foreign_weight: usize,
+}
+
+impl Entry {
+    fn new(registration: Registration, tool: Arc<dyn Tool>) -> Result<Self, Fault> {
+        let spec = tool.spec();
+        let checker = Checker::new(spec)?;
+        let foreign_weight = if is_foreign(spec) { ToolTraits::weight_of(spec).max(1) } else { 0 };
+        Ok(Self { registration, tool, checker, foreign_weight })
+    }
+
+    /// Is it one of the two through which a model has the tools that its prompt leaves out?
+    fn answers_for_others(&self) -> bool {
+        self.foreign_weight == 0 && [FIND_TOOL, CALL_TOOL].contains(&self.tool.spec().name.as_str())
+    }
 }
 
 /// Whether a tool can work for somebody, and what is missing where it cannot.
@@ -55,10 +78,9 @@ impl ToolSet {
                 let hint = "A tool needs a name of its own; none is put in the place of another.";
                 return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint));
             }
-            let checker = Checker::new(tool.spec())?;
             let registration = Registration(number);
             registrations.push(registration);
-            entries.push(Arc::new(Entry { registration, tool, checker }));
+            entries.push(Arc::new(Entry::new(registration, tool)?));
         }
         let next = self.next + registrations.len() as u64;
         let version = self.version + 1;
@@ -97,16 +119,30 @@ impl ToolSet {
         if policy.version() == self.version {
             return Cow::Borrowed(policy);
         }
+        Cow::Owned(self.settled(policy, |settled| settled.policy.clone()))
+    }
+
+    /// Which of the tools a policy allows, in their order.
+    fn allowed(&self, policy: &Policy) -> Arc<[bool]> {
+        self.settled(policy, |settled| Arc::clone(&settled.allowed))
+    }
+
+    fn settled<T>(&self, policy: &Policy, take: impl FnOnce(&Settled) -> T) -> T {
         let mut policies = self.policies.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = policies.iter().find(|known| known.is_alike(policy)) {
-            return Cow::Owned(known.clone());
+        if let Some(known) = policies.iter().find(|known| known.policy.is_alike(policy)) {
+            return take(known);
         }
         if policies.len() >= MOST_POLICIES {
             policies.remove(0);
         }
-        let resolved = policy.for_tools(&self.known()).into_owned();
-        policies.push(resolved.clone());
-        Cow::Owned(resolved)
+        let policy = policy.for_tools(&self.known()).into_owned();
+        let is_allowed =
+            |entry: &Arc<Entry>| policy.visibility(&entry.tool.spec().name) == Visibility::Offered;
+        let allowed = self.entries.iter().map(is_allowed).collect();
+        let settled = Settled { policy, allowed };
+        let taken = take(&settled);
+        policies.push(settled);
+        taken
     }
 
     /// What a policy allows, always in the same order so that prompt caches hit.
@@ -136,25 +172,22 @@ impl ToolSet {
         room: usize,
     ) -> Arc<Offering> {
         let mut ready = self.ready(policy, agent, person);
-        let foreign = |(entry, ready): (&Arc<Entry>, &bool)| {
-            let spec = entry.tool.spec();
-            if *ready && is_foreign(spec) { ToolTraits::weight_of(spec) } else { 0 }
+        let of_ready = self.entries.iter().zip(&ready).filter(|(_, ready)| **ready);
+        let weight: usize = of_ready.map(|(entry, _)| entry.foreign_weight).sum();
+        let is_hidden = |entry: &Entry| {
+            (weight > room && entry.foreign_weight > 0) || policy.leaves_out(entry.tool.spec())
         };
-        let weight: usize = self.entries.iter().zip(&ready).map(foreign).sum();
-        let is_hidden =
-            |spec: &ToolSpec| policy.leaves_out(spec) || (weight > room && is_foreign(spec));
         let mut hides_some = false;
         for (entry, ready) in self.entries.iter().zip(&mut ready) {
-            if *ready && is_hidden(entry.tool.spec()) {
+            if *ready && is_hidden(entry) {
                 (*ready, hides_some) = (false, true);
             }
         }
         if hides_some {
-            let policy = self.resolved(policy);
-            for (entry, ready) in self.entries.iter().zip(&mut ready) {
-                let name = &entry.tool.spec().name;
-                if [FIND_TOOL, CALL_TOOL].contains(&name.as_str()) {
-                    *ready = policy.visibility(name) == Visibility::Offered;
+            let allowed = self.allowed(policy);
+            for (index, entry) in self.entries.iter().enumerate() {
+                if entry.answers_for_others() {
+                    ready[index] = allowed[index];
                 }
             }
         }
@@ -170,21 +203,22 @@ impl ToolSet {
     ) -> Vec<&ToolSpec> {
         let ready = self.ready(policy, agent, person);
         let ready = self.entries.iter().zip(ready).filter(|(_, ready)| *ready);
-        let is_findable = |spec: &&ToolSpec| is_foreign(spec) || policy.leaves_out(spec);
-        ready.map(|(entry, _)| entry.tool.spec()).filter(is_findable).collect()
+        let is_findable =
+            |entry: &&Arc<Entry>| entry.foreign_weight > 0 || policy.leaves_out(entry.tool.spec());
+        let findable = ready.map(|(entry, _)| entry).filter(is_findable);
+        findable.map(|entry| entry.tool.spec()).collect()
     }
 
     fn ready(&self, policy: &Policy, agent: &AgentId, person: &PersonId) -> Vec<bool> {
-        let policy = self.resolved(policy);
+        let allowed = self.allowed(policy);
         let mut needs = Needs { person, known: BTreeMap::new() };
         let mut is_offered = |entry: &Entry| {
-            let spec = entry.tool.spec();
-            policy.visibility(&spec.name) == Visibility::Offered
-                && is_for(spec, agent)
+            is_for(entry.tool.spec(), agent)
                 && entry.tool.has_something_for(person, agent)
                 && needs.missing(&*entry.tool).is_none()
         };
-        self.entries.iter().map(|entry| is_offered(entry)).collect()
+        let entries = self.entries.iter().zip(&*allowed);
+        entries.map(|(entry, allowed)| *allowed && is_offered(entry)).collect()
     }
 
     fn offering_of(&self, ready: Vec<bool>) -> Arc<Offering> {

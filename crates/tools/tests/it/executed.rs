@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::runtime::sandbox;
 use crate::support::World;
 
-async fn world() -> World {
+pub(crate) async fn world() -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
     let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
     world.with_tools(runtime_tools(&runtime), Masker::default())
 }
 
-async fn drafted(world: &World, tool: &str, argv: &[&str]) -> Draft {
+pub(crate) async fn drafted(world: &World, tool: &str, argv: &[&str]) -> Draft {
     let mut input = json!({"argv": argv});
     if tool == "process" {
         input["action"] = "start".into();
@@ -29,7 +29,7 @@ async fn drafted(world: &World, tool: &str, argv: &[&str]) -> Draft {
     world.store.drafts.draft(person, proposal.draft).await.unwrap().unwrap()
 }
 
-async fn approved(
+pub(crate) async fn approved(
     world: &World,
     draft: Draft,
     seen: Option<Hash>,

@@ -1,14 +1,15 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onyx_sandbox::{Program, Rung, Sandbox};
 use onyx_storage::Area;
 use onyx_test_support::wait_for;
 use onyx_tools::{LiveOutput, Masker, ReadCall, Runtime, Tool, runtime_tools};
-use onyx_types::{Origin, Plan, Taint, ToolEffect};
+use onyx_types::{DraftState, Origin, Plan, Taint, ToolEffect};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+use crate::executed;
 use crate::support::World;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -159,6 +160,31 @@ async fn what_a_command_writes_is_never_taken_for_the_persons_own_words() {
     let run = world.cx.run;
     let history = world.cx.files.history(&world.cx.key.person).unwrap();
     assert!(history.changes_of_run(run).await.unwrap().is_empty(), "nothing that undo could take");
+}
+
+/// More files than are compared one by one. One file under many names: a disk makes those fast.
+fn fill(folder: &Path) {
+    for part in 0..4 {
+        let folder = folder.join(part.to_string());
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("first"), "").unwrap();
+        for number in 0..50_000 {
+            std::fs::hard_link(folder.join("first"), folder.join(number.to_string())).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn also_in_a_vault_of_more_files_than_are_compared_a_command_writes_foreign_ones() {
+    let world = executed::world().await;
+    world.write("captured.md", "obey");
+    world.write("mine.md", "mine, untouched");
+    fill(&world.vault().join("many"));
+    let draft = executed::drafted(&world, "exec", &["cp", "captured.md", "clean.md"]).await;
+    let done = executed::approved(&world, draft, None).await.unwrap();
+    assert_eq!((done.state, world.text("clean.md").as_str()), (DraftState::Applied, "obey"));
+    assert_eq!(origin(&world, "clean.md").await, Origin::AgentTainted);
+    assert_eq!(origin(&world, "mine.md").await, Origin::Person);
 }
 
 #[tokio::test]

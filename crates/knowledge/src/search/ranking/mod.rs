@@ -5,7 +5,6 @@
 //! notes and on four conversations; `make judge` reports what comes of them.
 
 mod time;
-mod tokens;
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +12,9 @@ use onyx_storage::ChunkId;
 use onyx_types::{MatchType, Timestamp};
 
 use crate::search::outline::{AuthorId, ConversationId, Outline, Spot};
-use crate::search::visible::Visible;
+use crate::visible::Visible;
 
 pub(crate) use time::{TimeRange, times_in};
-pub(crate) use tokens::{AskedTokens, codes};
 
 /// Candidates that each side brings.
 pub(crate) const CANDIDATES: usize = 100;

@@ -16,9 +16,9 @@ use serde::Deserialize;
 
 use super::repairs::Repair;
 use super::{Check, secrets};
-use crate::client::Client;
+use crate::client::{Client, SocketPath};
 use crate::config::{Config, ConfigError, Source};
-use crate::gateway::{SocketPath, TokenPlace, sandbox, secret_keys};
+use crate::gateway::{TokenPlace, sandbox, secret_keys};
 use crate::home::HomeFolder;
 
 /// Below this, writes will soon fail.

@@ -98,6 +98,19 @@ async fn a_flood_of_half_sent_requests_keeps_neither_health_nor_people_out() {
 }
 
 #[tokio::test]
+async fn a_server_takes_all_the_open_files_that_it_may_have() {
+    const FEW: u32 = 256;
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model).open_files_at_first(FEW).start().await;
+    let limits = format!("/proc/{}/limits", onyx.process_id().unwrap());
+    let limits = std::fs::read_to_string(limits).unwrap();
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let (soft, hard) = files.trim().split_once(char::is_whitespace).unwrap();
+    assert_eq!(soft, hard.split_whitespace().next().unwrap(), "{files}");
+    assert!(soft.parse::<u64>().map_or(true, |soft| soft > u64::from(FEW)), "{files}");
+}
+
+#[tokio::test]
 async fn while_all_guests_are_busy_only_health_and_people_who_signed_in_are_answered() {
     let model = ScriptedModel::start().await;
     let few = json!({"max": 64, "unauthenticated": 8, "perAddress": 8, "headSeconds": 4});

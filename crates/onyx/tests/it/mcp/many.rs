@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use onyx_test_support::{OnyxProcess, ScriptedModel};
 use serde_json::{Value, json};
 
@@ -59,4 +61,34 @@ async fn beyond_a_share_of_the_window_tools_are_found_and_called_through_two() {
     let bad = json!({"name": "mcp:many/do_thing_777", "arguments": {"text": Value::from(5)}});
     let (told, _) = called(onyx, "call_tool", bad).await;
     assert!(output(&told).contains("text"), "arguments are checked: {told}");
+}
+
+/// CPU time of a turn, of so many in a row.
+async fn cpu_of_a_turn(onyx: &OnyxProcess) -> Duration {
+    const TURNS: u32 = 40;
+    let before = onyx.cpu_time();
+    for _ in 0..TURNS {
+        onyx.chat_stream(&json!({"message": "hello"})).await;
+    }
+    (onyx.cpu_time() - before) / TURNS
+}
+
+#[tokio::test]
+async fn a_turn_with_a_thousand_tools_costs_what_one_with_a_hundred_costs() {
+    let servers = [ask_with(10).await, ask_with(100).await, ask_with(1_000).await];
+    let mut least = [Duration::MAX; 3];
+    // By turns, and the least of each: what other work on the machine adds is not counted. The first
+    // row is to warm up.
+    for row in 0..5 {
+        for (server, least) in servers.iter().zip(&mut least) {
+            let cost = cpu_of_a_turn(&server.onyx).await;
+            if row > 0 {
+                *least = cost.min(*least);
+            }
+        }
+    }
+    let [ten, hundred, thousand] = least.map(|cost| cost.as_secs_f64() * 1_000.0);
+    let told = format!("{ten:.2} ms with 10, {hundred:.2} with 100, {thousand:.2} with 1,000");
+    println!("CPU of a turn: {told}");
+    assert!(thousand < hundred * 1.3 && thousand < ten * 1.3, "{told}");
 }

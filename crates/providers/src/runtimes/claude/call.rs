@@ -1,14 +1,12 @@
 //! One call of the model: a process that goes on, or a new one, read until its message is whole.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::sync::Arc;
 
 use futures::stream::{BoxStream, StreamExt, once, unfold};
 use onyx_types::{
     Cancel, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest,
 };
-use tokio::time::{Instant, sleep_until};
 
 use super::conversation::{Conversation, Identity, Input};
 use super::failure::{of_outcome, of_silence, quota};
@@ -17,7 +15,9 @@ use super::source::Shared;
 use super::turn::Progress;
 use super::{account, transcript};
 use crate::failure::failure;
-use crate::wire::ToolNames;
+use crate::wire::{Patience, ToolNames};
+
+const SILENCE: &str = "the Claude CLI said nothing for longer than its timeout";
 
 pub(super) struct ClaudeModel {
     pub(super) id: String,
@@ -40,8 +40,7 @@ impl Model for ClaudeModel {
         if let Err(failure) = transcript::check(&request) {
             return once(async { ModelEvent::Failed(failure) }).boxed();
         }
-        let start = Instant::now();
-        let limits = self.shared.settings.limits;
+        let waits = self.shared.settings.limits.waits();
         let running = Running {
             identity: Identity::of(&self.model, &request),
             names: ToolNames::of(&request.tools),
@@ -49,9 +48,7 @@ impl Model for ClaudeModel {
             request,
             phase: Phase::Open(MayResume::Yes),
             ready: VecDeque::new(),
-            cancel,
-            total: start + limits.total,
-            next: start + limits.first_byte,
+            patience: Patience::new(cancel, waits, SILENCE),
             shown: false,
         };
         unfold(running, Running::next).boxed()
@@ -78,10 +75,7 @@ struct Running {
     names: ToolNames,
     phase: Phase,
     ready: VecDeque<ModelEvent>,
-    cancel: Cancel,
-    total: Instant,
-    /// When the next line must have come.
-    next: Instant,
+    patience: Patience,
     /// Whether something of the answer was shown.
     shown: bool,
 }
@@ -120,7 +114,7 @@ impl Running {
         }
         let shared = Arc::clone(&self.shared);
         let identity = self.identity.clone();
-        let started = self.in_time(shared.start(identity)).await?;
+        let started = self.patience.in_time(shared.start(identity)).await?;
         let mut conversation = started?;
         conversation.send(&initialize(&transcript::system(&self.request))).await;
         let content = transcript::whole(&self.request.messages);
@@ -133,7 +127,7 @@ impl Running {
         mut conversation: Box<Conversation>,
         resumed: MayResume,
     ) -> Result<Phase, ModelFailure> {
-        let line = match self.in_time(conversation.next()).await? {
+        let line = match self.patience.in_time(conversation.next()).await? {
             Ok(line) => line,
             // It had died while nobody looked. What it knew is in the request.
             Err(_) if resumed == MayResume::Yes && !self.shown => {
@@ -141,7 +135,7 @@ impl Running {
             }
             Err(silence) => return Err(of_silence(&silence)),
         };
-        self.next = Instant::now() + self.shared.settings.limits.idle;
+        self.patience.heard();
         // A kind we know in a form that we do not is passed over like a kind that we do not know.
         let line = serde_json::from_value(line).unwrap_or(Line::Other);
         self.line(line, conversation, resumed).await
@@ -221,20 +215,5 @@ impl Running {
         self.shared.account.note_success();
         conversation.settle();
         self.shared.pool.park(conversation);
-    }
-
-    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
-        let limit = self.total.min(self.next);
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => {
-                Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"))
-            }
-            value = work => Ok(value),
-            () = sleep_until(limit) => {
-                let message = "the Claude CLI said nothing for longer than its timeout";
-                Err(failure(ModelFailureClass::Timeout, message))
-            }
-        }
     }
 }

@@ -15,17 +15,18 @@ use super::failure::SIGN_IN;
 use super::pool::Pool;
 use crate::Secret;
 use crate::failure::failure;
-use crate::metadata::{Modality, ModelFacts, Price};
+use crate::metadata::ModelFacts;
 use crate::oauth::{LoginState, LoginStatus};
 use crate::registry::{Locality, ModelSettings, ModelSource, ProviderKind};
 use crate::runtimes::account::AccountBook;
 use crate::runtimes::child::{Child, Launch, Spawner};
 use crate::runtimes::exec::ChildWrapper;
 use crate::runtimes::program::on_path;
+use crate::runtimes::subscription;
+use crate::wire::Waits;
 
 /// Names that every version of the CLI knows; it decides which model each of them is.
 const USUAL_MODELS: [&str; 3] = ["sonnet", "opus", "haiku"];
-const WINDOW: u32 = 200_000;
 const PROGRAM: &str = "claude";
 
 /// What we ask of it: to think and nothing else. It neither reads files that a message names
@@ -77,6 +78,12 @@ pub struct ClaudeLimits {
     pub processes: usize,
     /// After which a process that nobody needs is ended.
     pub parked: Duration,
+}
+
+impl ClaudeLimits {
+    pub(super) fn waits(self) -> Waits {
+        Waits { first_byte: self.first_byte, idle: self.idle, total: self.total }
+    }
 }
 
 impl Default for ClaudeLimits {
@@ -233,17 +240,6 @@ fn arguments(model: &str) -> Vec<OsString> {
     fixed.into_iter().chain([model]).map(OsString::from).collect()
 }
 
-fn facts() -> ModelFacts {
-    ModelFacts {
-        context_window: Some(WINDOW),
-        inputs: Some(vec![Modality::Image]),
-        tools: Some(true),
-        // Paid with the subscription, so that a budget in money counts none of it.
-        price: Some(Price::FREE),
-        ..ModelFacts::default()
-    }
-}
-
 impl ModelSource for ClaudeCli {
     fn kind(&self) -> ProviderKind {
         ProviderKind::ClaudeCli
@@ -263,27 +259,20 @@ impl ModelSource for ClaudeCli {
         if self.0.program().is_err() {
             return Vec::new();
         }
-        let usual = || USUAL_MODELS.map(|id| ModelSettings { id: id.to_owned(), facts: facts() });
-        let named = self.0.settings.models.iter().map(|model| ModelSettings {
-            id: model.id.clone(),
-            facts: model.facts.clone().or(facts()),
-        });
-        let named: Vec<ModelSettings> = named.collect();
-        if named.is_empty() { usual().into() } else { named }
+        subscription::models(&self.0.settings.models, &USUAL_MODELS)
     }
 
     fn facts(&self, _: &str) -> Option<ModelFacts> {
-        Some(facts())
+        Some(subscription::facts())
     }
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
         self.0.program()?;
-        let own = self.0.settings.models.iter().find(|model| model.id == name);
-        let own = own.and_then(|model| model.facts.context_window);
+        let context_window = subscription::window(&self.0.settings.models, name);
         Ok(Arc::new(ClaudeModel {
             id: format!("{}/{name}", self.0.settings.name),
             model: name.to_owned(),
-            context_window: own.unwrap_or(WINDOW),
+            context_window,
             shared: Arc::clone(&self.0),
         }))
     }

@@ -1,7 +1,6 @@
 //! One call of a model through the sidecar.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +9,14 @@ use onyx_types::{
     Block, Cancel, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest,
     Usage,
 };
-use tokio::time::{Instant, sleep_until};
 
 use super::protocol::{Reason, Reply, Tokens, Trouble, ask};
 use super::sidecar::Replies;
 use super::source::Shared;
 use crate::failure::{failure, unsupported};
-use crate::wire::{Calls, ToolNames};
+use crate::wire::{Calls, Patience, ToolNames};
+
+const SILENCE: &str = "the Pi sidecar said nothing for longer than its timeout";
 
 pub(super) struct PiModel {
     pub(super) id: String,
@@ -39,7 +39,7 @@ impl Model for PiModel {
         if let Err(failure) = check(&request) {
             return once(async { ModelEvent::Failed(failure) }).boxed();
         }
-        let (start, limits) = (Instant::now(), self.shared.settings.limits);
+        let waits = self.shared.settings.limits.waits();
         let running = Running {
             shared: Arc::clone(&self.shared),
             model: self.model.clone(),
@@ -48,9 +48,7 @@ impl Model for PiModel {
             calls: Calls::default(),
             count: 0,
             ready: VecDeque::new(),
-            cancel,
-            total: start + limits.total,
-            next: start + limits.first_byte,
+            patience: Patience::new(cancel, waits, SILENCE),
         };
         unfold(running, Running::next).boxed()
     }
@@ -84,9 +82,7 @@ struct Running {
     calls: Calls,
     count: u32,
     ready: VecDeque<ModelEvent>,
-    cancel: Cancel,
-    total: Instant,
-    next: Instant,
+    patience: Patience,
 }
 
 impl Running {
@@ -112,14 +108,14 @@ impl Running {
 
     async fn open(&mut self, request: &ModelRequest) -> Result<Phase, ModelFailure> {
         let (shared, model) = (Arc::clone(&self.shared), self.model.clone());
-        let asked = self.in_time(shared.ask(|id| ask(id, &model, request))).await?;
+        let asked = self.patience.in_time(shared.ask(|id| ask(id, &model, request))).await?;
         Ok(Phase::Reading(Box::new(asked?)))
     }
 
     async fn read(&mut self, mut replies: Box<Replies>) -> Result<Phase, ModelFailure> {
-        let reply = self.in_time(replies.next()).await?;
+        let reply = self.patience.in_time(replies.next()).await?;
         let reply = reply.map_err(|why| failure(ModelFailureClass::Transport, why))?;
-        self.next = Instant::now() + self.shared.settings.limits.idle;
+        self.patience.heard();
         match reply {
             Reply::Text { delta, .. } => self.ready.push_back(ModelEvent::TextDelta(delta)),
             Reply::Thinking { delta, .. } => {
@@ -176,20 +172,5 @@ impl Running {
             Trouble::Cancelled => ModelFailureClass::Cancelled,
         };
         failure(class, message)
-    }
-
-    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
-        let limit = self.total.min(self.next);
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => {
-                Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"))
-            }
-            value = work => Ok(value),
-            () = sleep_until(limit) => {
-                let message = "the Pi sidecar said nothing for longer than its timeout";
-                Err(failure(ModelFailureClass::Timeout, message))
-            }
-        }
     }
 }

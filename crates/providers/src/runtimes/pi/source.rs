@@ -13,16 +13,17 @@ use super::call::PiModel;
 use super::protocol::{Reply, status};
 use super::sidecar::{Replies, Supervisor};
 use crate::failure::failure;
-use crate::metadata::{Modality, ModelFacts, Price};
+use crate::metadata::ModelFacts;
 use crate::oauth::{LoginState, LoginStatus};
 use crate::registry::{Locality, ModelSettings, ModelSource, ProviderKind};
 use crate::runtimes::account::AccountBook;
 use crate::runtimes::child::Launch;
 use crate::runtimes::exec::ChildWrapper;
 use crate::runtimes::program::on_path;
+use crate::runtimes::subscription;
+use crate::wire::Waits;
 
 const USUAL_MODELS: [&str; 2] = ["anthropic/claude-sonnet-4-6", "anthropic/claude-opus-4-7"];
-const WINDOW: u32 = 200_000;
 const NODE: &str = "node";
 const CHECK_LIMIT: Duration = Duration::from_secs(30);
 
@@ -57,6 +58,12 @@ pub struct PiLimits {
     pub total: Duration,
     /// After which a process that nobody needs is ended.
     pub parked: Duration,
+}
+
+impl PiLimits {
+    pub(super) fn waits(self) -> Waits {
+        Waits { first_byte: self.first_byte, idle: self.idle, total: self.total }
+    }
 }
 
 impl Default for PiLimits {
@@ -159,17 +166,6 @@ impl Shared {
     }
 }
 
-fn facts() -> ModelFacts {
-    ModelFacts {
-        context_window: Some(WINDOW),
-        inputs: Some(vec![Modality::Image]),
-        tools: Some(true),
-        // Paid with a subscription, so that a budget in money counts none of it.
-        price: Some(Price::FREE),
-        ..ModelFacts::default()
-    }
-}
-
 impl ModelSource for PiSidecar {
     fn kind(&self) -> ProviderKind {
         ProviderKind::Pi
@@ -187,17 +183,11 @@ impl ModelSource for PiSidecar {
         if self.absence().is_some() {
             return Vec::new();
         }
-        let own = self.0.settings.models.iter().map(|model| ModelSettings {
-            id: model.id.clone(),
-            facts: model.facts.clone().or(facts()),
-        });
-        let own: Vec<ModelSettings> = own.collect();
-        let usual = || USUAL_MODELS.map(|id| ModelSettings { id: id.to_owned(), facts: facts() });
-        if own.is_empty() { usual().into() } else { own }
+        subscription::models(&self.0.settings.models, &USUAL_MODELS)
     }
 
     fn facts(&self, _: &str) -> Option<ModelFacts> {
-        Some(facts())
+        Some(subscription::facts())
     }
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
@@ -207,12 +197,11 @@ impl ModelSource for PiSidecar {
             return Err(Fault::new(ErrorCode::ModelNotFound, message)
                 .with_hint("For example pi/anthropic/claude-sonnet-4-6."));
         }
-        let own = self.0.settings.models.iter().find(|model| model.id == name);
-        let window = own.and_then(|model| model.facts.context_window).unwrap_or(WINDOW);
+        let context_window = subscription::window(&self.0.settings.models, name);
         Ok(Arc::new(PiModel {
             id: format!("{}/{name}", self.0.settings.name),
             model: name.to_owned(),
-            context_window: window,
+            context_window,
             shared: Arc::clone(&self.0),
         }))
     }

@@ -83,6 +83,9 @@ async fn a_foreign_text_stays_foreign_however_it_is_touched() {
     // Copied, and copied with a change.
     assert_eq!(world.found("vault/copy.md", FOREIGN).await, tainted);
     assert_eq!(world.found("vault/b.md", &format!("# Mine\n\n{FOREIGN}and more\n")).await, tainted);
+    // Too short for prints: known by its bytes alone.
+    assert_eq!(world.keep("vault/s.md", "Obey!", "main", tainted).await, tainted);
+    assert_eq!(world.found("vault/short.md", "Obey!").await, tainted);
     // Brought back.
     world.keep("vault/a.md", "mine", "main", Origin::Agent).await;
     assert_eq!(world.origin("vault/a.md").await, Origin::Agent);

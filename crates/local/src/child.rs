@@ -1,38 +1,21 @@
-//! The process's own end.
+//! What the process of a model does: the other end of [`crate::worker`].
 
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::protocol::{FailedClass, Job, Order, Reply};
+use crate::embed;
 use crate::llama::{self, Load};
+use crate::worker::{FailedClass, Job, Order, Replies, Reply};
 
 /// Orders that wait for the engine.
 const ORDERS: usize = 256;
-
-/// Why a model cannot be loaded or answer.
-pub(crate) type Refusal = (FailedClass, String);
-
-/// Where an engine's replies go. When nobody reads them any more, the process is to end.
-pub(crate) struct Replies(std::io::Stdout);
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NobodyListens;
-
-impl Replies {
-    pub(crate) fn send(&mut self, reply: &Reply) -> Result<(), NobodyListens> {
-        let mut line = serde_json::to_vec(reply).map_err(|_| NobodyListens)?;
-        line.push(b'\n');
-        let mut out = self.0.lock();
-        out.write_all(&line).and_then(|()| out.flush()).map_err(|_| NobodyListens)
-    }
-}
 
 /// What the process does from start to end: its job comes in the first line of stdin. `hold` keeps
 /// it from everything but the files it is given, before it opens any of them.
 pub fn serve(hold: impl FnOnce(&[PathBuf])) {
     be_the_first_to_go();
-    let mut replies = Replies(std::io::stdout());
+    let mut replies = Replies::to_starter();
     let mut line = String::new();
     if std::io::stdin().lock().read_line(&mut line).is_err() {
         return;
@@ -43,9 +26,7 @@ pub fn serve(hold: impl FnOnce(&[PathBuf])) {
     }
     let orders = orders();
     let done = match job {
-        Ok(Job::Embed { folder, threads }) => {
-            crate::embed::work(&folder, threads, &orders, &mut replies)
-        }
+        Ok(Job::Embed { folder, threads }) => embed::work(&folder, threads, &orders, &mut replies),
         Ok(Job::Generate { file, library, window, threads }) => {
             let load = Load { file: &file, library: library.as_deref(), window, threads };
             load.check().and_then(|()| llama::work(&load, &orders, &mut replies))

@@ -1,20 +1,20 @@
+//! What a program says: its output line by line, and the last lines of its error stream.
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::AsyncBufReadExt;
 
-/// The longest message of a program.
-pub(super) const MOST_BYTES: usize = 1024 * 1024;
 /// Lines of a program's own log that are kept, and of what length.
 const MOST_LINES: usize = 200;
 const LONGEST_LINE: usize = 500;
 
 /// The last lines that a program wrote to its error stream, and what became of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PluginLog(Arc<Mutex<VecDeque<String>>>);
+pub struct ProgramLog(Arc<Mutex<VecDeque<String>>>);
 
-impl PluginLog {
-    pub(crate) fn add(&self, line: &str) {
+impl ProgramLog {
+    pub fn add(&self, line: &str) {
         let line: String = line.trim_end().chars().take(LONGEST_LINE).collect();
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == MOST_LINES {
@@ -24,25 +24,29 @@ impl PluginLog {
     }
 
     /// What Onyx itself says of the program.
-    pub(crate) fn note(&self, line: &str) {
+    pub fn note(&self, line: &str) {
         self.add(&format!("[onyx] {line}"));
     }
 
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
-pub(super) enum Line {
+/// What was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
     Whole,
     /// What came so far is taken out; the rest follows.
     TooLong,
     End,
 }
 
-pub(super) async fn next_line(
+/// Reads one line of at most so many bytes.
+pub async fn next_line(
     from: &mut (impl AsyncBufReadExt + Unpin),
     line: &mut Vec<u8>,
+    most: usize,
 ) -> std::io::Result<Line> {
     line.clear();
     loop {
@@ -54,7 +58,7 @@ pub(super) async fn next_line(
             Some(at) => (at + 1, true),
             None => (piece.len(), false),
         };
-        let fits = line.len() + taken <= MOST_BYTES;
+        let fits = line.len() + taken <= most;
         if fits {
             line.extend_from_slice(&piece[..taken]);
         }

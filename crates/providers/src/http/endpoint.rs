@@ -1,0 +1,72 @@
+use onyx_types::ModelFailure;
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+
+use crate::Secret;
+use crate::oauth::TokenSource;
+
+/// Where a provider is and how it is asked: the key is bound to this address for good.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    /// Part of the headers; kept apart to be shown shortened.
+    pub(crate) key: Option<Secret>,
+    /// What must not show up in an error, wherever the provider echoes it.
+    pub(crate) secrets: Vec<Secret>,
+    /// Where a token takes the place of the key: each request asks for it.
+    pub(crate) tokens: Option<TokenSource>,
+}
+
+/// What one request shows in place of a key: nothing where the headers hold it.
+pub(crate) struct Pass {
+    token: Option<Secret>,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Endpoint {
+    pub(crate) fn mask(&self, mut failure: ModelFailure) -> ModelFailure {
+        let mut texts = vec![&mut failure.message];
+        if let Some(upstream) = &mut failure.upstream {
+            let fields = [&mut upstream.code, &mut upstream.kind, &mut upstream.param];
+            texts.extend(fields.into_iter().flatten());
+        }
+        for text in texts {
+            for secret in &self.secrets {
+                *text = secret.mask_in(text);
+            }
+        }
+        if let Some(tokens) = &self.tokens {
+            failure.message = tokens.mask(failure.message);
+        }
+        failure
+    }
+
+    pub(crate) async fn pass(&self) -> Result<Pass, ModelFailure> {
+        let Some(tokens) = &self.tokens else {
+            return Ok(Pass { token: None, headers: HeaderMap::new() });
+        };
+        let (token, headers) = tokens.pass(None).await?;
+        Ok(Pass { token: Some(token), headers })
+    }
+
+    /// The pass to ask with again after one was refused; `None` where there is no other.
+    pub(crate) async fn pass_after(&self, refused: &Pass) -> Result<Option<Pass>, ModelFailure> {
+        let (Some(tokens), Some(token)) = (&self.tokens, &refused.token) else {
+            return Ok(None);
+        };
+        let (token, headers) = tokens.pass(Some(token)).await?;
+        Ok(Some(Pass { token: Some(token), headers }))
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Header names only: a value may be a key.
+        let names: Vec<&str> = self.headers.keys().map(|name| name.as_str()).collect();
+        f.debug_struct("Endpoint")
+            .field("url", &self.url.as_str())
+            .field("headers", &names)
+            .finish()
+    }
+}

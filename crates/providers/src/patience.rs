@@ -1,0 +1,54 @@
+//! How long a call may take when no connection of ours keeps the time.
+
+use std::future::Future;
+use std::time::Duration;
+
+use onyx_types::{Cancel, ModelFailure, ModelFailureClass};
+use tokio::time::{Instant, sleep_until};
+
+use crate::failure::failure;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Waits {
+    pub first_byte: Duration,
+    /// Between two words.
+    pub idle: Duration,
+    pub total: Duration,
+}
+
+/// What ends a call from this side: its caller, or silence.
+pub struct Patience {
+    cancel: Cancel,
+    waits: Waits,
+    total: Instant,
+    /// When the next word must have come.
+    next: Instant,
+    silence: &'static str,
+}
+
+impl Patience {
+    /// From now on. `silence` is what people are told when nothing comes.
+    pub fn new(cancel: Cancel, waits: Waits, silence: &'static str) -> Self {
+        let start = Instant::now();
+        let (total, next) = (start + waits.total, start + waits.first_byte);
+        Self { cancel, waits, total, next, silence }
+    }
+
+    /// Something came.
+    pub fn heard(&mut self) {
+        self.next = Instant::now() + self.waits.idle;
+    }
+
+    pub async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {
+                Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"))
+            }
+            value = work => Ok(value),
+            () = sleep_until(self.total.min(self.next)) => {
+                Err(failure(ModelFailureClass::Timeout, self.silence))
+            }
+        }
+    }
+}
