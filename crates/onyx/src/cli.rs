@@ -2,6 +2,7 @@
 
 mod backup;
 mod extensions;
+mod linkedin;
 mod operations;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(crate) use backup::{BackupArguments, BackupCommand, ExportArguments, Restore
 pub(crate) use extensions::{
     ConnectorsCommand, McpClient, McpCommand, PluginsCommand, SkillsCommand,
 };
+pub(crate) use linkedin::LinkedInCommand;
 pub(crate) use operations::{
     LogsArguments, ManArguments, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
 };
@@ -582,34 +584,6 @@ pub(crate) enum ProvidersCommand {
         provider: String,
         #[command(flatten)]
         json: AsJson,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum LinkedInCommand {
-    /// Whether an account is connected, as whom, and what LinkedIn last said
-    Status {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Ask LinkedIn whether it takes the sign-in
-    Check {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Connect your account, in a browser that is signed in to Onyx
-    Login {
-        /// Print JSON: which page to open, then what came of it
-        #[arg(long)]
-        json: bool,
-    },
-    /// Forget the sign-in here and take it back at LinkedIn
-    Logout {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
     },
 }
 
