@@ -7,12 +7,12 @@ interface Authorization {
   url: string;
   /** `login` of a provider whose people sign in here. */
   login: { clientId: string; deviceUrl: string; tokenUrl: string; accountUrl: string };
-  /** What comes of the codes from now on: an error, or a sign-in for so many seconds that nobody renews. */
+  /** What comes of the codes from now on: an error, or a sign-in for so many seconds. Whoever would renew it is refused. */
   decide: (decision: Decision) => void;
   end: () => void;
 }
 
-type Decision = { error: string } | { seconds: number };
+type Decision = { error: string } | { seconds: number; renews?: boolean };
 
 const PENDING: Decision = { error: 'authorization_pending' };
 
@@ -38,7 +38,7 @@ export async function authorization(): Promise<Authorization> {
         ? decision
         : {
             access_token: `access-${codes}`,
-            refresh_token: `refresh-${codes}`,
+            ...(decision.renews !== false && { refresh_token: `refresh-${codes}` }),
             token_type: 'bearer',
             expires_in: decision.seconds,
           };

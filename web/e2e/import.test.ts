@@ -2,13 +2,89 @@
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { brokenAnywhere } from './axe';
+import { press, tabTo, tooWide, TOUCH } from './hands';
 import { clearsAfterEach, open, play, WIDTHS } from './play';
+import type { Stage, Visit } from './stage';
 
 clearsAfterEach();
 
 const fixture = (path: string) => fileURLToPath(new URL(`../../crates/import/tests/fixtures/${path}`, import.meta.url));
 
+/** An export of ChatGPT's with so many conversations. */
+function manyChats(count: number): { name: string; mimeType: string; buffer: Buffer } {
+  const chat = (number: number) => ({
+    id: `many-${number}`,
+    title: `Chat ${number}`,
+    create_time: 1_700_000_000 + number,
+    update_time: 1_700_000_000 + number,
+    current_node: 'b',
+    mapping: {
+      a: node('a', null, ['b'], 'user', `What is ${number}?`),
+      b: node('b', 'a', [], 'assistant', `${number} is a number.`),
+    },
+  });
+  const buffer = Buffer.from(JSON.stringify(Array.from({ length: count }, (_, number) => chat(number))));
+  return { name: 'many.json', mimeType: 'application/json', buffer };
+}
+
+const node = (id: string, parent: string | null, children: string[], role: string, text: string) => ({
+  id,
+  parent,
+  children,
+  message: {
+    id,
+    author: { role },
+    create_time: 1_700_000_000,
+    content: { content_type: 'text', parts: [text] },
+    metadata: {},
+  },
+});
+
+/** Every line that the page says of how far it is. */
+async function listen(page: Visit): Promise<() => Promise<string[]>> {
+  await page.evaluate(() => {
+    const heard: string[] = [];
+    Object.assign(window, { heard });
+    const look = () => {
+      const said = document.querySelector('main [role=status]')?.textContent;
+      if (said && heard.at(-1) !== said) heard.push(said);
+    };
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+  });
+  return () => page.evaluate(() => (window as unknown as { heard: string[] }).heard);
+}
+
+const titles = async (at: Stage) => {
+  const { sessions } = (await (await at.api('/v1/sessions')).json()) as { sessions: { title: string }[] };
+  return sessions.map((session) => session.title).sort();
+};
+
 describe.each(WIDTHS)('at %s px', (_, viewport) => {
+  test('an export is chosen and imported by keys alone, and the page counts as it goes on', async () => {
+    const at = await play([]);
+    const page = await open(at, '/settings/import', { viewport });
+    await page.getByText('Drop the export here').waitFor();
+    const heard = await listen(page);
+    const chooser = page.waitForEvent('filechooser');
+    await tabTo(page, 'ChatGPT');
+    await page.keyboard.press('ArrowLeft');
+    await page.getByText('A ZIP file of the folder .nanobot.').waitFor();
+    await page.keyboard.press('ArrowRight');
+    await tabTo(page, 'Export file');
+    await page.keyboard.press('Enter');
+    await (await chooser).setFiles(manyChats(300));
+    const report = page.getByRole('region', { name: 'Report' });
+    await report.getByText('300 new').waitFor();
+    await press(page, 'Import');
+    await report.getByText('Imported.').waitFor();
+    const counts = (await heard()).map((line) => /^Importing many\.json \((\d+) of 300\)…$/.exec(line)?.[1]);
+    const between = counts.filter((count) => count !== undefined && Number(count) > 0 && Number(count) < 300);
+    expect(between.length).toBeGreaterThan(0);
+    expect(await brokenAnywhere(page, 'imported', () => tooWide(page))).toEqual([]);
+    expect(page.wrongs).toEqual([]);
+  });
+
   test('an export is looked at, then imported, and comes once', async () => {
     const at = await play([]);
     const page = await open(at, '/settings/import', { viewport });
@@ -38,4 +114,21 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.getByRole('alert').getByText('export, line 1: conversation 1: it has no `uuid`').waitFor();
     expect(page.wrongs.filter((wrong) => !wrong.includes('400'))).toEqual([]);
   });
+});
+
+test('an export is chosen and imported by touch', async () => {
+  const at = await play([]);
+  const page = await open(at, '/settings/import', TOUCH);
+  await page.getByRole('radio', { name: 'nanobot' }).tap();
+  await page.getByText('A ZIP file of the folder .nanobot.').waitFor();
+  await page.getByRole('radio', { name: 'ChatGPT' }).tap();
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByText('Drop the export here').tap();
+  await (await chooser).setFiles(fixture('chatgpt/conversations.json'));
+  const report = page.getByRole('region', { name: 'Report' });
+  await report.getByRole('button', { name: 'Import' }).tap();
+  await report.getByText('Imported.').waitFor();
+  expect(await titles(at)).toEqual(['Boiling eggs', 'Old plans']);
+  expect(await tooWide(page)).toEqual([]);
+  expect(page.wrongs).toEqual([]);
 });

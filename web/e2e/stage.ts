@@ -68,6 +68,8 @@ export interface Setting {
   price?: { input: number; output: number };
   contextWindow?: number;
   fallback?: Answer;
+  /** `tools` of the config. */
+  tools?: object;
   /** The port at which an Ollama of the test's listens. */
   ollama?: number;
 }
@@ -95,6 +97,7 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
         ],
       },
     },
+    ...(options.tools && { tools: options.tools }),
     agents: {
       defaults: { titles: 'words', ...options.defaults },
       list: options.agents ?? [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }],

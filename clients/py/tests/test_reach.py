@@ -161,7 +161,7 @@ def test_people_sign_in_and_tokens_renew_themselves(stage: Stage, onyx: Onyx) ->
 NOT_OURS = re.compile(
     r"^/(v1/(chat|responses|messages|conversations|embeddings|completions|audio|images|moderations|models/)"
     r"|mcp$|ws$|docs$|openapi.json$|metrics$|health$|ready$|auth/link|oauth|widget|connectors/|\.well-known"
-    r"|api/v1/chat/\{id\}/stream$|api/claude/|api/oauth/|api/agent/health$|api/auth/login$)"
+    r"|api/v1/chat/\{id\}/stream$|api/claude/|api/oauth/|api/agent/health$|api/auth/login$|api/linkedin/callback$)"
 )
 LEFT_OUT = {
     # PATCH does the same and forgets nothing.

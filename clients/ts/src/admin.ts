@@ -1,7 +1,8 @@
 import { checkText, route } from './check.js';
 import type { StoredFile } from './files.js';
 import type { Http } from './http.js';
-import { serverSentEvents } from './lines.js';
+import { interrupted, OnyxError } from './error.js';
+import { lines, serverSentEvents } from './lines.js';
 import type { Schema } from './wire.js';
 
 export type Me = Schema<'Me'>;
@@ -59,6 +60,23 @@ export interface ImportRemark {
 }
 
 /** What came of an import, or would come. */
+/** How much of what was read is looked at or written. */
+export interface ImportProgress {
+  done: number;
+  total: number;
+}
+
+export interface ImportOptions {
+  dryRun?: boolean;
+  skipBroken?: boolean;
+  onProgress?: (progress: ImportProgress) => void;
+}
+
+type ImportLine =
+  | ({ type: 'progress' } & ImportProgress)
+  | { type: 'report'; report: ImportReport }
+  | { type: 'error'; code: string; message: string; hint?: string };
+
 export interface ImportReport {
   dryRun: boolean;
   /** By kind: `agent`, `session` and so on. */
@@ -272,14 +290,22 @@ export class Admin {
     await this.http.response('/api/admin/config', { method: 'PUT', body: { text }, headers: { 'if-match': version } });
   }
 
-  /** An export of another program: a file, or a ZIP archive of its folder. */
-  importExport(
+  /** An export of another program: a file, or a ZIP archive of its folder. `onProgress` is told how far it is. */
+  async importExport(
     from: ImportSource,
     file: Blob,
-    { dryRun = false, skipBroken = false }: { dryRun?: boolean; skipBroken?: boolean } = {},
+    { dryRun = false, skipBroken = false, onProgress }: ImportOptions = {},
   ): Promise<ImportReport> {
-    const query = { from, dry_run: dryRun, skip_broken: skipBroken };
-    return this.http.json('/api/admin/import', { method: 'POST', query, bytes: file });
+    const query = { from, dry_run: dryRun, skip_broken: skipBroken, progress: onProgress !== undefined };
+    const response = await this.http.response('/api/admin/import', { method: 'POST', query, bytes: file });
+    if (!onProgress) return (await response.json()) as ImportReport;
+    for await (const text of response.body ? lines(response.body) : []) {
+      const line = JSON.parse(text) as ImportLine;
+      if (line.type === 'report') return line.report;
+      if (line.type === 'error') throw new OnyxError({ ...line, hint: line.hint ?? '' }, response.status);
+      onProgress(line);
+    }
+    throw interrupted();
   }
 
   async audit(

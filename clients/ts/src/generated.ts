@@ -426,9 +426,14 @@ export interface components {
             detail?: string | null;
         };
         LinkedIn: {
+            /** @description Whether the person's account is connected. */
             token_present: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When LinkedIn last took its token, since the server started.
+             */
             last_validated_at: string | null;
+            /** @description Why it is not taken, if it is not. */
             last_error: string | null;
         };
         /** @description A line for clients of `/api/claude`: the same but for one name. */
@@ -1674,6 +1679,18 @@ export interface components {
             what: string;
             why: string;
         };
+        ImportLine: {
+            /** @constant */
+            type: "progress";
+            /** Format: uint */
+            done: number;
+            /** Format: uint */
+            total: number;
+        } | {
+            /** @constant */
+            type: "report";
+            report: components["schemas"]["ImportReport"];
+        } | components["schemas"]["Fault"];
         Providers: {
             providers: components["schemas"]["ProviderView"][];
         };
@@ -2769,6 +2786,29 @@ export interface components {
         AccessGranted: {
             redirect: string;
         };
+        /** @description A person's account, as far as it is known. */
+        LinkedInView: {
+            /** @description Whether the owner named an application of LinkedIn's in the config. */
+            configured: boolean;
+            /** @description What the owner has to mend before anybody can connect. */
+            trouble: string | null;
+            login: components["schemas"]["LoginView"];
+            /**
+             * Format: date-time
+             * @description When LinkedIn last took the account's token, since the server started.
+             */
+            last_validated_at: string | null;
+            /** @description Why LinkedIn did not take the last request; null after one that it took. */
+            last_error: string | null;
+            /** @description To be registered with the application at LinkedIn. */
+            redirect_uri: string;
+        };
+        LinkedInRevoked: {
+            /** @description Whether LinkedIn confirmed that its tokens are of no more use. */
+            confirmed: boolean;
+            /** @description Why not, and what to do then. */
+            detail: string | null;
+        };
         /** @description RFC 9457, with the code and the hint of the error table. */
         Problem2: {
             /** Format: uint16 */
@@ -3321,6 +3361,11 @@ export interface components {
              * @default false
              */
             skip_broken: boolean;
+            /**
+             * @description Tell how far it is, one JSON object a line; the last one holds the report.
+             * @default false
+             */
+            progress: boolean;
         };
         /**
          * @description The program that somebody moves from.
@@ -4366,6 +4411,12 @@ export interface components {
             state?: string | null;
             scope?: string | null;
             resource?: string | null;
+        };
+        /** @description As the browser brought it. */
+        LinkedInReturn: {
+            state: string;
+            code?: string | null;
+            error?: string | null;
         };
     };
     responses: never;

@@ -8,6 +8,7 @@ import { Connectors } from './connectors.js';
 import { Drafts } from './drafts.js';
 import { Http, type CallOptions, type HttpOptions } from './http.js';
 import { Jobs } from './jobs.js';
+import { LinkedIn } from './linkedin.js';
 import { Mcp } from './mcp.js';
 import { Oauth } from './oauth.js';
 import { Memory } from './memory.js';
@@ -35,6 +36,7 @@ export type * from './completions.js';
 export type * from './connectors.js';
 export type * from './files.js';
 export type * from './jobs.js';
+export type * from './linkedin.js';
 export type * from './mcp.js';
 export type * from './oauth.js';
 export type * from './plugins.js';
@@ -77,6 +79,7 @@ export class Onyx {
   readonly plugins: Plugins;
   readonly oauth: Oauth;
   readonly preferences: Preferences;
+  readonly linkedin: LinkedIn;
   readonly admin: Admin;
 
   constructor(options: HttpOptions | Http) {
@@ -101,6 +104,7 @@ export class Onyx {
     this.plugins = new Plugins(this.http);
     this.oauth = new Oauth(this.http);
     this.preferences = new Preferences(this.http);
+    this.linkedin = new LinkedIn(this.http);
     this.admin = new Admin(this.http);
   }
 

@@ -28,9 +28,9 @@ pub use pass_through::PassThrough;
 pub use ports::{
     CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
     DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, Histogram,
-    Listed, LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PluginSwitch,
-    PriceView, ProviderView, QuotaView, Readiness, TestView, Upstream, WeightsFileView,
-    WeightsView, Written,
+    LinkedInAccount, LinkedInAccounts, Listed, LoginBegun, LoginView, Media, MediaRoute,
+    ModelFigures, ModelView, Piece, PluginSwitch, PriceView, ProviderView, QuotaView, Readiness,
+    TestView, Upstream, WeightsFileView, WeightsView, Written,
 };
 pub use problem::Problem;
 pub use routes::{AgreedAccess, UiChats, mcp_response, openapi, router, routes};

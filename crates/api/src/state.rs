@@ -15,8 +15,8 @@ use onyx_tools::{Artifacts, Repositories, Skills};
 
 use crate::routes::{AgreedAccess, UiChats};
 use crate::{
-    Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness,
-    Traffic, Upstream,
+    Admission, Authenticator, Catalogue, Changes, Configuration, LinkedInAccounts, LogRing,
+    PassThrough, Readiness, Traffic, Upstream,
 };
 
 /// What the routes share. Every layer clones it for every request, so it is one pointer.
@@ -66,6 +66,7 @@ pub struct Extensions {
     pub repositories: Repositories,
     pub mcp: McpServers,
     pub plugins: Plugins,
+    pub linkedin: Arc<dyn LinkedInAccounts>,
     /// Where MCP clients come in.
     pub mcp_endpoint: Arc<Endpoint>,
     /// Programs that were let in and have not picked their tokens up.

@@ -58,9 +58,10 @@ impl Bench {
         let embedder_load = cold.saturating_sub(took / CHUNKS as u32);
         let embedder = process.children();
         let worker_bytes = held_by(embedder.first().copied())?;
-        let words = match weights.join("smollm2").is_dir() {
-            true => Some(words(&process, &embedder).await?),
-            false => None,
+        let words = if weights.join("smollm2").is_dir() {
+            Some(words(&process, &embedder).await?)
+        } else {
+            None
         };
         wait_until("the models' processes to end", PATIENCE, || process.children().is_empty())
             .await;

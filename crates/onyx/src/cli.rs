@@ -2,6 +2,7 @@
 
 mod backup;
 mod extensions;
+mod linkedin;
 mod operations;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use backup::{
 pub(crate) use extensions::{
     ConnectorsCommand, McpClient, McpCommand, PluginsCommand, SkillsCommand,
 };
+pub(crate) use linkedin::LinkedInCommand;
 pub(crate) use operations::{
     LogsArguments, ManArguments, PairCommand, ServiceCommand, ServicePlace, UsageArguments, UsageBy,
 };
@@ -63,6 +65,9 @@ pub(crate) enum Command {
     /// Accounts on other networks: look at them, add one, let people in
     #[command(subcommand)]
     Connectors(ConnectorsCommand),
+    /// Your own account at LinkedIn, for the tools of your agents
+    #[command(subcommand)]
+    Linkedin(LinkedInCommand),
     /// What is remembered and noted: search, look, change, bring along
     #[command(subcommand)]
     Memory(MemoryCommand),

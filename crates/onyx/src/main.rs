@@ -108,6 +108,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Pair(command) => commands::pair::run(home, command).await,
         Command::Memory(command) => commands::memory::run(home, command).await,
         Command::Secrets(command) => commands::secrets::run(home, command).await,
+        Command::Linkedin(command) => commands::linkedin::linkedin(home, command).await,
         Command::Providers(command) => commands::models::providers(home, command).await,
         Command::Models(command) => commands::models::models(home, command).await,
         Command::Budgets(arguments) => commands::models::budgets(home, &arguments).await,

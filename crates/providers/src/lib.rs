@@ -29,8 +29,9 @@ pub use http::{Download, RawPiece};
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use oauth::{
     AwsIdentity, AwsKeys, AwsSettings, AzureSettings, CredentialSettings, DeviceForm,
-    LoginSettings, LoginState, LoginStatus, LoginWay, Logins, NoTokens, Pending, Quota, TokenStore,
-    VendorBrowser, VendorDevice, VendorLogin,
+    LoginSettings, LoginState, LoginStatus, LoginWay, Logins, NoTokens, Pending, Quota,
+    ServiceLogin, ServiceLogins, TokenStore, VendorBrowser, VendorDevice, VendorLogin,
+    VendorRedirect,
 };
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, Found, KeyNeed, ListedModel,

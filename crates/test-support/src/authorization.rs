@@ -438,9 +438,10 @@ impl State {
     }
 
     fn user(&self, head: &str) -> (u16, Value) {
-        match head.contains(&format!("Bearer {}", access_token(self.given))) {
-            true => (200, json!({"login": "octocat", "id": 1})),
-            false => (401, json!({"message": "Bad credentials"})),
+        if head.contains(&format!("Bearer {}", access_token(self.given))) {
+            (200, json!({"login": "octocat", "id": 1}))
+        } else {
+            (401, json!({"message": "Bad credentials"}))
         }
     }
 
@@ -464,7 +465,7 @@ fn challenge(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()))
 }
 
-async fn read(stream: &mut TcpStream) -> std::io::Result<String> {
+pub(crate) async fn read(stream: &mut TcpStream) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -484,7 +485,7 @@ async fn read(stream: &mut TcpStream) -> std::io::Result<String> {
     }
 }
 
-fn form(body: &str) -> BTreeMap<String, String> {
+pub(crate) fn form(body: &str) -> BTreeMap<String, String> {
     let pairs = reqwest::Url::parse(&format!("form:fields?{body}")).unwrap();
     pairs.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }

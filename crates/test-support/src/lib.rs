@@ -21,6 +21,7 @@ mod delays;
 mod desktop;
 mod fuzz;
 mod gullible;
+mod linkedin;
 mod memory;
 pub mod networks;
 mod occasion;
@@ -41,6 +42,7 @@ pub use delays::{HoldUp, delays};
 pub use desktop::Desktop;
 pub use fuzz::{Dice, Fuzz, fuzz_time};
 pub use gullible::{HEED, ORDER, QUOTE, disguises, is_full_redteam};
+pub use linkedin::{LinkedInFault, LinkedInServer};
 pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
 pub use occasion::{Begun, Load, Occasion};
 pub use process::{

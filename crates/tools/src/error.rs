@@ -20,6 +20,9 @@ pub enum ToolError {
     /// The same, in words that somebody outside chose: a server, a repository, a program.
     #[error("{0}")]
     Heard(String),
+    /// It was sent, and nobody says what became of it, in words that somebody outside may have chosen.
+    #[error("{0}")]
+    InDoubt(String),
     #[error("no answer within {seconds} s")]
     Timeout { seconds: u64 },
     #[error("cancelled before it ended")]
@@ -37,7 +40,7 @@ impl ToolError {
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::Refused(_) => ErrorCode::ToolDenied,
             Self::Conflict(_) => ErrorCode::VersionConflict,
-            Self::Failed(_) | Self::Heard(_) => ErrorCode::ToolFailed,
+            Self::Failed(_) | Self::Heard(_) | Self::InDoubt(_) => ErrorCode::ToolFailed,
             Self::Timeout { .. } => ErrorCode::ToolTimeout,
             Self::Cancelled | Self::NotBegun => ErrorCode::Cancelled,
             Self::Storage(error) => error.code(),
@@ -47,7 +50,7 @@ impl ToolError {
     /// Where its words come from.
     pub(crate) const fn origin(&self) -> Origin {
         match self {
-            Self::Heard(_) => Origin::External,
+            Self::Heard(_) | Self::InDoubt(_) => Origin::External,
             Self::Arguments(_)
             | Self::NotFound(_)
             | Self::Refused(_)
@@ -63,7 +66,7 @@ impl ToolError {
     /// The work was left while it went on: whether it took effect is not known.
     pub(crate) const fn leaves_doubt(&self) -> bool {
         match self {
-            Self::Timeout { .. } | Self::Cancelled => true,
+            Self::InDoubt(_) | Self::Timeout { .. } | Self::Cancelled => true,
             Self::Arguments(_)
             | Self::NotFound(_)
             | Self::Refused(_)

@@ -28,10 +28,11 @@ mod web;
 
 pub use artifacts::{Artifacts, KeptOutput};
 pub use builtin::{
-    BadGitSettings, BadMenosSettings, Docker, DockerSettings, GitRemotes, GitSettings, Menos,
-    MenosSettings, OpenSecret, Repositories, artifact_tools, builtin_tools, delegation_tools,
-    docker_tools, git_tools, index_tools, job_tools, menos_tools, model_tools, persona_tools,
-    runtime_tools, selected_model, session_tools, skill_tools, space_tools, web_tools,
+    AccountCheck, BadGitSettings, BadLinkedInSettings, BadMenosSettings, Docker, DockerSettings,
+    GitRemotes, GitSettings, LinkedIn, LinkedInSettings, Menos, MenosSettings, OpenSecret,
+    Repositories, artifact_tools, builtin_tools, delegation_tools, docker_tools, git_tools,
+    index_tools, job_tools, linkedin_tools, menos_tools, model_tools, persona_tools, runtime_tools,
+    selected_model, session_tools, skill_tools, space_tools, web_tools,
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
@@ -39,9 +40,9 @@ pub use gate::{Authorised, Granted, KnownTools, Policy, ToolSettings, Warning, d
 pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
-    Answered, Audience, Delegates, HookAnswer, HookNote, HookedCall, HookedRun, Hooks, JOBS_FOLDER,
-    JobPort, ModelPick, ModelRouter, ModelWish, PERSONA_EDITOR, PERSONA_GROUP, PersonaPort,
-    ProposedJob, Spaces, TestAnswer, Veto, job_path,
+    Accounts, Answered, Audience, Delegates, HookAnswer, HookNote, HookedCall, HookedRun, Hooks,
+    JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish, NoToken, PERSONA_EDITOR,
+    PERSONA_GROUP, PersonaPort, ProposedJob, Spaces, TestAnswer, Veto, job_path,
 };
 pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
 pub use settings::ToolsSettings;

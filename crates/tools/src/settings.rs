@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use crate::{DockerSettings, GitSettings, MenosSettings, WebSettings};
+use crate::{DockerSettings, GitSettings, LinkedInSettings, MenosSettings, WebSettings};
 
 /// `tools` of the config, as written: what tools work with, whoever may use them.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -10,4 +10,5 @@ pub struct ToolsSettings {
     pub git: GitSettings,
     pub docker: DockerSettings,
     pub menos: MenosSettings,
+    pub linkedin: LinkedInSettings,
 }

@@ -46,6 +46,8 @@ pub enum Capability {
     SearchEngine,
     /// The owner's content vault.
     Menos,
+    /// The person's own account at LinkedIn.
+    LinkedIn,
     /// Another agent to ask.
     OtherAgents,
     /// Another conversation of the person's.

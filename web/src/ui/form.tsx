@@ -1,4 +1,4 @@
-import { useId, useState, type ComponentProps, type FormEvent, type ReactNode } from 'react';
+import { useId, useState, type ComponentProps, type FormEvent, type KeyboardEvent, type ReactNode } from 'react';
 import type { Fault } from '@onyx/sdk';
 import { faultOf } from '../store/client';
 import { ErrorLine } from './page';
@@ -29,8 +29,8 @@ export function Section({
 }) {
   return (
     <section className="mb-8" aria-label={title}>
-      <div className="mb-2 flex min-h-8 items-end gap-3">
-        <div className="min-w-0 flex-1">
+      <div className="mb-2 flex min-h-8 flex-wrap items-end gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-1 basis-56 [overflow-wrap:anywhere]">
           <h2 className="font-semibold">{title}</h2>
           {detail && <p className="meta">{detail}</p>}
         </div>
@@ -45,6 +45,8 @@ export const Card = ({ children }: { children: ReactNode }) => (
   <div className="card divide-y divide-line">{children}</div>
 );
 
+const ARROWS: Record<string, number> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
 export function Choices<T extends string>({
   label,
   value,
@@ -56,16 +58,32 @@ export function Choices<T extends string>({
   options: [T, string][];
   onChange: (value: T) => void;
 }) {
+  const stop = Math.max(
+    0,
+    options.findIndex(([option]) => option === value),
+  );
+  // One stop of Tab for all of them; arrows choose, as in every group of radio buttons.
+  const choose = (event: KeyboardEvent<HTMLButtonElement>, place: number) => {
+    const step = ARROWS[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const next = (place + step + options.length) % options.length;
+    const button = event.currentTarget.parentElement?.children[next];
+    if (options[next]) onChange(options[next][0]);
+    if (button instanceof HTMLElement) button.focus();
+  };
   return (
-    <div role="radiogroup" aria-label={label} className="flex overflow-hidden rounded-sm border border-line">
-      {options.map(([option, text]) => (
+    <div role="radiogroup" aria-label={label} className="flex flex-wrap overflow-hidden rounded-sm border border-line">
+      {options.map(([option, text], place) => (
         <button
           key={option}
           type="button"
           role="radio"
           aria-checked={value === option}
-          className={`h-8 px-3 text-[14px] max-md:h-11 ${value === option ? 'bg-accent-soft text-accent' : 'text-dim hover:bg-sunken'}`}
+          tabIndex={place === stop ? 0 : -1}
+          className={`h-8 px-3 text-[14px] whitespace-nowrap max-md:h-11 ${value === option ? 'bg-accent-soft text-accent' : 'text-dim hover:bg-sunken'}`}
           onClick={() => onChange(option)}
+          onKeyDown={(event) => choose(event, place)}
         >
           {text}
         </button>

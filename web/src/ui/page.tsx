@@ -60,19 +60,22 @@ export function ErrorLine({
       <p className="min-w-[min(14rem,calc(100%-28px))] flex-1 [overflow-wrap:anywhere]">
         <span className="text-danger">{said || sentence}</span>
       </p>
-      {action && (
-        <button type="button" className={FAULT_ACTION} onClick={action.run}>
-          {action.label}
+      {/* Together, on a line of their own where there is no room beside the sentence. */}
+      <span className="flex flex-wrap gap-x-3 gap-y-1 max-sm:basis-full max-sm:pl-7">
+        {action && (
+          <button type="button" className={FAULT_ACTION} onClick={action.run}>
+            {action.label}
+          </button>
+        )}
+        {children}
+        <button
+          type="button"
+          className="text-dim underline underline-offset-3 max-md:min-h-11"
+          onClick={() => void copy(JSON.stringify(fault), 'Details copied')}
+        >
+          Copy details
         </button>
-      )}
-      {children}
-      <button
-        type="button"
-        className="text-dim underline underline-offset-3 max-md:min-h-11"
-        onClick={() => void copy(JSON.stringify(fault), 'Details copied')}
-      >
-        Copy details
-      </button>
+      </span>
       {detail && (
         <details className="basis-full pl-7 text-dim">
           <summary className="w-fit cursor-pointer max-md:py-2.5">Details</summary>

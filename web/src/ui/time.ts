@@ -12,7 +12,7 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 export function ago(time: string | number, now = Date.now()): string {
   const seconds = (new Date(time).getTime() - now) / 1000;
   const step = STEPS.find(([, size]) => Math.abs(seconds) >= size);
-  return step ? RELATIVE.format(Math.round(seconds / step[1]), step[0]) : 'now';
+  return step ? RELATIVE.format(Math.round(seconds / step[1]), step[0]) : 'just now';
 }
 
 export function fullTime(time: string | number): string {

@@ -411,8 +411,11 @@ class AgentRuntime(TypedDict):
 
 
 class LinkedIn(TypedDict):
+    # Whether the person's account is connected.
     token_present: bool
+    # When LinkedIn last took its token, since the server started.
     last_validated_at: str | None
+    # Why it is not taken, if it is not.
     last_error: str | None
 
 
@@ -1536,6 +1539,23 @@ class ImportRemark(TypedDict):
     why: str
 
 
+class ImportLineProgress(TypedDict):
+    """So many of the things that were read are looked at or written."""
+
+    type: Literal['progress']
+    done: int
+    total: int
+
+
+class ImportLineReport(TypedDict):
+    """The last line."""
+
+    type: Literal['report']
+    report: ImportReport
+
+ImportLine: TypeAlias = "ImportLineProgress | ImportLineReport | Fault"
+
+
 class Providers(TypedDict):
     providers: list[ProviderView]
 
@@ -2624,6 +2644,29 @@ class AccessGranted(TypedDict):
     redirect: str
 
 
+class LinkedInView(TypedDict):
+    """A person's account, as far as it is known."""
+
+    # Whether the owner named an application of LinkedIn's in the config.
+    configured: bool
+    # What the owner has to mend before anybody can connect.
+    trouble: str | None
+    login: LoginView
+    # When LinkedIn last took the account's token, since the server started.
+    last_validated_at: str | None
+    # Why LinkedIn did not take the last request; null after one that it took.
+    last_error: str | None
+    # To be registered with the application at LinkedIn.
+    redirect_uri: str
+
+
+class LinkedInRevoked(TypedDict):
+    # Whether LinkedIn confirmed that its tokens are of no more use.
+    confirmed: bool
+    # Why not, and what to do then.
+    detail: str | None
+
+
 class Problem2(TypedDict):
     """RFC 9457, with the code and the hint of the error table."""
 
@@ -3093,6 +3136,7 @@ ImportQuery = TypedDict(
         'form': "NotRequired[Form]",
         'dry_run': "NotRequired[bool]",
         'skip_broken': "NotRequired[bool]",
+        'progress': "NotRequired[bool]",
     },
 )
 
@@ -4184,3 +4228,11 @@ class AuthorizeQuery(TypedDict):
     state: NotRequired[str | None]
     scope: NotRequired[str | None]
     resource: NotRequired[str | None]
+
+
+class LinkedInReturn(TypedDict):
+    """As the browser brought it."""
+
+    state: str
+    code: NotRequired[str | None]
+    error: NotRequired[str | None]

@@ -25,7 +25,8 @@ pub(super) async fn beat(
 ) -> Result<Outcome, Fault> {
     let roster = shared.setup.roster.get();
     let agent = firing.spec.agent.clone().unwrap_or_else(|| roster.default_agent().id.clone());
-    let file = read_heartbeat(&*shared.setup.files, &agent).await?.unwrap_or_default();
+    let workspace = roster.get(&agent).and_then(|profile| profile.workspace.as_deref());
+    let file = read_heartbeat(&*shared.setup.files, &agent, workspace).await?.unwrap_or_default();
     if says_nothing(&file) {
         return Ok(Outcome::nothing("HEARTBEAT.md is empty."));
     }

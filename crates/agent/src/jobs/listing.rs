@@ -1,9 +1,10 @@
 //! What jobs there are, in which state, and when they fire next.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{Area, Files, JobRow, JobSlot, ObjectKey, StoreError};
+use onyx_storage::{Area, Files, JobRow, JobSlot, LocalObjects, ObjectKey, Objects, StoreError};
 use onyx_tools::{JOBS_FOLDER, JobOutside};
 use onyx_types::{AgentId, ErrorCode, Fault, Hash, JobId, JobKind, PersonId, Timestamp, slug};
 use serde_json::{Map, Value, json};
@@ -397,12 +398,22 @@ fn state(
     if next.is_some_and(counts) { JobState::Active } else { JobState::Finished }
 }
 
+/// From the agent's folder, or from the workspace that its config names in place of it.
 pub(super) async fn read_heartbeat(
     files: &dyn Files,
     agent: &AgentId,
+    workspace: Option<&str>,
 ) -> Result<Option<String>, Fault> {
     const LONGEST: u64 = 64 * 1024;
-    let objects = files.objects(&Area::Agent(agent.clone()))?;
+    let objects: Arc<dyn Objects> =
+        match workspace.map(|folder| LocalObjects::open(folder.as_ref())) {
+            Some(Ok(objects)) => Arc::new(objects),
+            Some(Err(error)) => {
+                tracing::warn!(%agent, %error, "the workspace is not read");
+                return Ok(None);
+            }
+            None => files.objects(&Area::Agent(agent.clone()))?,
+        };
     let key = "HEARTBEAT.md".parse().map_err(StoreError::from)?;
     match objects.get(&key, LONGEST).await {
         Ok(object) => Ok(object.map(|it| String::from_utf8_lossy(&it.bytes).into_owned())),

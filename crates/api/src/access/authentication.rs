@@ -93,6 +93,11 @@ impl Authenticator {
         Ok(Some(format!("http://{address}/auth/link?code={}", code.reveal())))
     }
 
+    /// Where a browser on this machine gets here, if one does.
+    pub(crate) fn local_address(&self) -> Option<String> {
+        self.address.get().map(|address| format!("http://{address}"))
+    }
+
     pub(crate) fn front(&self) -> Arc<Front> {
         Arc::clone(&self.front.read().unwrap_or_else(PoisonError::into_inner))
     }

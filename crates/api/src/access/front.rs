@@ -18,6 +18,7 @@ pub struct Front {
     trusted_proxies: Vec<IpAddr>,
     /// Other sites whose pages may come here, in small letters.
     origins: Vec<String>,
+    public_url: Option<String>,
 }
 
 /// How the browser reached the server, as far as it can be known.
@@ -42,7 +43,8 @@ impl Front {
                 (scheme == Scheme::Https).then(|| authority.trim_end_matches(":443").to_owned());
         }
         let trusted_proxies = trusted_proxies.iter().map(IpAddr::to_canonical).collect();
-        Ok(Self { hosts, https, trusted_proxies, origins: Vec::new() })
+        let public_url = public_url.map(|url| url.trim_end_matches('/').to_owned());
+        Ok(Self { hosts, https, trusted_proxies, origins: Vec::new(), public_url })
     }
 
     /// Lets pages of these sites in.
@@ -63,6 +65,11 @@ impl Front {
             self.origins.push(origin);
         }
         Ok(self)
+    }
+
+    /// Where people open the app from elsewhere.
+    pub(crate) fn public_url(&self) -> Option<&str> {
+        self.public_url.as_deref()
     }
 
     /// Whether pages of this site may come here.

@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod configuration;
+mod linkedin;
 mod readiness;
 mod upstream;
 
@@ -15,6 +16,7 @@ pub use catalogue::{
 pub use configuration::{
     ConfigChange, ConfigFlaw, ConfigView, Configuration, PluginSwitch, Written,
 };
+pub use linkedin::{LinkedInAccount, LinkedInAccounts};
 pub use readiness::{Dependency, DependencyState, Readiness};
 pub use upstream::{
     Dialect, Embedded, Forward, Forwarded, Histogram, Listed, Media, MediaRoute, ModelFigures,

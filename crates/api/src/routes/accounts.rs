@@ -97,7 +97,12 @@ pub(super) async fn remove_person(
     State(state): State<ApiState>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    state.auth.identity().remove_person(&person_id(&id)?).await?;
+    let person = person_id(&id)?;
+    state.auth.identity().remove_person(&person).await?;
+    // Whoever has the same name later must not speak for them.
+    if let Err(fault) = state.extensions.linkedin.revoke(&person).await {
+        tracing::warn!(%person, %fault, "the LinkedIn sign-in of a removed person is still kept");
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 

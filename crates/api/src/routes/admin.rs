@@ -3,6 +3,7 @@
 mod config;
 mod default_model;
 mod import;
+mod import_lines;
 mod logins;
 mod models;
 mod providers;
@@ -24,6 +25,7 @@ use crate::{
 use config::NewConfig;
 use default_model::DefaultModel;
 use import::ImportQuery;
+use import_lines::ImportLine;
 use logins::FoundProviders;
 use models::{Budgets, Models, NewLimits};
 use providers::{ProviderDetails, Providers, PutProvider};
@@ -48,7 +50,7 @@ pub(super) fn routes() -> Routes {
         Route::post("/api/admin/import", Owner, import::import)
             .summary("Brings what another program exported; twice brings nothing twice")
             .query::<ImportQuery>()
-            .answers_json::<ImportReport>(),
+            .answers_json_or_lines::<ImportReport, ImportLine>(),
     ];
     Routes::tagged("admin", rows).merge(provider_routes()).merge(model_routes())
 }

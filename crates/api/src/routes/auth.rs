@@ -106,7 +106,7 @@ async fn signed_in_by_link(
 }
 
 /// The page may run its own script, by its hash, and nothing else.
-const LINK_HEADERS: [(header::HeaderName, &str); 4] = [
+pub(super) const LINK_HEADERS: [(header::HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'sha256-drL+zktwLgaq0hHwxBc5WzwHGFqmxHe56LC7S7xhU28='; \

@@ -13,6 +13,7 @@ mod conversations;
 mod docs;
 mod health;
 mod jobs;
+mod linkedin;
 mod logs;
 mod mcp;
 mod mcp_server;
@@ -86,6 +87,7 @@ pub fn routes() -> Routes {
         .merge(v1::routes())
         .merge(ws::routes())
         .merge(oauth::routes())
+        .merge(linkedin::routes())
 }
 
 /// The description of every route, as `/openapi.json` has it.

@@ -22,7 +22,7 @@ use crate::wire::{Json, RawBody};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 pub use exchange::Agreed;
-pub(super) use metadata::tell_where_to_sign_in;
+pub(super) use metadata::{base as base_address, tell_where_to_sign_in};
 
 /// What a program gets that does not say what it wants: tools and looking, but no approving.
 const USUAL_SCOPE: &str = "chat read";

@@ -70,6 +70,11 @@ impl Described {
         self.answers(200, vec![(LINES, schema_of::<T>)])
     }
 
+    /// The whole answer, or one JSON object a line that tells how far it is.
+    pub(crate) fn answers_json_or_lines<T: JsonSchema, Line: JsonSchema>(self) -> Declared {
+        self.answers(200, vec![(JSON, schema_of::<T>), (LINES, schema_of::<Line>)])
+    }
+
     /// The whole answer or one event after another, as the request asks for it.
     pub(crate) fn answers_json_or_events(self, whole: SchemaOf, event: SchemaOf) -> Declared {
         self.answers(200, vec![(JSON, whole), (EVENTS, event)])

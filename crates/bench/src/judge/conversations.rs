@@ -176,9 +176,10 @@ impl Conversation {
 
     fn author(&self, speaker: &str) -> Result<Author> {
         let name = speaker.to_lowercase();
-        Ok(match speaker == self.first_speaker {
-            true => Author::Person(name.parse()?),
-            false => Author::Agent(name.parse()?),
+        Ok(if speaker == self.first_speaker {
+            Author::Person(name.parse()?)
+        } else {
+            Author::Agent(name.parse()?)
         })
     }
 

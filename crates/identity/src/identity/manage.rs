@@ -59,12 +59,13 @@ impl Identity {
             return Err(Fault::new(ErrorCode::Forbidden, "the owner cannot be removed"));
         }
         if self.read().added(id).is_none() {
-            return Err(match self.read().is_person(id) {
-                true => Fault::new(
+            return Err(if self.read().is_person(id) {
+                Fault::new(
                     ErrorCode::InvalidRequest,
                     format!("`{id}` is named in onyx.json or VALID_PERSONS; remove them there"),
-                ),
-                false => no_person(id),
+                )
+            } else {
+                no_person(id)
             });
         }
         match self.accounts.remove_person(id).await {

@@ -55,7 +55,7 @@ fn a_home_of_openclaw_is_read_whole() {
     let expected = BTreeMap::from([
         (Kind::Agent, 2),
         (Kind::Provider, 1),
-        (Kind::Persona, 4),
+        (Kind::Persona, 5),
         (Kind::Memory, 4),
         (Kind::File, 2),
         (Kind::Skill, 2),
@@ -166,6 +166,7 @@ fn files_of_a_workspace_go_where_onyx_has_a_place_for_them() {
         places,
         [
             "agents/main/AGENTS.md",
+            "agents/main/HEARTBEAT.md",
             "agents/main/IDENTITY.md",
             "agents/main/SOUL.md",
             "agents/research/SOUL.md",
@@ -177,6 +178,47 @@ fn files_of_a_workspace_go_where_onyx_has_a_place_for_them() {
             "vault/openclaw/main/projects/garden.md",
         ]
     );
+}
+
+#[test]
+fn skills_of_a_workspace_come_whole_beside_those_that_every_agent_has() {
+    let home = copy_of("openclaw");
+    // A workspace that the config names elsewhere than where it usually lies.
+    std::fs::rename(home.path().join("workspace-research"), home.path().join("lab")).unwrap();
+    let skill = home.path().join("lab/skills/Look Up.md");
+    std::fs::create_dir_all(skill.parent().unwrap()).unwrap();
+    std::fs::write(&skill, "---\nname: look-up\ndescription: How to look.\n---\nLook.\n").unwrap();
+    std::fs::write(home.path().join("lab/HEARTBEAT.md"), "- Is the kettle on?\n").unwrap();
+    let config = std::fs::read_to_string(home.path().join("openclaw.json")).unwrap();
+    assert!(config.contains("workspace-research"), "{config}");
+    let config = config.replace("workspace-research", "lab");
+    std::fs::write(home.path().join("openclaw.json"), config).unwrap();
+    let import = read_copy(Source::OpenClaw, home.path());
+    let mut skills: Vec<String> = import
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Skill(skill) => {
+                let files: Vec<&str> = skill.files.iter().map(|file| file.path.as_str()).collect();
+                Some(format!("{}: {}", skill.name, files.join(", ")))
+            }
+            _ => None,
+        })
+        .collect();
+    skills.sort();
+    assert_eq!(skills, ["bin-day: SKILL.md, bins.txt", "look-up: SKILL.md", "tea: SKILL.md"]);
+    let heartbeats: Vec<&str> = import
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::File(file) if file.path == "HEARTBEAT.md" => {
+                assert!(matches!(file.place, Place::Persona { .. }), "{file:?}");
+                std::str::from_utf8(&file.content).ok()
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(heartbeats.len(), 2, "one of each workspace: {heartbeats:?}");
 }
 
 #[test]

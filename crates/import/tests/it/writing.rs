@@ -31,7 +31,7 @@ async fn everything_is_there_once_however_often_it_is_brought() {
 
     let first = home.bring(Source::OpenClaw, &import, Mode::Write).await;
     let expected = [
-        (Kind::Persona, new(4)),
+        (Kind::Persona, new(5)),
         (Kind::Memory, new(4)),
         (Kind::File, new(2)),
         (Kind::Skill, new(2)),
@@ -44,7 +44,7 @@ async fn everything_is_there_once_however_often_it_is_brought() {
     let after = files(home.folder.path().join("people").as_path());
     let second = home.bring(Source::OpenClaw, &import, Mode::Write).await;
     let expected = [
-        (Kind::Persona, there(4)),
+        (Kind::Persona, there(5)),
         (Kind::Memory, there(4)),
         (Kind::File, there(2)),
         (Kind::Skill, there(2)),

@@ -34,13 +34,9 @@ fn pieces_of(path: &PathBuf, found: &mut impl FnMut(String)) {
     let mut piece = Vec::<&str>::new();
     let mut in_code = false;
     for line in text.lines().map(str::trim_start) {
-        let line = match is_markdown {
-            true => line,
-            false => match line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) {
-                Some(line) => line.trim_start(),
-                None => continue,
-            },
-        };
+        let comment = || line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let line = if is_markdown { Some(line) } else { comment().map(str::trim_start) };
+        let Some(line) = line else { continue };
         in_code ^= line.starts_with("```");
         if in_code {
             continue;

@@ -88,9 +88,10 @@ impl Index {
     pub(crate) async fn read(&self, file: File<'_>) -> Result<Reading, KnowledgeError> {
         let File { whose, key, path, place, listed, before, how } = file;
         let Owner { objects, ruler, history } = whose;
-        let read = match is_binary_name(&key.path) {
-            true => Err(StoreError::Refused("files of this kind hold no text".to_owned())),
-            false => objects.get(path, LARGEST_FILE).await,
+        let read = if is_binary_name(&key.path) {
+            Err(StoreError::Refused("files of this kind hold no text".to_owned()))
+        } else {
+            objects.get(path, LARGEST_FILE).await
         };
         let object = match read {
             Ok(Some(object)) => object,
@@ -168,12 +169,11 @@ impl Index {
         for (position, spoken) in (0..).zip(messages) {
             let Spoken { author, at, text, start_line, end_line } = spoken;
             let message = Message { turn: None, author, at, position };
-            let pieces = match ruler.count(&text) <= chunking.tokens {
-                true => vec![text],
-                false => {
-                    let pieces = Document::read(&text, chunking, ruler).pieces.into_iter();
-                    pieces.map(|piece| piece.text).collect()
-                }
+            let pieces = if ruler.count(&text) <= chunking.tokens {
+                vec![text]
+            } else {
+                let pieces = Document::read(&text, chunking, ruler).pieces.into_iter();
+                pieces.map(|piece| piece.text).collect()
             };
             for text in pieces {
                 rows.push(ChunkRow {

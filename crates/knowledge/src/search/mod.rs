@@ -82,12 +82,13 @@ impl Index {
         let candidates = CANDIDATES.max(limit);
         let UpToDate { indexed, served } = self.bring_up_to_date().await?;
         // A phrase is asked for to the letter.
-        let (query, degraded) = match wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
-            true => match self.query_vector(&search.text, served).await? {
+        let (query, degraded) = if wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
+            match self.query_vector(&search.text, served).await? {
                 Ok(query) => (Some(query), None),
                 Err(why) => (None, Some(why)),
-            },
-            false => (None, None),
+            }
+        } else {
+            (None, None)
         };
         let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
         let followers = self.lock_followers().await;

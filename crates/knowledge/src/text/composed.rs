@@ -19,9 +19,10 @@ pub(crate) struct Composed<'a> {
 impl<'a> Composed<'a> {
     pub(crate) fn of(text: &'a str) -> Self {
         let plain = text.is_ascii() || text.chars().all(|c| c < FIRST_MARK);
-        match plain || is_nfc_quick(text.chars()) == IsNormalized::Yes {
-            true => Self { text: Cow::from(text), places: Vec::new(), length: text.len() },
-            false => Self::compose(text),
+        if plain || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+            Self { text: Cow::from(text), places: Vec::new(), length: text.len() }
+        } else {
+            Self::compose(text)
         }
     }
 

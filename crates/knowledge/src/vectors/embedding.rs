@@ -70,10 +70,7 @@ impl EmbedderState {
             self.retired.drain(..surplus);
         }
         self.embedder = embedder;
-        match self.model == before.model {
-            true => EmbedderChange::Same,
-            false => EmbedderChange::Other,
-        }
+        if self.model == before.model { EmbedderChange::Same } else { EmbedderChange::Other }
     }
 
     pub(crate) fn set_failing(&mut self, model: &str, reason: &str) {
@@ -182,9 +179,10 @@ impl Index {
             Err(_) => Err(format!("{model} did not answer in time")),
         };
         self.note(&model, made.as_ref().err());
-        let incomplete = match is_whole || !self.lacks_vectors(&model).await? {
-            true => None,
-            false => Some(format!("the vectors of {model} are still being made")),
+        let incomplete = if is_whole || !self.lacks_vectors(&model).await? {
+            None
+        } else {
+            Some(format!("the vectors of {model} are still being made"))
         };
         Ok(made.map(|Embedded { vector, tokens }| QueryVector {
             model,
@@ -276,12 +274,13 @@ impl Index {
         };
         let texts = missing.iter().map(text).collect();
         let with_tokens = embedder.gives_tokens() && self.has_room_for_tokens(model).await?;
-        let made = match with_tokens {
-            true => embedder.embed_tokens(texts).await,
-            false => embedder.embed(texts).await.map(|vectors| {
+        let made = if with_tokens {
+            embedder.embed_tokens(texts).await
+        } else {
+            embedder.embed(texts).await.map(|vectors| {
                 let whole = |vector| Embedded { vector, tokens: None };
                 vectors.into_iter().map(whole).collect()
-            }),
+            })
         };
         self.note(model, made.as_ref().err().map(|failure: &ModelFailure| &failure.message));
         let Ok(made) = made else { return Ok(false) };

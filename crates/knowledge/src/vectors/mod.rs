@@ -116,9 +116,10 @@ impl VectorSet {
                 &chosen
             }
         };
-        let slots = match visible <= ALL_RANKED {
-            true => among.iter().collect(),
-            false => self.signs.nearest(query, among, PICKED.max(limit * 4)),
+        let slots = if visible <= ALL_RANKED {
+            among.iter().collect()
+        } else {
+            self.signs.nearest(query, among, PICKED.max(limit * 4))
         };
         self.ranked(query, slots, limit)
     }

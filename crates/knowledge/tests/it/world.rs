@@ -119,11 +119,10 @@ impl Embedder for Meaning {
         self.calls.fetch_add(texts.len(), Ordering::Relaxed);
         let down = self.down.load(Ordering::Relaxed);
         async move {
-            match down {
-                true => {
-                    Err(ModelFailure::new(ModelFailureClass::Unavailable, "the embedder is away"))
-                }
-                false => Ok(texts.iter().map(|text| vector(text)).collect()),
+            if down {
+                Err(ModelFailure::new(ModelFailureClass::Unavailable, "the embedder is away"))
+            } else {
+                Ok(texts.iter().map(|text| vector(text)).collect())
             }
         }
         .boxed()

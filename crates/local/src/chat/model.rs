@@ -51,10 +51,12 @@ impl Ability {
 
     /// `tools`: whether it is offered them.
     pub(crate) fn of(gguf: &Gguf, tools: bool) -> Self {
-        match tools {
-            true => Self::Tools,
-            false if gguf.parameters < SMALL => Self::SmallTalk,
-            false => Self::Chat,
+        if tools {
+            Self::Tools
+        } else if gguf.parameters < SMALL {
+            Self::SmallTalk
+        } else {
+            Self::Chat
         }
     }
 }

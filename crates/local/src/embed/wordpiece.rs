@@ -103,14 +103,13 @@ impl WordPiece {
         let mut marked = String::new();
         let mut rest = word;
         while !rest.is_empty() {
-            let (looked_up, mark) = match rest.len() == word.len() {
-                true => (word, 0),
-                false => {
-                    marked.clear();
-                    marked.push_str(INSIDE);
-                    marked.push_str(rest);
-                    (marked.as_str(), INSIDE.len())
-                }
+            let (looked_up, mark) = if rest.len() == word.len() {
+                (word, 0)
+            } else {
+                marked.clear();
+                marked.push_str(INSIDE);
+                marked.push_str(rest);
+                (marked.as_str(), INSIDE.len())
             };
             let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
             let longest = ends.into_iter().find_map(|end| {

@@ -65,28 +65,62 @@ pub(super) async fn login(
         output::aside(&format!("to sign in as somebody else: onyx providers logout {name}"));
         return Ok(Exit::Done);
     }
-    // Listened for before anything waits: from here on Ctrl-C leaves nothing behind.
-    let mut interrupts = signal(SignalKind::interrupt()).map_err(|error| {
-        let message = format!("cannot listen for Ctrl-C: {error}");
-        ClientError::Refused(Fault::new(ErrorCode::Internal, message))
-    })?;
     let begin = match way {
         SignInWay::Usual => path.clone(),
         SignInWay::Browser => format!("{path}?way=browser"),
     };
-    let begun = client.post(&begin, &json!({})).await?;
-    show(&begun.json::<Value>().await.map_err(ClientError::Unreachable)?, json)?;
-    tokio::select! {
-        ended = ended(client, &path) => {
-            let ended = ended?;
-            tell(&ended, json)?;
-            let is_in = ended["state"] == "signed_in" && ended["error"].is_null();
-            Ok(if is_in { Exit::Done } else { Exit::Failed })
+    let door = Door { begin: &begin, end: &path, state: &path, within: "" };
+    let Some(ended) = door.go_through(client, |begun| show(begun, json)).await? else {
+        output::aside("stopped; nobody is signed in");
+        return Ok(Exit::Stopped);
+    };
+    tell(&ended, json)?;
+    let is_in = ended["state"] == "signed_in" && ended["error"].is_null();
+    Ok(if is_in { Exit::Done } else { Exit::Failed })
+}
+
+/// Where a sign-in is begun, looked at and ended.
+pub(super) struct Door<'a> {
+    pub(super) begin: &'a str,
+    pub(super) end: &'a str,
+    /// Tells what became of it.
+    pub(super) state: &'a str,
+    /// Where in that answer, as a JSON pointer.
+    pub(super) within: &'a str,
+}
+
+impl Door<'_> {
+    /// Begins, shows what the person has to do and waits for it: what became of it, or `None` when
+    /// the person stopped.
+    pub(super) async fn go_through(
+        &self,
+        client: &Client,
+        show: impl FnOnce(&Value) -> Result<(), ClientError>,
+    ) -> Result<Option<Value>, ClientError> {
+        // Listened for before anything waits: from here on Ctrl-C leaves nothing behind.
+        let mut interrupts = signal(SignalKind::interrupt()).map_err(|error| {
+            let message = format!("cannot listen for Ctrl-C: {error}");
+            ClientError::Refused(Fault::new(ErrorCode::Internal, message))
+        })?;
+        let begun = client.post(self.begin, &json!({})).await?;
+        show(&begun.json::<Value>().await.map_err(ClientError::Unreachable)?)?;
+        tokio::select! {
+            ended = self.ended(client) => ended.map(Some),
+            _ = interrupts.recv() => {
+                client.delete(self.end).await?;
+                Ok(None)
+            }
         }
-        _ = interrupts.recv() => {
-            client.delete(&path).await?;
-            output::aside("stopped; nobody is signed in");
-            Ok(Exit::Stopped)
+    }
+
+    /// What became of it, when something has.
+    async fn ended(&self, client: &Client) -> Result<Value, ClientError> {
+        loop {
+            let now: Value = client.get_json(self.state).await?;
+            if now.pointer(self.within).is_none_or(|login| login["state"] != "waiting") {
+                return Ok(now);
+            }
+            tokio::time::sleep(POLL).await;
         }
     }
 }
@@ -116,17 +150,6 @@ fn show(begun: &Value, json: bool) -> Result<(), ClientError> {
     }
     output::aside("waiting; Ctrl-C stops");
     Ok(())
-}
-
-/// What became of it, when something has.
-async fn ended(client: &Client, path: &str) -> Result<Value, ClientError> {
-    loop {
-        let now: Value = client.get_json(path).await?;
-        if now["state"] != "waiting" {
-            return Ok(now);
-        }
-        tokio::time::sleep(POLL).await;
-    }
 }
 
 fn tell(state: &Value, json: bool) -> Result<(), ClientError> {

@@ -12,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 mod input;
 pub(crate) mod jobs;
+pub(crate) mod linkedin;
 mod login;
 pub(crate) mod logs;
 pub(crate) mod man;
@@ -90,9 +91,10 @@ fn listed<T>(all: &[T], line: impl Fn(&T) -> String, none: &str) -> Vec<String> 
 
 /// Something was done that has no answer but that it was.
 fn done(json: AsJson, words: &str) {
-    match json.json {
-        true => output::json_text(&json!({"ok": true}).to_string()),
-        false => output::line(words),
+    if json.json {
+        output::json_text(&json!({"ok": true}).to_string())
+    } else {
+        output::line(words)
     }
 }
 

@@ -19,6 +19,7 @@ use onyx_tools::{GitRemotes, Masker, Menos, Toolbox, Web};
 use onyx_types::{Fault, PersonId, Zone};
 
 use super::health::Machine;
+use super::linkedin::LinkedInDesk;
 use super::models::LiveModels;
 use super::parts::{check_jobs, connections, declared, remember, zones};
 use super::probe::WriteProbe;
@@ -47,6 +48,7 @@ pub(super) struct Live {
     pub(super) web: Web,
     pub(super) remotes: GitRemotes,
     pub(super) menos: Menos,
+    pub(super) linkedin: Arc<LinkedInDesk>,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) agent: AgentServices,
@@ -121,6 +123,7 @@ impl Live {
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.tools.menos.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.tools.linkedin.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.plugins.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.server()?;
@@ -139,6 +142,9 @@ impl Live {
         self.remotes.follow(&config.tools).map_err(|error| ConfigError::new(error.to_string()))?;
         let menos = self.menos.follow(&config.tools.menos);
         menos.map_err(|error| ConfigError::new(error.to_string()))?;
+        let linkedin = self.linkedin.tools.follow(&config.tools.linkedin);
+        linkedin.map_err(|error| ConfigError::new(error.to_string()))?;
+        self.linkedin.logins.follow(&config.tools.linkedin);
         let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));
@@ -211,9 +217,10 @@ impl Live {
     }
 
     fn exposure(&self) -> Exposure {
-        match self.auth.identity().has_chosen_credentials() {
-            true => Exposure::Guarded,
-            false => Exposure::Unguarded,
+        if self.auth.identity().has_chosen_credentials() {
+            Exposure::Guarded
+        } else {
+            Exposure::Unguarded
         }
     }
 

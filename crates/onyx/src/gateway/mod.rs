@@ -10,6 +10,7 @@ mod connection;
 mod connectors;
 mod desk;
 mod health;
+mod linkedin;
 mod live;
 mod local;
 mod logins;
@@ -199,6 +200,7 @@ impl Gateway {
             web: parts.web,
             remotes: parts.remotes,
             menos: parts.menos,
+            linkedin: parts.linkedin,
             models: parts.models,
             agent,
             auth,
@@ -370,6 +372,7 @@ impl Gateway {
         self.live.connectors.close().await;
         tokio::join!(self.live.agent.drain(PATIENCE), self.pass_through.drain(PATIENCE));
         self.live.models.logins().settle().await;
+        self.live.linkedin.logins.settle().await;
         self.live.extensions.plugins.close().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {

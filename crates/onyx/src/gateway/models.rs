@@ -292,17 +292,18 @@ impl ModelRouter for LiveModels {
         if let Some(model) = &wish.model {
             let known: Vec<String> =
                 current.registry.candidates().into_iter().map(|known| known.id).collect();
-            return match known.contains(model) {
-                true => Ok(ModelPick {
+            return if known.contains(model) {
+                Ok(ModelPick {
                     model: ModelId::new(model.as_str()),
                     reason: String::new(),
                     is_local: current.is_local(model),
-                }),
-                false => Err(Fault::new(
+                })
+            } else {
+                Err(Fault::new(
                     ErrorCode::ModelNotFound,
                     format!("`{model}` is not among the configured models."),
                 )
-                .with_hint(format!("There are: {}.", known.join(", ")))),
+                .with_hint(format!("There are: {}.", known.join(", "))))
             };
         }
         let class = wish.task.as_deref().map_or(Ok(TaskClass::default()), class_named)?;

@@ -18,15 +18,16 @@ use onyx_plugins::{Plugins, PluginsSettings, PluginsSetup, Tempo};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, Menos, ModelRouter,
-    PersonaPort, Repositories, Runtime, Services, Skills, Spaces, Tool, Toolbox, Web,
+    Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, LinkedIn, Masker, Menos,
+    ModelRouter, PersonaPort, Repositories, Runtime, Services, Skills, Spaces, Tool, Toolbox, Web,
     artifact_tools, builtin_tools, delegation_tools, docker_tools, find_tools, git_tools,
-    index_tools, job_tools, menos_tools, model_tools, persona_tools, runtime_tools, session_tools,
-    skill_tools, space_tools, web_tools,
+    index_tools, job_tools, linkedin_tools, menos_tools, model_tools, persona_tools, runtime_tools,
+    session_tools, skill_tools, space_tools, web_tools,
 };
 use onyx_types::{Clock, PersonId, Zone};
 
 use super::desk::Desk;
+use super::linkedin::{LinkedInDesk, LinkedInLogins};
 use super::live::{log, roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
@@ -52,6 +53,7 @@ pub(super) struct Parts {
     pub(super) docker: Docker,
     pub(super) remotes: GitRemotes,
     pub(super) menos: Menos,
+    pub(super) linkedin: Arc<LinkedInDesk>,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -116,6 +118,7 @@ impl Parts {
         let open = super::secrets::opener(ground.secrets);
         let menos = Menos::new(&config.tools.menos, web.clone(), open, owner)
             .map_err(|error| ConfigError::new(error.to_string()))?;
+        let linkedin = Arc::new(linkedin(ground, config, &web, &masker)?);
         let skills = skills(ground);
         let artifacts = artifacts(ground).map_err(|error| ConfigError::of(&error))?;
         let runtime = runtime(ground, &web);
@@ -125,6 +128,7 @@ impl Parts {
             space_tools(&spaces(ground), &ground.store.ledger),
             web_tools(&web),
             menos_tools(&menos),
+            linkedin_tools(&linkedin.tools),
             runtime_tools(&runtime),
             git_tools(&runtime, &remotes),
             docker_tools(&docker),
@@ -155,8 +159,16 @@ impl Parts {
         toolbox.set_hooks(Arc::new(plugins.clone()));
         let mcp_endpoint = Arc::new(mcp_endpoint()?);
         let grants = Arc::default();
-        let extensions =
-            Extensions { skills, artifacts, repositories, mcp, plugins, mcp_endpoint, grants };
+        let extensions = Extensions {
+            skills,
+            artifacts,
+            repositories,
+            mcp,
+            plugins,
+            linkedin: Arc::clone(&linkedin) as Arc<dyn onyx_api::LinkedInAccounts>,
+            mcp_endpoint,
+            grants,
+        };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
         let connectors = super::connectors::plan(config, &knows, ground.secrets)?;
         masker.add(connectors.secrets());
@@ -179,6 +191,7 @@ impl Parts {
             docker,
             remotes,
             menos,
+            linkedin,
             roster,
             models,
             memory: config.memory.clone(),
@@ -274,6 +287,24 @@ fn mcp_endpoint() -> Result<Endpoint, ConfigError> {
     let filled = getrandom::fill(&mut key);
     filled.map_err(|error| ConfigError::new(format!("no random numbers: {error}")))?;
     Ok(Endpoint::new(key))
+}
+
+/// The way to LinkedIn, and who is signed in there.
+fn linkedin(
+    ground: &Ground<'_>,
+    config: &Config,
+    web: &Web,
+    masker: &Masker,
+) -> Result<LinkedInDesk, ConfigError> {
+    let tokens = super::KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
+    let open = super::secrets::opener(ground.secrets);
+    let logins = LinkedInLogins::new(Arc::new(tokens), Arc::clone(ground.clock), open);
+    let logins = Arc::new(logins);
+    let accounts = Arc::clone(&logins) as Arc<dyn onyx_tools::Accounts>;
+    let tools = LinkedIn::new(&config.tools.linkedin, web.clone(), accounts)
+        .map_err(|error| ConfigError::new(error.to_string()))?;
+    logins.follow(&config.tools.linkedin);
+    Ok(LinkedInDesk { logins, tools, clock: Arc::clone(ground.clock) })
 }
 
 /// The connections that a config allows, as far as the system does.

@@ -20,9 +20,10 @@ pub(super) fn open(
 ) -> Result<Sources> {
     let mut seed = [0; 8];
     getrandom::fill(&mut seed).context("the system gives no random numbers")?;
-    let program = match cfg!(target_os = "linux") {
-        true => THIS_PROGRAM.into(),
-        false => std::env::current_exe().context("where this program lies is not known")?,
+    let program = if cfg!(target_os = "linux") {
+        THIS_PROGRAM.into()
+    } else {
+        std::env::current_exe().context("where this program lies is not known")?
     };
     let web = web.clone();
     Ok(Sources::new(

@@ -93,10 +93,8 @@ async fn check(program: &str) {
     std::fs::copy(programs().join(program), &copy).unwrap();
     let modules = libraries.join("js/node_modules");
     std::os::unix::fs::symlink(modules, folder.path().join("node_modules")).unwrap();
-    let interpreter = match program.ends_with(".py") {
-        true => libraries.join("python/bin/python"),
-        false => "node".into(),
-    };
+    let interpreter =
+        if program.ends_with(".py") { libraries.join("python/bin/python") } else { "node".into() };
     let ran = Command::new(interpreter)
         .arg(&copy)
         .env("ONYX_URL", onyx.base_url())

@@ -210,6 +210,30 @@ async fn an_export_that_is_uploaded_comes_in_like_any_other() {
     assert!(audit.contains("imported from chatgpt: 2 sessions"), "{audit}");
 }
 
+#[tokio::test]
+async fn who_asks_is_told_how_far_an_import_is_and_then_the_report() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let export = fs::read(fixture("chatgpt/conversations.json")).unwrap();
+    let send = async |query: &str, bytes: Vec<u8>| {
+        let path = format!("/api/admin/import?progress=true&{query}");
+        let request = onyx.client().request(reqwest::Method::POST, &path).body(bytes);
+        onyx_test_support::Reply::of(request).await
+    };
+    let told = send("from=chatgpt", export.clone()).await.expect(200).text();
+    let mut lines: Vec<Value> =
+        told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let last = lines.pop().unwrap();
+    assert_eq!(last["type"], "report", "{told}");
+    assert_eq!(counts(&last["report"], "session"), [2, 0, 0, 0], "{told}");
+    let total = lines[0]["total"].as_u64().unwrap();
+    assert_eq!(lines[0], json!({"type": "progress", "done": 0, "total": total}), "{told}");
+    assert_eq!(lines.last().unwrap()["done"], total, "{told}");
+    // What does not read is refused as ever, before anything is told.
+    let broken = send("from=chatgpt", export[..400].to_vec()).await.expect(400).json();
+    assert!(broken["detail"].as_str().unwrap().starts_with("export, line "), "{broken}");
+}
+
 /// An agent whose config names a workspace is who the files there say, at once when they change.
 #[tokio::test]
 async fn a_workspace_says_who_an_agent_is_and_names_of_other_programs_mean_ours() {

@@ -31,6 +31,7 @@ mod health;
 mod import;
 mod jobs;
 mod kills;
+mod linkedin;
 mod live;
 mod local;
 mod login;

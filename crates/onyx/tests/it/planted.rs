@@ -62,9 +62,12 @@ async fn a_secret_that_reaches_the_model_fails_the_test() {
 #[tokio::test]
 async fn a_secret_in_an_answer_a_line_or_an_event_fails_the_test() {
     let event: Value = json!({"type": "text", "delta": DEFAULT_TOKEN, "seq": 1});
-    let site = Site::start(move |path| match path.contains("/events") {
-        true => Page::html(format!("id: r:1\ndata: {event}\n\n")),
-        false => Page::html(format!("{event}\n")),
+    let site = Site::start(move |path| {
+        if path.contains("/events") {
+            Page::html(format!("id: r:1\ndata: {event}\n\n"))
+        } else {
+            Page::html(format!("{event}\n"))
+        }
     })
     .await;
     let client = AgentClient::new(site.url(""), "t");

@@ -23,11 +23,10 @@ pub(crate) fn files_under(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => {
-                    all.insert(path.display().to_string(), std::fs::read(&path).unwrap());
-                }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                all.insert(path.display().to_string(), std::fs::read(&path).unwrap());
             }
         }
     }

@@ -50,6 +50,8 @@ const MEANING: &[(&str, &str)] = &[
         "whether a provider has a sign-in is the config's to say",
     ),
     ("POST /api/admin/providers/{name}/login/callback", "the same"),
+    ("POST /api/linkedin/login", "whether there is an application is the config's to say"),
+    ("POST /api/linkedin/login/callback", "a sign-in must have been begun"),
     ("POST /api/sources", "paths and addresses are named that must lead somewhere"),
     ("POST /api/spaces/{id}/capture", "the same"),
     ("POST /api/jobs", "times, zones, commands and agents are named that must make sense together"),

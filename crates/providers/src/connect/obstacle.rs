@@ -40,10 +40,12 @@ impl Obstacle {
             let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
             kind == Some(ErrorKind::ConnectionRefused)
         };
-        match error.is_connect() {
-            true if causes().any(refused) => Self::Refused,
-            true => Self::Route,
-            false => Self::Broken,
+        if !error.is_connect() {
+            Self::Broken
+        } else if causes().any(refused) {
+            Self::Refused
+        } else {
+            Self::Route
         }
     }
 

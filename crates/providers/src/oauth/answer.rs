@@ -272,16 +272,18 @@ fn good<T: serde::de::DeserializeOwned>(status: StatusCode, body: &[u8]) -> Resu
             Some(said) if !said.is_empty() => format!("{said} ({code})"),
             Some(_) | None => code.clone(),
         };
-        return Err(match PASSING.contains(&code.as_str()) || is_passing(status) {
-            true => Refusal::Passing(words),
-            false => Refusal::Final { status, code: Some(code), words },
+        return Err(if PASSING.contains(&code.as_str()) || is_passing(status) {
+            Refusal::Passing(words)
+        } else {
+            Refusal::Final { status, code: Some(code), words }
         });
     }
     if !status.is_success() {
         let words = format!("it answers {}", status.as_u16());
-        return Err(match is_passing(status) {
-            true => Refusal::Passing(words),
-            false => Refusal::Final { status, code: None, words },
+        return Err(if is_passing(status) {
+            Refusal::Passing(words)
+        } else {
+            Refusal::Final { status, code: None, words }
         });
     }
     serde_json::from_slice(body).map_err(|_| odd("its answer does not read"))

@@ -8,7 +8,7 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use reqwest::Url;
 
 use super::answer::{self, Device, Granted, Poll, Refusal};
-use super::browser::{Errand, Stray};
+use super::browser::{Desk, Errand, Stray};
 use super::login::{Attempt, Held, Login};
 use super::plan::LoginWay;
 use super::record::Tokens;
@@ -31,16 +31,26 @@ impl Login {
     /// Begins to sign in and waits for the person; the one that waits already, if one does in the
     /// same way.
     pub(crate) async fn begin(self: &Arc<Self>, way: Option<LoginWay>) -> Result<Pending, Fault> {
+        self.begin_at(way, None).await
+    }
+
+    /// `gateway`: the page of the gateway that the browser comes back to, where it does.
+    pub(super) async fn begin_at(
+        self: &Arc<Self>,
+        way: Option<LoginWay>,
+        gateway: Option<&Url>,
+    ) -> Result<Pending, Fault> {
         let _one = self.beginning.lock().await;
         let way = way.unwrap_or(self.plan().usual_way());
-        if let Attempt::Waiting { pending, .. } = &self.lock().attempt
+        if let Attempt::Waiting { pending, desk, .. } = &self.lock().attempt
             && pending.way == way
+            && gateway.is_none_or(|page| desk.as_ref().is_some_and(|desk| desk.redirect() == page))
         {
             return Ok(pending.clone());
         }
         let (pending, errand) = match way {
             LoginWay::Code => self.ask_for_code().await?,
-            LoginWay::Browser => self.send_browser().await?,
+            LoginWay::Browser => self.send_browser(gateway).await?,
         };
         self.stop();
         let stop = Cancel::new();
@@ -76,13 +86,13 @@ impl Login {
         Ok((pending, Waiting::Code(device)))
     }
 
-    async fn send_browser(&self) -> Result<(Pending, Waiting), Fault> {
+    async fn send_browser(&self, gateway: Option<&Url>) -> Result<(Pending, Waiting), Fault> {
         let Some(browser) = &self.plan().browser else {
             return Err(self.no_way("in a browser", "authorizeUrl"));
         };
-        let errand = Errand::begin(self.plan(), browser).await;
+        let errand = Errand::begin(self.plan(), browser, gateway).await;
         let errand = errand.map_err(|why| Fault::new(ErrorCode::Internal, why))?;
-        self.hide(&errand.verifier);
+        errand.verifier.iter().for_each(|verifier| self.hide(verifier));
         let pending = Pending {
             way: LoginWay::Browser,
             user_code: None,
@@ -108,13 +118,32 @@ impl Login {
         };
         let address = Url::parse(address.trim());
         let address = address.map_err(|_| refused("This is not an address."))?;
-        match desk.read(&address) {
+        Self::take(&desk, &address).map_err(refused)
+    }
+
+    /// What a page of the gateway was called with by the browser that came back.
+    pub(super) fn came_back(&self, fields: &[(&str, &str)]) -> Result<(), Fault> {
+        let refused = |message: &str| {
+            Fault::new(ErrorCode::InvalidRequest, message)
+                .with_field("state")
+                .with_hint("Connect again, in the same browser and as the same person.")
+        };
+        let Attempt::Waiting { desk: Some(desk), .. } = &self.lock().attempt else {
+            return Err(refused("No sign-in waits."));
+        };
+        let mut address = desk.redirect().clone();
+        address.query_pairs_mut().clear().extend_pairs(fields);
+        Self::take(desk, &address).map_err(refused)
+    }
+
+    fn take(desk: &Desk, address: &Url) -> Result<(), &'static str> {
+        match desk.read(address) {
             Ok(returned) => {
                 desk.bring(returned);
                 Ok(())
             }
             Err(Stray::OtherPlace | Stray::OtherSignIn) => {
-                Err(refused("This address does not belong to the sign-in that waits."))
+                Err("This address does not belong to the sign-in that waits.")
             }
         }
     }
@@ -178,7 +207,7 @@ impl Login {
         let code = errand.returned().await?;
         self.hide(&code);
         let redirect = errand.redirect.as_str();
-        let redemption = Redemption { code: &code, verifier: &errand.verifier, redirect };
+        let redemption = Redemption { code: &code, verifier: errand.verifier.as_ref(), redirect };
         self.server.redeem(redemption).await.map_err(|refusal| refusal.words().to_owned())
     }
 
@@ -215,7 +244,7 @@ impl Login {
     }
 
     fn no_way(&self, how: &str, field: &str) -> Fault {
-        let message = format!("`{}` cannot be signed in to {how}.", self.provider);
+        let message = format!("{} cannot be signed in to {how}.", self.title);
         let field = format!("providers.{}.login.{field}", self.provider);
         let hint = format!("Set `{field}`, or sign in the other way.");
         Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).with_field(field)
@@ -223,7 +252,7 @@ impl Login {
 
     fn no_code(&self, refusal: &Refusal) -> Fault {
         let words = self.mask(refusal.words().to_owned());
-        let message = format!("`{}`: no code could be had: {words}", self.provider);
+        let message = format!("{}: no code could be had: {words}", self.title);
         let field = format!("providers.{}.login", self.provider);
         match refusal {
             Refusal::Passing(_) => Fault::new(ErrorCode::ProviderUnavailable, message)

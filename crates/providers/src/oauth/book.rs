@@ -68,6 +68,11 @@ impl Logins {
 
     /// The sign-in of a provider; one under another plan is stopped.
     pub(crate) fn of(&self, provider: &str, plan: Plan) -> Arc<Login> {
+        self.titled(provider, format!("`{provider}`"), plan)
+    }
+
+    /// The same under a name that people know.
+    pub(super) fn titled(&self, provider: &str, title: String, plan: Plan) -> Arc<Login> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.get(provider) {
             if *before.plan() == plan {
@@ -78,7 +83,7 @@ impl Logins {
             before.stop();
         }
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
-        let login = Arc::new(Login::open(provider, plan, store, clock));
+        let login = Arc::new(Login::open(provider, title, plan, store, clock));
         known.insert(provider.to_owned(), Arc::clone(&login));
         login
     }

@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-use super::plan::{BrowserPlan, Plan};
+use super::plan::{BrowserPlan, Plan, Redirect};
 use crate::Secret;
 
 const LONGEST_REQUEST: usize = 16 * 1024;
@@ -28,7 +28,8 @@ pub(super) struct Errand {
     /// Where it is sent.
     pub(super) address: Url,
     pub(super) redirect: Url,
-    pub(super) verifier: Secret,
+    /// None where the maker knows no such thing.
+    pub(super) verifier: Option<Secret>,
     pub(super) desk: Desk,
     listeners: Vec<TcpListener>,
     returns: mpsc::Receiver<Return>,
@@ -50,12 +51,21 @@ pub(super) enum Stray {
 }
 
 impl Errand {
-    /// Listens where the browser comes back to. A port that is taken leaves pasting the address.
-    pub(super) async fn begin(plan: &Plan, browser: &BrowserPlan) -> Result<Self, String> {
-        let (listeners, redirect) = listen(&browser.redirect).await;
-        let (state, verifier) = (random()?, random()?);
+    /// Listens where the browser comes back to. A port that is taken leaves pasting the address. A
+    /// page of the gateway is not listened for: it brings the browser's answer by itself.
+    pub(super) async fn begin(
+        plan: &Plan,
+        browser: &BrowserPlan,
+        gateway: Option<&Url>,
+    ) -> Result<Self, String> {
+        let (listeners, redirect) = match (&browser.redirect, gateway) {
+            (Redirect::ThisMachine(redirect), _) => listen(redirect).await,
+            (Redirect::Gateway, Some(page)) => (Vec::new(), page.clone()),
+            (Redirect::Gateway, None) => return Err("no page to come back to is known".to_owned()),
+        };
+        let state = random()?;
+        let verifier = if browser.pkce { Some(random()?) } else { None };
         let mut address = browser.authorize.clone();
-        let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.reveal().as_bytes()));
         address
             .query_pairs_mut()
             .append_pair("response_type", "code")
@@ -63,9 +73,14 @@ impl Errand {
             .append_pair("redirect_uri", redirect.as_str())
             .append_pair("scope", &plan.scopes)
             .append_pair("state", state.reveal())
-            .append_pair("code_challenge", &challenge)
-            .append_pair("code_challenge_method", "S256")
             .extend_pairs(browser.extra);
+        if let Some(verifier) = &verifier {
+            let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.reveal().as_bytes()));
+            address
+                .query_pairs_mut()
+                .append_pair("code_challenge", &challenge)
+                .append_pair("code_challenge_method", "S256");
+        }
         let (sender, returns) = mpsc::channel(1);
         let desk = Desk { state, redirect: redirect.clone(), returns: sender };
         Ok(Self { address, redirect, verifier, desk, listeners, returns })
@@ -95,6 +110,10 @@ fn lost() -> String {
 }
 
 impl Desk {
+    pub(super) fn redirect(&self) -> &Url {
+        &self.redirect
+    }
+
     /// What the address brings, unless it belongs to something else.
     pub(super) fn read(&self, address: &Url) -> Result<Return, Stray> {
         if address.path() != self.redirect.path() {

@@ -19,7 +19,10 @@ use crate::failure::failure;
 const REMEMBERED: usize = 16;
 
 pub(crate) struct Login {
+    /// By which its tokens are kept.
     pub(super) provider: String,
+    /// As people read it.
+    pub(super) title: String,
     plan: Plan,
     pub(super) server: Server,
     pub(super) store: Arc<dyn TokenStore>,
@@ -65,12 +68,14 @@ pub(super) enum Attempt {
 impl Login {
     pub(super) fn open(
         provider: &str,
+        title: String,
         plan: Plan,
         store: Arc<dyn TokenStore>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let login = Self {
             provider: provider.to_owned(),
+            title,
             server: Server::new(&plan),
             plan,
             store,
@@ -127,10 +132,8 @@ impl Login {
             return;
         }
         state.remembered.push_back(secret.clone());
-        let gone = match state.remembered.len() > REMEMBERED {
-            true => state.remembered.pop_front(),
-            false => None,
-        };
+        let gone =
+            if state.remembered.len() > REMEMBERED { state.remembered.pop_front() } else { None };
         drop(state);
         self.store.hide(secret, gone.as_ref());
     }
@@ -239,7 +242,7 @@ impl Login {
             Held::Refused { why, .. } => (sign_in(), format!("sign in again: {why}")),
             Held::Locked(fault) => (ModelFailureClass::Unavailable, fault.message.clone()),
         };
-        failure(class, format!("`{}`: {why}", self.provider))
+        failure(class, format!("{}: {why}", self.title))
     }
 
     /// A second sign-in under way ends; what is held stays.
@@ -252,14 +255,34 @@ impl Login {
     }
 
     pub(crate) async fn sign_out(&self) -> Result<(), Fault> {
+        self.let_go().await.map(drop)
+    }
+
+    /// Forgets the tokens here, then gives them back where the maker takes them. `Err` of the inner
+    /// one: nobody confirmed that, in words.
+    pub(super) async fn revoke(&self) -> Result<Result<(), String>, Fault> {
+        let Held::Tokens(tokens) = self.let_go().await? else { return Ok(Ok(())) };
+        // Whoever has the token that renews has the others, too.
+        let token = tokens.refresh.as_ref().unwrap_or(&tokens.access);
+        let Some(answered) = self.server.revoke(token).await else { return Ok(Ok(())) };
+        Ok(match answered {
+            Ok((status, _)) if status.is_success() => Ok(()),
+            Ok((status, _)) => Err(format!("it answers {}", status.as_u16())),
+            Err(refusal) => Err(self.mask(refusal.words().to_owned())),
+        })
+    }
+
+    /// What was held until now.
+    async fn let_go(&self) -> Result<Held, Fault> {
         let _one_by_one = self.changing.lock().await;
         self.stop();
-        {
+        let held = {
             let mut state = self.lock();
-            state.held = Held::Nothing;
             state.generation += 1;
-        }
-        self.store.forget(&self.provider).await
+            std::mem::replace(&mut state.held, Held::Nothing)
+        };
+        self.store.forget(&self.provider).await?;
+        Ok(held)
     }
 }
 

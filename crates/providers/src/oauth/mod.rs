@@ -14,6 +14,7 @@ mod plan;
 mod record;
 mod renewal;
 mod server;
+mod service;
 mod status;
 mod tokens;
 mod vendors;
@@ -24,7 +25,8 @@ pub use machine::{AwsIdentity, AwsKeys, AwsSettings, AzureSettings, CredentialSe
 pub(crate) use machine::{CredentialPlan, CredentialPlanError};
 pub use plan::{LoginSettings, LoginWay};
 pub(crate) use plan::{Plan, PlanError};
+pub use service::{ServiceLogin, ServiceLogins};
 pub use status::{LoginState, LoginStatus, Pending, Quota};
 pub(crate) use tokens::TokenSource;
 pub(crate) use vendors::{CHATGPT, GITHUB_COPILOT};
-pub use vendors::{DeviceForm, VendorBrowser, VendorDevice, VendorLogin};
+pub use vendors::{DeviceForm, VendorBrowser, VendorDevice, VendorLogin, VendorRedirect};

@@ -4,7 +4,7 @@ use onyx_types::Hash;
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::vendors::{DeviceForm, VendorLogin};
+use super::vendors::{DeviceForm, VendorLogin, VendorRedirect};
 use crate::Secret;
 use crate::connect::is_loopback;
 
@@ -53,6 +53,7 @@ pub(crate) struct Plan {
     pub(super) scopes: String,
     pub(super) account: Option<Url>,
     pub(super) exchange: Option<Url>,
+    pub(super) revoke: Option<Url>,
     /// The header that names the account beside the token, where the provider wants one.
     pub(super) account_header: Option<&'static str>,
     /// The provider that the tokens are for.
@@ -80,9 +81,17 @@ pub(super) enum DevicePlanForm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BrowserPlan {
     pub(super) authorize: Url,
-    /// Without a port, any that is free.
-    pub(super) redirect: Url,
+    pub(super) redirect: Redirect,
+    pub(super) pkce: bool,
     pub(super) extra: &'static [(&'static str, &'static str)],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Redirect {
+    /// Without a port, any that is free.
+    ThisMachine(Url),
+    /// As whoever begins it says.
+    Gateway,
 }
 
 /// Names only, never a value.
@@ -125,6 +134,7 @@ impl Plan {
             from.address("tokenUrl", &settings.token_url, known.map(|known| known.token_url))?;
         let account = known.and_then(|known| known.account_url);
         let exchange = known.and_then(|known| known.exchange_url);
+        let revoke = known.and_then(|known| known.revoke_url);
         Ok(Self {
             client_id,
             client_secret: settings.client_secret.clone(),
@@ -134,6 +144,7 @@ impl Plan {
             scopes,
             account: from.address("accountUrl", &settings.account_url, account)?,
             exchange: from.address("exchangeUrl", &settings.exchange_url, exchange)?,
+            revoke: from.address("revokeUrl", &None, revoke)?,
             account_header: known.and_then(|known| known.account_header),
             audience: audience.clone(),
         })
@@ -214,18 +225,24 @@ impl Sources<'_> {
         let usual = known.map(|browser| browser.authorize_url);
         let authorize = self.address("authorizeUrl", &self.settings.authorize_url, usual)?;
         let Some(authorize) = authorize else { return Ok(None) };
-        let usual = known.map_or(ANY_PORT, |browser| browser.redirect_url);
+        let redirect = match known.map(|browser| browser.redirect) {
+            Some(VendorRedirect::Gateway) => Redirect::Gateway,
+            Some(VendorRedirect::ThisMachine(usual)) => self.this_machine(usual)?,
+            None => self.this_machine(ANY_PORT)?,
+        };
+        let extra = known.map_or(&[] as &[_], |browser| browser.extra);
+        let pkce = known.is_none_or(|browser| browser.pkce);
+        Ok(Some(BrowserPlan { authorize, redirect, pkce, extra }))
+    }
+
+    fn this_machine(&self, usual: &str) -> Result<Redirect, PlanError> {
         let redirect = own(&self.settings.redirect_url).unwrap_or_else(|| usual.to_owned());
         let redirect = Url::parse(&redirect).map_err(|_| PlanError::Redirect)?;
         let is_plain = redirect.scheme() == "http"
             && is_loopback(&redirect)
             && redirect.query().is_none()
             && redirect.fragment().is_none();
-        if !is_plain {
-            return Err(PlanError::Redirect);
-        }
-        let extra = known.map_or(&[] as &[_], |browser| browser.extra);
-        Ok(Some(BrowserPlan { authorize, redirect, extra }))
+        if is_plain { Ok(Redirect::ThisMachine(redirect)) } else { Err(PlanError::Redirect) }
     }
 }
 

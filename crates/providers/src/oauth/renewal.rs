@@ -164,8 +164,8 @@ impl Login {
             }
             Err(Refusal::Final { words, .. }) => {
                 let message = format!(
-                    "`{}`: the account gets no token to ask with: {}",
-                    self.provider,
+                    "{}: the account gets no token to ask with: {}",
+                    self.title,
                     self.mask(words)
                 );
                 Err(Failed::For(failure(ModelFailureClass::Auth, message)))
@@ -189,7 +189,7 @@ impl Login {
 
     fn passing(&self, what: &str, refusal: &Refusal) -> Failed {
         let words = self.mask(refusal.words().to_owned());
-        let message = format!("`{}`: {what}: {words}", self.provider);
+        let message = format!("{}: {what}: {words}", self.title);
         Failed::For(failure(ModelFailureClass::Unavailable, message))
     }
 

@@ -15,6 +15,7 @@ pub(super) struct Server {
     token: Place,
     account: Option<Place>,
     exchange: Option<Place>,
+    revoke: Option<Place>,
     client_id: String,
     client_secret: Option<Secret>,
     scopes: String,
@@ -35,7 +36,7 @@ enum DeviceFormPlaces {
 /// A code that a browser brought, and what proves that it was asked for here.
 pub(super) struct Redemption<'a> {
     pub(super) code: &'a Secret,
-    pub(super) verifier: &'a Secret,
+    pub(super) verifier: Option<&'a Secret>,
     pub(super) redirect: &'a str,
 }
 
@@ -46,6 +47,7 @@ impl Server {
             token: Place::of(&plan.token),
             account: plan.account.as_ref().map(Place::of),
             exchange: plan.exchange.as_ref().map(Place::of),
+            revoke: plan.revoke.as_ref().map(Place::of),
             client_id: plan.client_id.clone(),
             client_secret: plan.client_secret.clone(),
             scopes: plan.scopes.clone(),
@@ -97,20 +99,20 @@ impl Server {
                 let Some((code, verifier)) = answer::openai_poll(status, &body)? else {
                     return Ok(Poll::Pending);
                 };
-                let redemption = Redemption { code: &code, verifier: &verifier, redirect };
+                let redemption = Redemption { code: &code, verifier: Some(&verifier), redirect };
                 self.redeem(redemption).await.map(Poll::Granted)
             }
         }
     }
 
     pub(super) async fn redeem(&self, redemption: Redemption<'_>) -> Result<Granted, Refusal> {
-        let fields = [
+        let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("code", redemption.code.reveal()),
             ("redirect_uri", redemption.redirect),
-            ("client_id", &self.client_id),
-            ("code_verifier", redemption.verifier.reveal()),
+            ("client_id", self.client_id.as_str()),
         ];
+        fields.extend(redemption.verifier.map(|verifier| ("code_verifier", verifier.reveal())));
         let (status, body) = self.ask_for_token(&fields).await?;
         answer::token(status, &body)
     }
@@ -124,10 +126,20 @@ impl Server {
         self.ask_for_token(&fields).await
     }
 
+    /// Gives a token back (RFC 7009); `None` where no address takes it.
+    pub(super) async fn revoke(&self, token: &Secret) -> Option<Answered> {
+        let place = self.revoke.as_ref()?;
+        let fields = [("client_id", self.client_id.as_str()), ("token", token.reveal())];
+        Some(place.post(&self.with_secret(&fields)).await)
+    }
+
     async fn ask_for_token(&self, fields: &[(&str, &str)]) -> Answered {
+        self.token.post(&self.with_secret(fields)).await
+    }
+
+    fn with_secret<'a>(&'a self, fields: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let secret = self.client_secret.as_ref().map(|secret| ("client_secret", secret.reveal()));
-        let fields: Vec<(&str, &str)> = fields.iter().copied().chain(secret).collect();
-        self.token.post(&fields).await
+        fields.iter().copied().chain(secret).collect()
     }
 
     /// `None` where no address tells.

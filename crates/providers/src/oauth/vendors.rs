@@ -11,6 +11,8 @@ pub struct VendorLogin {
     pub scopes: &'static [&'static str],
     pub account_url: Option<&'static str>,
     pub exchange_url: Option<&'static str>,
+    /// Takes tokens back (RFC 7009).
+    pub revoke_url: Option<&'static str>,
     /// The header in which requests name the account.
     pub account_header: Option<&'static str>,
 }
@@ -32,10 +34,21 @@ pub enum DeviceForm {
 #[derive(Clone, Copy, Debug)]
 pub struct VendorBrowser {
     pub authorize_url: &'static str,
-    /// As it is registered there.
-    pub redirect_url: &'static str,
+    pub redirect: VendorRedirect,
+    /// Whether the code is bound to a secret of this sign-in (RFC 7636). A maker that does not know
+    /// that refuses it.
+    pub pkce: bool,
     /// Fields that the maker wants beside the standard's.
     pub extra: &'static [(&'static str, &'static str)],
+}
+
+/// Where the browser comes back to.
+#[derive(Clone, Copy, Debug)]
+pub enum VendorRedirect {
+    /// A port of this machine, as it is registered there.
+    ThisMachine(&'static str),
+    /// A page of the gateway; whoever begins the sign-in says at which address.
+    Gateway,
 }
 
 /// A GitHub sign-in brings a token that GitHub exchanges for a short-lived one of Copilot.
@@ -50,6 +63,7 @@ pub(crate) const GITHUB_COPILOT: VendorLogin = VendorLogin {
     scopes: &["read:user"],
     account_url: Some("https://api.github.com/user"),
     exchange_url: Some("https://api.github.com/copilot_internal/v2/token"),
+    revoke_url: None,
     account_header: None,
 };
 
@@ -66,12 +80,33 @@ pub(crate) const CHATGPT: VendorLogin = VendorLogin {
     }),
     browser: Some(VendorBrowser {
         authorize_url: "https://auth.openai.com/oauth/authorize",
-        redirect_url: "http://localhost:1455/auth/callback",
+        redirect: VendorRedirect::ThisMachine("http://localhost:1455/auth/callback"),
+        pkce: true,
         extra: &[("id_token_add_organizations", "true"), ("codex_cli_simplified_flow", "true")],
     }),
     token_url: "https://auth.openai.com/oauth/token",
     scopes: &["openid", "profile", "email", "offline_access"],
     account_url: None,
     exchange_url: None,
+    revoke_url: None,
     account_header: Some("chatgpt-account-id"),
+};
+
+/// An application of LinkedIn's own portal. It knows its client by a secret, and answers
+/// `invalid_client` to a code with a verifier.
+pub(crate) const LINKEDIN: VendorLogin = VendorLogin {
+    issuer: "https://www.linkedin.com",
+    device: None,
+    browser: Some(VendorBrowser {
+        authorize_url: "https://www.linkedin.com/oauth/v2/authorization",
+        redirect: VendorRedirect::Gateway,
+        pkce: false,
+        extra: &[],
+    }),
+    token_url: "https://www.linkedin.com/oauth/v2/accessToken",
+    scopes: &["openid", "profile", "email", "w_member_social"],
+    account_url: None,
+    exchange_url: None,
+    revoke_url: Some("https://www.linkedin.com/oauth/v2/revoke"),
+    account_header: None,
 };

@@ -66,9 +66,10 @@ impl Auto {
         let first = named(&choice.model).ok_or_else(|| {
             Fault::new(onyx_types::ErrorCode::Internal, "the chosen model is not among the choices")
         })?;
-        let model: Arc<dyn Model> = match others.is_empty() {
-            true => first,
-            false => Arc::new(crate::decorators::Fallback::new(first, others)),
+        let model: Arc<dyn Model> = if others.is_empty() {
+            first
+        } else {
+            Arc::new(crate::decorators::Fallback::new(first, others))
         };
         *chosen = Some(Arc::clone(&model));
         Ok((model, Some(choice.reason)))
@@ -117,10 +118,11 @@ impl Model for Auto {
         let (model, reason) = match self.choose(&task) {
             Ok(chosen) => chosen,
             Err(fault) => {
-                let class = match fits(self.context_window(), &task) {
-                    true => ModelFailureClass::InvalidRequest,
+                let class = if fits(self.context_window(), &task) {
+                    ModelFailureClass::InvalidRequest
+                } else {
                     // A shorter prompt may find somebody.
-                    false => ModelFailureClass::ContextLength,
+                    ModelFailureClass::ContextLength
                 };
                 return once(ready(failed(class, fault.message))).boxed();
             }

@@ -84,11 +84,12 @@ fn has_addresses(name: &str) -> bool {
 }
 
 fn how(name: &str) -> String {
-    match has_addresses(name) {
-        true => format!("Set `providers.{name}.login.clientId` in onyx.json."),
-        false => format!(
+    if has_addresses(name) {
+        format!("Set `providers.{name}.login.clientId` in onyx.json.")
+    } else {
+        format!(
             "Set `providers.{name}.login` in onyx.json: `clientId`, `tokenUrl`, and `deviceUrl` or \
              `authorizeUrl`."
-        ),
+        )
     }
 }

@@ -253,9 +253,10 @@ impl Registry {
                 check::works(name, latency, models, &configured)
             }
             Err(none) => {
-                let elsewhere = match Trouble::of(&none).may_be_mistaken() {
-                    true => listing::found_elsewhere(&provider).await,
-                    false => None,
+                let elsewhere = if Trouble::of(&none).may_be_mistaken() {
+                    listing::found_elsewhere(&provider).await
+                } else {
+                    None
                 };
                 check::fails(name, &none, elsewhere)
             }

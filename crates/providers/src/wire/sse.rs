@@ -79,9 +79,10 @@ impl SseSplitter {
 
     fn bounded(&self, bytes: &[u8]) -> Result<(), SseError> {
         let length = self.line.len() + self.event.data.len() + bytes.len();
-        match length > self.max_event_bytes {
-            true => Err(SseError::TooLong(self.max_event_bytes)),
-            false => Ok(()),
+        if length > self.max_event_bytes {
+            Err(SseError::TooLong(self.max_event_bytes))
+        } else {
+            Ok(())
         }
     }
 

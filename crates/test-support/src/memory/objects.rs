@@ -125,9 +125,10 @@ impl Objects for MemoryObjects {
         perform(&*self.turnstile, Op::ReadFile, || {
             let disk = self.disk.lock();
             let Some(file) = disk.files.get(&path) else {
-                return match is_folder(&disk.files, &path) {
-                    true => Err(StoreError::Refused(format!("{path} is a folder"))),
-                    false => Ok(None),
+                return if is_folder(&disk.files, &path) {
+                    Err(StoreError::Refused(format!("{path} is a folder")))
+                } else {
+                    Ok(None)
                 };
             };
             if file.bytes.len() as u64 > max_bytes {

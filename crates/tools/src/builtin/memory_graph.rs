@@ -70,9 +70,10 @@ impl TypedTool for MemoryGraph {
             let known = self.index.graph_entities(&cx.scopes, &name, MOST_LISTED).await;
             let known = known.map_err(StoreError::from)?;
             let names: Vec<&str> = known.iter().map(|entity| entity.name.name.as_str()).collect();
-            let told = match names.is_empty() {
-                true => "[nothing is known by that name]".to_owned(),
-                false => format!("[no such name; known: {}]", names.join(", ")),
+            let told = if names.is_empty() {
+                "[nothing is known by that name]".to_owned()
+            } else {
+                format!("[no such name; known: {}]", names.join(", "))
             };
             // A name may come from any text, so that a list of them is as good as the worst.
             let origin = if names.is_empty() { Origin::Person } else { Origin::External };

@@ -10,6 +10,7 @@ mod cancel_job;
 mod docker;
 mod exec;
 mod git;
+mod linkedin;
 mod list_jobs;
 mod memory_graph;
 mod memory_search;
@@ -57,6 +58,7 @@ use docker::DockerTool;
 
 pub use docker::{Docker, DockerSettings};
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret, Repositories};
+pub use linkedin::{AccountCheck, BadLinkedInSettings, LinkedIn, LinkedInSettings};
 pub use menos::{BadMenosSettings, Menos, MenosSettings};
 pub use select_model::selected_model;
 
@@ -129,6 +131,15 @@ pub fn skill_tools(skills: &Skills) -> Vec<Arc<dyn Tool>> {
 /// For homes beside a content vault.
 pub fn menos_tools(menos: &Menos) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(menos::Search::new(menos.clone())), Arc::new(menos::Ingest::new(menos.clone()))]
+}
+
+/// For homes whose owner has an application at LinkedIn.
+pub fn linkedin_tools(linkedin: &LinkedIn) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(linkedin::ShowProfile::new(linkedin.clone())),
+        Arc::new(linkedin::Post::new(linkedin.clone())),
+        Arc::new(linkedin::Comment::new(linkedin.clone())),
+    ]
 }
 
 /// For homes with a way out.

@@ -1,9 +1,10 @@
 //! What tools need from the crates above: other agents and sessions, other models, personas, jobs,
-//! where spaces lie, and the hooks of plugins.
+//! where spaces lie, people's accounts elsewhere, and the hooks of plugins.
 //!
 //! Each port says what a tool may ask for; the agent crate and the binary answer. Nothing here
 //! does the work itself.
 
+mod accounts;
 mod delegation;
 mod hooks;
 mod jobs;
@@ -11,6 +12,7 @@ mod persona;
 mod routing;
 mod spaces;
 
+pub use accounts::{Accounts, NoToken};
 pub use delegation::{Answered, Delegates};
 pub use hooks::{HookAnswer, HookNote, HookedCall, HookedRun, Hooks, Veto};
 pub use jobs::{JOBS_FOLDER, JobPort, ProposedJob, job_path};

@@ -325,12 +325,14 @@ impl Toolbox {
                 let state = if is_error { DraftState::Failed } else { DraftState::Applied };
                 Ending { state, output, origin }
             }
-            Err(error @ (ToolError::Timeout { .. } | ToolError::Cancelled)) => {
+            Err(error) if error.leaves_doubt() => {
                 let state = match self.traces(draft, cx).await {
                     Traces::Whole => DraftState::Applied,
                     Traces::Unfinished | Traces::Unclear => DraftState::Unknown,
                 };
-                Ending { state, ..Ending::failed(format!("{error}; check before repeating")) }
+                let origin = error.origin().max(Origin::Person);
+                let words = format!("{error}; check before repeating");
+                Ending { state, origin, ..Ending::failed(words) }
             }
             // Changed in the very moment: the person looks again.
             Err(error @ ToolError::Conflict(_)) => {

@@ -12,6 +12,7 @@ mod entities;
 mod executed;
 mod files;
 mod git;
+mod linkedin;
 mod memory;
 mod menos;
 mod never_wider;

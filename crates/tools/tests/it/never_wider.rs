@@ -19,7 +19,7 @@ use crate::runtime::sandbox;
 use crate::support::{World, policy};
 
 /// Every tool that can do more than look, with the least that a call of it does.
-const EFFECTS: [(&str, ToolEffect); 13] = [
+const EFFECTS: [(&str, ToolEffect); 14] = [
     ("write_file", ToolEffect::Write),
     ("edit_file", ToolEffect::Write),
     ("memory_write", ToolEffect::Write),
@@ -33,6 +33,7 @@ const EFFECTS: [(&str, ToolEffect); 13] = [
     ("exec", ToolEffect::Execute),
     ("docker_exec", ToolEffect::Execute),
     ("linkedin_post", ToolEffect::Reach),
+    ("linkedin_comment", ToolEffect::Reach),
 ];
 
 fn least(tier: Tier, effect: ToolEffect) -> Verdict {

@@ -163,9 +163,12 @@ async fn a_search_lists_what_the_engine_found_and_its_addresses_become_free() {
 
 #[tokio::test]
 async fn an_engine_that_fails_says_how_to_mend_it() {
-    let site = Site::start(|path| match path.contains("q=403") {
-        true => Page { status: 403, ..Page::html("no") },
-        false => Page::html("<html>a landing page</html>"),
+    let site = Site::start(|path| {
+        if path.contains("q=403") {
+            Page { status: 403, ..Page::html("no") }
+        } else {
+            Page::html("<html>a landing page</html>")
+        }
     })
     .await;
     let world = world(&site).await;

@@ -9,6 +9,7 @@ import { Confirm } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
+import { Words } from '../../ui/words';
 import { AddAccount } from './AddAccount';
 import { Bindings } from './Bindings';
 import { DeadLetters } from './DeadLetters';
@@ -77,7 +78,7 @@ function Account({ account, reload }: { account: ConnectorAccount; reload: () =>
     <Section title={account.name ? `${account.name} (${name})` : name} detail={stateOf(account)}>
       <Card>
         <Line
-          label={account.detail ?? 'The network answers.'}
+          label={<Words>{account.detail ?? 'The network answers.'}</Words>}
           detail={`${account.incoming} to answer · ${account.outgoing} to send · ${account.deadLetters} undelivered`}
         >
           {account.link && (

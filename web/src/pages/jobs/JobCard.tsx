@@ -57,7 +57,11 @@ export function JobCard({ job, onEdit }: { job: Job; onEdit: () => void }) {
           <h3 className="flex flex-wrap items-center gap-2">
             <span className="font-semibold">{job.id}</span>
             <span className={`text-meta ${tone}`}>{state}</span>
-            {job.troubles > 0 && <span className="chip text-danger">{job.troubles} new problems</span>}
+            {job.troubles > 0 && (
+              <span className="chip text-danger">
+                {job.troubles} new {job.troubles === 1 ? 'problem' : 'problems'}
+              </span>
+            )}
           </h3>
           <p className="meta">{job.error ? <Flaw job={job} /> : job.words}</p>
           {job.reason && <p className="meta text-warn">{job.reason}</p>}

@@ -6,7 +6,9 @@ const MINUTES = 1440;
 /** More of one day are counted, not listed. */
 const MOST_NAMED = 4;
 
-const clock = (time: string) => new Date(time).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+// Without AM and PM, for which a day on a phone has no room.
+const clock = (time: string) =>
+  new Date(time).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** The week ahead: a column for each day, a mark for each time. */
 export function WeekStrip({ jobs }: { jobs: Job[] }) {

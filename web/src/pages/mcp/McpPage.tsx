@@ -9,6 +9,7 @@ import { Card, Line, Section, Select } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { Words } from '../../ui/words';
 import { AddServer } from './AddServer';
 
 const EFFECTS: [Effect, string][] = [
@@ -26,6 +27,14 @@ const STATES: Record<McpTool['state'], string> = {
   missing: 'The server does not have it any more',
   off: 'Switched off',
   unusable: 'Cannot be used',
+};
+
+/** How its program or address does, for people. */
+const STATUSES: Record<McpServer['status'], string> = {
+  idle: 'starts when it is needed',
+  starting: 'starting',
+  running: 'running',
+  failing: 'failing',
 };
 
 const waits = (tool: McpTool) => tool.state === 'new' || tool.state === 'changed';
@@ -82,14 +91,23 @@ function Server({ server, done }: { server: McpServer; done: (said?: string) => 
     if (yes && (await attempt('Not removed', () => onyx.mcp.remove(server.name).then(() => true))))
       done(`${server.name} was removed`);
   };
-  const detail = [server.place, server.status, server.protocol, server.network.length > 0 && server.network.join(', ')];
+  const detail = [
+    server.place,
+    STATUSES[server.status],
+    server.protocol,
+    server.network.length > 0 && server.network.join(', '),
+  ];
   return (
     <Section
       title={server.name}
       detail={
         <>
           {detail.filter(Boolean).join(' · ')}
-          {server.problem && <span className="block text-danger">{server.problem}</span>}
+          {server.problem && (
+            <span className="block text-danger">
+              <Words>{server.problem}</Words>
+            </span>
+          )}
         </>
       }
       action={

@@ -9,6 +9,8 @@ import { Field, Form, Section, Switch } from '../../ui/form';
 import { Confirm, Modal } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { useLookedAt } from '../../ui/useLookedAt';
+import { Words } from '../../ui/words';
 import { PluginSettings } from './PluginSettings';
 import { asksFor, STATES, STATUSES } from './words';
 
@@ -16,6 +18,9 @@ import { asksFor, STATES, STATUSES } from './words';
 export function PluginsPage() {
   const plugins = useLoaded('plugins', () => onyx.plugins.list());
   const [adding, setAdding] = useState(false);
+  // A program that starts, or is started again, tells nobody when it is done.
+  const isMoving = ({ enabled, status }: Plugin) => enabled && (status === 'starting' || status === 'failing');
+  useLookedAt(plugins.data?.some(isMoving) ?? false, plugins.reload);
   const done = (said?: string) => {
     setAdding(false);
     if (said) toast(said);
@@ -38,7 +43,9 @@ export function PluginsPage() {
         {(list) =>
           list.length === 0 ? (
             <div className="card">
-              <Empty>No plugins yet. Add one from a git repository, or with onyx plugins add.</Empty>
+              <Empty>
+                No plugins yet. Add one from a git repository, or with <code>onyx plugins add</code>.
+              </Empty>
             </div>
           ) : (
             list.map((plugin) => <PluginSection key={plugin.name} plugin={plugin} done={done} />)
@@ -63,6 +70,9 @@ export function PluginsPage() {
   );
 }
 
+/** Lines of its log beside what is wrong: its own words, and when it was started again. */
+const LAST_WORDS = 3;
+
 function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string) => void }) {
   const [removing, setRemoving] = useState(false);
   const waits = plugin.state === 'new' || plugin.state === 'changed';
@@ -79,6 +89,8 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
     if (yes && (await attempt('Not removed', () => onyx.plugins.remove(plugin.name).then(() => true))))
       done(`${plugin.name} was removed`);
   };
+  const fails = plugin.enabled && (plugin.status === 'failing' || plugin.status === 'parked');
+  const lastWords = plugin.log.slice(-LAST_WORDS).join('\n');
   const state = plugin.enabled && plugin.state === 'accepted' ? STATUSES[plugin.status] : STATES[plugin.state];
   return (
     <Section
@@ -89,13 +101,18 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
           {plugin.description && <span className="block">{plugin.description}</span>}
           {plugin.problems.map((problem) => (
             <span key={problem} className="block text-danger">
-              {problem}
+              <Words>{problem}</Words>
             </span>
           ))}
+          {fails && lastWords && (
+            <span className="block text-danger">
+              Its last words: <code className="block font-mono whitespace-pre-wrap">{lastWords}</code>
+            </span>
+          )}
         </>
       }
       action={
-        <div className="flex items-center gap-2">
+        <div className="flex flex-wrap items-center gap-2">
           {waits && (
             <button type="button" className="btn btn-primary" onClick={() => void accept()}>
               Accept
@@ -124,8 +141,8 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
       {plugin.configSchema && <PluginSettings plugin={plugin} done={done} />}
       {waits && plugin.diff && (
         <details className="mt-2">
-          <summary className="meta cursor-pointer">Everything that it holds</summary>
-          <Diff unified={plugin.diff} label={`What ${plugin.name} holds`} />
+          <summary className="meta cursor-pointer">What you accept: its manifest, and the hash of each file</summary>
+          <Diff unified={plugin.diff} label={`Manifest of ${plugin.name}`} />
         </details>
       )}
       {plugin.log.length > 0 && (

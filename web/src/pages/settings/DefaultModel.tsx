@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import { ArrowDown, ArrowUp, X } from 'lucide-react';
-import type { DefaultModel as Setting } from '@onyx/sdk';
+import type { DefaultModel as Setting, Provider } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { attempt } from '../../ui/act';
 import { Line, Section } from '../../ui/form';
@@ -8,9 +8,11 @@ import { Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
 /** What agents without a model of their own answer with, and what is asked in its place, by drag or keys. */
-export function DefaultModel() {
+export function DefaultModel({ providers }: { providers?: Provider[] }) {
   const setting = useLoaded('default model', () => onyx.admin.defaultModel());
-  const models = useLoaded('models to choose from', () => onyx.admin.models());
+  // A provider that is added, signed in to or removed brings and takes models.
+  const known = (providers ?? []).map(({ name, state }) => `${name} ${state}`).join();
+  const models = useLoaded(`models to choose from ${known}`, () => onyx.admin.models());
   // Shown at once, so that the next press builds on it; written one after the other.
   const [wanted, setWanted] = useState<Setting>();
   const writing = useRef(Promise.resolve());

@@ -1,5 +1,5 @@
 import { useState, type DragEvent } from 'react';
-import type { Fault, ImportReport, ImportSource } from '@onyx/sdk';
+import type { Fault, ImportProgress, ImportReport, ImportSource } from '@onyx/sdk';
 import { faultOf, onyx, refreshStatus } from '../../store/client';
 import { Card, Choices, Line, Section } from '../../ui/form';
 import { ErrorLine } from '../../ui/page';
@@ -35,7 +35,7 @@ const KINDS: Record<string, string> = {
 
 type Step =
   | { at: 'idle' }
-  | { at: 'checking' | 'importing'; file: File }
+  | { at: 'checking' | 'importing'; file: File; progress?: ImportProgress }
   | { at: 'checked' | 'done'; file: File; report: ImportReport };
 
 /** An export of another program: looked at first, then brought when the owner says so. */
@@ -45,9 +45,11 @@ export function Import() {
   const [fault, setFault] = useState<Fault>();
   const send = async (file: File, dryRun: boolean) => {
     setFault(undefined);
-    setStep({ at: dryRun ? 'checking' : 'importing', file });
+    const at = dryRun ? 'checking' : 'importing';
+    setStep({ at, file });
+    const onProgress = (progress: ImportProgress) => setStep({ at, file, progress });
     try {
-      const report = await onyx.admin.importExport(from, file, { dryRun });
+      const report = await onyx.admin.importExport(from, file, { dryRun, onProgress });
       setStep({ at: dryRun ? 'checked' : 'done', file, report });
       if (!dryRun) void refreshStatus();
     } catch (error) {
@@ -87,19 +89,43 @@ export function Import() {
           className="sr-only"
           aria-label="Export file"
           disabled={busy}
+          // Browsers open it with Space only; a person who uses keys tries Enter first.
+          onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.click()}
           onChange={(event) => (take(event.target.files), (event.target.value = ''))}
         />
       </label>
       {busy && 'file' in step && (
-        <p role="status" className="meta mt-3">
-          {step.at === 'checking' ? 'Reading' : 'Importing'} {step.file.name} ({size(step.file)})…
-        </p>
+        <HowFar words={`${step.at === 'checking' ? 'Reading' : 'Importing'} ${step.file.name}`} step={step} />
       )}
       {fault && <ErrorLine fault={fault} />}
       {'report' in step && (
         <Report report={step.report} onImport={step.at === 'checked' ? () => void send(step.file, false) : undefined} />
       )}
     </Section>
+  );
+}
+
+/** The file's size while it is read; then how many of its things are done. */
+function HowFar({
+  words,
+  step: { file, progress },
+}: {
+  words: string;
+  step: { file: File; progress?: ImportProgress };
+}) {
+  const counted = progress && progress.total > 0 ? progress : undefined;
+  return (
+    <div className="mt-3">
+      <p role="status" className="meta [overflow-wrap:anywhere]">
+        {words} ({counted ? `${counted.done} of ${counted.total}` : size(file)})…
+      </p>
+      <progress
+        className="mt-1 h-1.5 w-full accent-accent"
+        aria-label={words}
+        max={counted?.total ?? 1}
+        value={counted ? counted.done : undefined}
+      />
+    </div>
   );
 }
 

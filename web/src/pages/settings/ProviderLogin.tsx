@@ -16,7 +16,7 @@ const SAID: Record<string, Said> = {
   ],
   failed: ({ error }) => [error ?? 'Signing in failed.', 'text-danger', 'Try again'],
   sign_in_again: ({ account, error }) => [
-    error ?? `The sign-in${account ? ` of ${account}` : ''} has lapsed.`,
+    `The sign-in${account ? ` of ${account}` : ''} is no longer taken${error ? ` (${error})` : ''}.`,
     'text-warn',
     'Sign in again',
   ],

@@ -8,6 +8,7 @@ import { Card, Line, Section } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
 import { Empty, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { Words } from '../../ui/words';
 import { DefaultModel } from './DefaultModel';
 import { FoundLine } from './Found';
 import { useFound } from './logins';
@@ -15,7 +16,7 @@ import { ProviderForm } from './ProviderForm';
 import { ProviderLogin } from './ProviderLogin';
 import { TestLine } from './TestLine';
 
-const UNTRIED: [string, string] = ['not tried yet', 'text-dim'];
+const UNTRIED: [string, string] = ['not used yet', 'text-dim'];
 const HEALTH: Record<string, [string, string]> = {
   well: ['well', 'text-ok-text'],
   failing: ['failing', 'text-danger'],
@@ -92,7 +93,7 @@ export function Providers() {
           />
         )}
       </Section>
-      <DefaultModel />
+      <DefaultModel providers={providers.data} />
     </>
   );
 }
@@ -137,9 +138,7 @@ function ProviderLine({
     : provider.state === 'disabled'
       ? ['disabled', 'text-warn']
       : (HEALTH[provider.health] ?? UNTRIED);
-  const about = [provider.kind, provider.address, provider.key && `key ${provider.key}`, provider.account]
-    .filter(Boolean)
-    .join(' · ');
+  const about = [provider.kind, provider.address, keyOf(provider), provider.account].filter(Boolean).join(' · ');
   return (
     <div>
       <Line
@@ -176,7 +175,9 @@ function ProviderLine({
         </button>
       </Line>
       {provider.detail && !isLocked && (
-        <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">{provider.detail}</p>
+        <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">
+          <Words>{provider.detail}</Words>
+        </p>
       )}
       {provider.login && (
         <div className="px-4 pb-3">
@@ -201,6 +202,9 @@ function ProviderLine({
     </div>
   );
 }
+
+/** The end of its key, where that is shown. */
+const keyOf = ({ key }: Provider) => key && (key === '…' ? 'key set' : `key ${key}`);
 
 /** `200k · $3 in, $15 out per million`. */
 function aboutModel({ contextWindow, price }: Model): string {

@@ -9,6 +9,7 @@ import { Card, Choices as Options, Field, Form, Line, Section, Switch } from '..
 import { Modal } from '../../ui/Modal';
 import { ErrorLine, Shown, Skeletons } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { LinkedIn } from './LinkedIn';
 
 const CREDENTIALS: Record<string, string> = {
   session: 'Signed in with this browser',
@@ -45,6 +46,7 @@ export function You() {
         </Card>
       </Section>
       <Answering />
+      <LinkedIn />
       <Actions />
       {asking && <ChangePassword close={() => setAsking(false)} />}
     </>

@@ -5,13 +5,12 @@ import type { FoundProvider, ProviderLogin } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { attempt } from '../../ui/act';
 import { useLoaded, type Loaded } from '../../ui/useLoaded';
+import { useLookedAt } from '../../ui/useLookedAt';
 
 export type Login = ProviderLogin;
 
 /** With a code on any machine, or in a browser that comes back to the one that Onyx runs on. */
 export type LoginWay = 'code' | 'browser';
-
-const EVERY_MS = 2_000;
 
 /** Servers of models on this machine that no provider is made of yet. */
 export const useFound = (wanted: boolean): Loaded<FoundProvider[]> =>
@@ -29,15 +28,7 @@ export function useLogin(
   const login = useLoaded(`login ${name} ${known?.state}`, () => onyx.admin.providerLogin(name));
   const { reload } = login;
   const data = login.data ?? known;
-  const isWaiting = data?.state === 'waiting';
-  useEffect(() => {
-    if (!isWaiting) return;
-    const look = () => document.hidden || reload();
-    const timer = setInterval(look, EVERY_MS);
-    // Who comes back from the maker's page sees at once what came of it.
-    document.addEventListener('visibilitychange', look);
-    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look));
-  }, [isWaiting, reload]);
+  useLookedAt(data?.state === 'waiting', reload);
   const act = async (failed: string, call: () => Promise<unknown>) => {
     await attempt(failed, call);
     reload();

@@ -30,7 +30,7 @@ export const SECTIONS: SettingsSection[] = [
     id: 'you',
     title: 'You',
     words:
-      'account person name password standing instructions agents.md user.md runtime fallback subscription actions folder refresh',
+      'account person name password standing instructions agents.md user.md runtime fallback subscription actions folder refresh linkedin connect account',
     Body: You,
   },
   {

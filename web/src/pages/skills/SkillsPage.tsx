@@ -9,6 +9,7 @@ import { Card, Field, Form, Line, Section } from '../../ui/form';
 import { Confirm, Modal } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { Words } from '../../ui/words';
 import { SkillEditor } from './SkillEditor';
 
 const STATES: Record<Skill['state'], string> = {
@@ -118,7 +119,7 @@ function SkillRow({ skill, ask, done }: { skill: Skill; ask: (asking: Asking) =>
         }
         detail={
           <>
-            {skill.problem ?? skill.description}
+            <Words>{skill.problem ?? skill.description}</Words>
             <span className="block">
               {[
                 STATES[skill.state],

@@ -81,6 +81,9 @@ export default function Audit() {
   );
 }
 
+/** The first part of a hash says enough; the whole is in the title. */
+const shortened = (text: string) => text.replace(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1…');
+
 function Row({ row }: { row: AuditRow }) {
   const who = authorOf(row.actor).id;
   return (
@@ -96,7 +99,7 @@ function Row({ row }: { row: AuditRow }) {
       </span>
       <span className="min-w-40 flex-1 [overflow-wrap:anywhere] max-md:order-last max-md:basis-full">
         {row.tool && <code className="mr-2 font-mono">{row.tool}</code>}
-        {row.diffSummary}
+        <span title={row.diffSummary}>{shortened(row.diffSummary)}</span>
         {row.result && <span className="text-dim"> · {row.result}</span>}
       </span>
       {row.sessionId && (

@@ -6,6 +6,7 @@ import { refreshStatus } from '../../store/client';
 import { useStore } from '../../store/state';
 import { copy } from '../../ui/copy';
 import { ErrorLine } from '../../ui/page';
+import { Words } from '../../ui/words';
 
 const REFRESH_MS = 15_000;
 const WORDS: Record<Dependency['state'], [string, string]> = {
@@ -83,7 +84,7 @@ const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
   mcp: { label: 'MCP server', to: '/tools', action: 'Open MCP servers' },
   plugin: { label: 'Plugin', to: '/plugins', action: 'Open plugins' },
   jobs: { label: 'Jobs', to: '/jobs', action: 'Open jobs' },
-  gateway: { label: 'Subscription gateway' },
+  gateway: { label: 'Subscription gateway', to: '/settings/you', action: 'Open your settings' },
 };
 
 function kindOf(name: string): { label: string; to?: string; action?: string } {
@@ -101,7 +102,11 @@ function Row({ name, state, detail, hint, progress }: Dependency) {
     <li className="flex min-h-12 items-center gap-4 px-4 py-2.5">
       <span className="min-w-0 flex-1">
         <span>{label}</span>
-        {detail && <span className="block text-meta text-dim [overflow-wrap:anywhere]">{detail}</span>}
+        {detail && (
+          <span className="block text-meta text-dim [overflow-wrap:anywhere]">
+            <Words>{detail}</Words>
+          </span>
+        )}
         {progress && (
           <progress
             className="block h-1.5 w-full max-w-60 accent-(--accent)"
@@ -110,7 +115,11 @@ function Row({ name, state, detail, hint, progress }: Dependency) {
             max={progress.total}
           />
         )}
-        {hint && <span className="block text-meta [overflow-wrap:anywhere]">{hint}</span>}
+        {hint && (
+          <span className="block text-meta [overflow-wrap:anywhere]">
+            <Words>{hint}</Words>
+          </span>
+        )}
       </span>
       {state !== 'ok' && to && owner && (
         <Link to={to} className="shrink-0 text-meta text-accent underline underline-offset-3">

@@ -17,7 +17,7 @@ from onyx_sdk._async.places import Channels, Spaces, Threads
 from onyx_sdk._async.runs import Runs
 from onyx_sdk._async.server import Admin, Connectors, Mcp, Plugins
 from onyx_sdk._async.sessions import Drafts, Sessions
-from onyx_sdk._async.work import Actions, Agents, Jobs, Personas, Preferences
+from onyx_sdk._async.work import Actions, Agents, Jobs, LinkedIn, Personas, Preferences
 from onyx_sdk._check import check_text, given
 
 BASE_URL = "http://127.0.0.1:18790"
@@ -68,6 +68,7 @@ class AsyncOnyx:
         self.mcp = Mcp(http)
         self.plugins = Plugins(http)
         self.preferences = Preferences(http)
+        self.linkedin = LinkedIn(http)
         self.admin = Admin(http)
 
     @classmethod

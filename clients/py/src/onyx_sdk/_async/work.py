@@ -241,3 +241,30 @@ class Preferences:
 
     async def set(self, **change: Unpack[types.PreferencesChange]) -> types.PreferencesView:
         return await self._http.json("POST", "/api/agent/config", body=change)
+
+
+class LinkedIn:
+    """The caller's own account at LinkedIn."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def account(self) -> types.LinkedInView:
+        return await self._http.json("GET", "/api/linkedin")
+
+    async def connect(self) -> types.LoginBegun:
+        """Where to send the browser; ``account`` tells what becomes of it."""
+        return await self._http.json("POST", "/api/linkedin/login", body={})
+
+    async def finish(self, state: str, code: str | None = None, error: str | None = None) -> types.LinkedInView:
+        """Ends the sign-in that the caller began, with what the browser brought back."""
+        body = {"state": state, "code": code, "error": error}
+        return await self._http.json("POST", "/api/linkedin/login/callback", body=body)
+
+    async def check(self) -> types.LinkedInView:
+        """Asks LinkedIn whether it takes the sign-in."""
+        return await self._http.json("POST", "/api/linkedin/check", body={})
+
+    async def revoke(self) -> types.LinkedInRevoked:
+        """Forgets the sign-in and takes it back at LinkedIn; ``detail`` says why nobody there confirmed it."""
+        return await self._http.json("DELETE", "/api/linkedin/login")

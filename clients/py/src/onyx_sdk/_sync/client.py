@@ -18,7 +18,7 @@ from onyx_sdk._sync.places import Channels, Spaces, Threads
 from onyx_sdk._sync.runs import Runs
 from onyx_sdk._sync.server import Admin, Connectors, Mcp, Plugins
 from onyx_sdk._sync.sessions import Drafts, Sessions
-from onyx_sdk._sync.work import Actions, Agents, Jobs, Personas, Preferences
+from onyx_sdk._sync.work import Actions, Agents, Jobs, LinkedIn, Personas, Preferences
 from onyx_sdk._check import check_text, given
 
 BASE_URL = "http://127.0.0.1:18790"
@@ -69,6 +69,7 @@ class Onyx:
         self.mcp = Mcp(http)
         self.plugins = Plugins(http)
         self.preferences = Preferences(http)
+        self.linkedin = LinkedIn(http)
         self.admin = Admin(http)
 
     @classmethod

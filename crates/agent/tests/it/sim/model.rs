@@ -72,10 +72,8 @@ impl Model for SimModel {
             book.violated(format!("a model was sent messages that no provider takes: {flaw}"));
         }
         let chance = &self.track.junction.chance;
-        let manner = match self.track.junction.may_fail() {
-            true => chance.weighted(MANNERS),
-            false => Manner::Text,
-        };
+        let manner =
+            if self.track.junction.may_fail() { chance.weighted(MANNERS) } else { Manner::Text };
         let (events, hangs) = self.answer(manner, !request.tools.is_empty());
         let track = self.track.clone();
         let told = futures::stream::iter(events).then(move |event| {

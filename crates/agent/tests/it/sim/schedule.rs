@@ -210,10 +210,7 @@ impl World {
     }
 
     fn send(&mut self) {
-        let delivery = match self.chance.percent(60) {
-            true => Delivery::Steer,
-            false => Delivery::FollowUp,
-        };
+        let delivery = if self.chance.percent(60) { Delivery::Steer } else { Delivery::FollowUp };
         let sessions = self.sessions();
         let known = sessions.len() >= MOST_SESSIONS || self.chance.percent(75);
         let session = if known { self.chance.pick(&sessions).copied() } else { None };

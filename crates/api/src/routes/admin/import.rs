@@ -1,11 +1,12 @@
 //! `/api/admin/import`: what somebody brings along from another program. The body is the export as it
 //! is (a file or a ZIP archive), or, from the command line, what it has read of a folder, one item a
-//! line. All of it is read before anything is written.
+//! line. All of it is read before anything is written. Who asks for it is told how far it is.
 
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt as _;
 use onyx_agent::AgentSettings;
 use onyx_import::{
@@ -16,9 +17,11 @@ use onyx_storage::{AuditEntry, Expect};
 use onyx_types::{ErrorCode, Fault};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
 
-use crate::wire::Json;
+use super::import_lines::{ImportLine, lines};
+use crate::wire::{FieldNames, Json};
 use crate::{ApiState, AuthContext, ConfigChange, Problem, QueryOf};
 
 /// Of an export; with pictures they are large.
@@ -39,6 +42,9 @@ pub(crate) struct ImportQuery {
     /// Leave broken files out; without it the first one stops the import.
     #[serde(default)]
     skip_broken: bool,
+    /// Tell how far it is, one JSON object a line; the last one holds the report.
+    #[serde(default)]
+    progress: bool,
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -54,9 +60,10 @@ enum Form {
 pub(crate) async fn import(
     State(state): State<ApiState>,
     caller: AuthContext,
+    names: FieldNames,
     QueryOf(query): QueryOf<ImportQuery>,
     body: Body,
-) -> Result<Json<ImportReport>, Problem> {
+) -> Result<Response, Problem> {
     let upload = receive(body).await?;
     let broken = if query.skip_broken { Broken::Skip } else { Broken::Stop };
     let (from, form) = (query.from, query.form);
@@ -67,12 +74,62 @@ pub(crate) async fn import(
     let import = reading.await.map_err(|_| failed("reading the export broke off"))?;
     let import = import.map_err(Fault::from)?;
     let mode = if query.dry_run { Mode::DryRun } else { Mode::Write };
-    let report = write(&state, &caller, from, &import, mode).await?;
-    if mode == Mode::Write && report.has_changes() {
-        let entry = audit(&state, &caller, from, &report);
-        state.store.ledger.append_audit(entry).await.map_err(Fault::from)?;
+    let bringing = Bringing { state, caller, source: from, import, mode };
+    if query.progress {
+        let work = move |told| async move { bringing.bring(Progress::to(told)).await };
+        return Ok(lines(names, work));
     }
-    Ok(Json(report))
+    Ok(Json(bringing.bring(Progress::untold()).await?).into_response())
+}
+
+/// Everything that was read, on its way into the home.
+struct Bringing {
+    state: ApiState,
+    caller: AuthContext,
+    source: Source,
+    import: Import,
+    mode: Mode,
+}
+
+impl Bringing {
+    async fn bring(&self, progress: Progress) -> Result<ImportReport, Problem> {
+        let Self { state, caller, source, import, mode } = self;
+        let report = write(state, caller, *source, import, *mode, progress).await?;
+        if *mode == Mode::Write && report.has_changes() {
+            let entry = audit(state, caller, *source, &report);
+            state.store.ledger.append_audit(entry).await.map_err(Fault::from)?;
+        }
+        Ok(report)
+    }
+}
+
+/// How often somebody is told how far it is.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Tells how far it is, to whoever wants to know.
+struct Progress {
+    told: Option<mpsc::Sender<ImportLine>>,
+    last: Option<Instant>,
+}
+
+impl Progress {
+    fn to(told: mpsc::Sender<ImportLine>) -> Self {
+        Self { told: Some(told), last: None }
+    }
+
+    fn untold() -> Self {
+        Self { told: None, last: None }
+    }
+
+    fn reached(&mut self, done: usize, total: usize) {
+        let Some(told) = &self.told else { return };
+        if done < total && self.last.is_some_and(|last| last.elapsed() < EVERY) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        // Who is slow to read is told of a later one.
+        let _ = told.try_send(ImportLine::Progress { done, total });
+    }
 }
 
 fn failed(why: impl Into<String>) -> Problem {
@@ -106,6 +163,7 @@ async fn write(
     source: Source,
     import: &Import,
     mode: Mode,
+    mut progress: Progress,
 ) -> Result<ImportReport, Problem> {
     let clock = state.agent.clock();
     let writer = Writer {
@@ -117,7 +175,8 @@ async fn write(
         mode,
     };
     let mut report = ImportReport { dry_run: mode == Mode::DryRun, ..ImportReport::default() };
-    for item in &import.items {
+    for (done, item) in import.items.iter().enumerate() {
+        progress.reached(done, import.items.len());
         let (outcome, why) = match item {
             Item::Note(note) => {
                 report.note(note.clone());
@@ -136,6 +195,7 @@ async fn write(
             report.add(kind, name, outcome, why);
         }
     }
+    progress.reached(import.items.len(), import.items.len());
     Ok(report)
 }
 

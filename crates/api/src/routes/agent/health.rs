@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::preferences::Mode;
 use crate::wire::Json;
-use crate::{ApiState, AuthContext, Dependency, DependencyState, Problem};
+use crate::{ApiState, AuthContext, Dependency, DependencyState, LinkedInAccount, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AgentHealth {
@@ -29,8 +29,11 @@ struct Runtime {
 
 #[derive(Serialize, JsonSchema)]
 struct LinkedIn {
+    /// Whether the person's account is connected.
     token_present: bool,
+    /// When LinkedIn last took its token, since the server started.
     last_validated_at: Option<Timestamp>,
+    /// Why it is not taken, if it is not.
     last_error: Option<String>,
 }
 
@@ -47,9 +50,17 @@ pub(crate) async fn show(
     Ok(Json(AgentHealth {
         runtime,
         provider: provider(&state).await,
-        // No account of LinkedIn can be signed in yet, so there is none to speak of.
-        linkedin: LinkedIn { token_present: false, last_validated_at: None, last_error: None },
+        linkedin: linkedin(state.extensions.linkedin.account(&caller.person)),
     }))
+}
+
+fn linkedin(account: LinkedInAccount) -> LinkedIn {
+    let LinkedInAccount { login, last_validated_at, last_error, trouble, .. } = account;
+    LinkedIn {
+        token_present: login.state == "signed_in",
+        last_validated_at,
+        last_error: trouble.or(login.error).or(last_error),
+    }
 }
 
 /// Without a gateway the mode that the person chose is not what answers.

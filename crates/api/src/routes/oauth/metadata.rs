@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::access::Scheme;
 
 /// The address that the program came by; Host was checked before.
-pub(super) fn base(scheme: Scheme, headers: &HeaderMap) -> String {
+pub(in crate::routes) fn base(scheme: Scheme, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let scheme = match scheme {
         Scheme::Http => "http",

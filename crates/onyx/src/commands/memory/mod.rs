@@ -289,8 +289,5 @@ async fn write(
 }
 
 fn told(json: AsJson, value: &Value, words: &str) {
-    match json.json {
-        true => output::json_text(&value.to_string()),
-        false => output::line(words),
-    }
+    if json.json { output::json_text(&value.to_string()) } else { output::line(words) }
 }

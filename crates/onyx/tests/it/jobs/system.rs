@@ -47,6 +47,26 @@ async fn a_heartbeat_with_nothing_to_do_calls_no_model_and_one_with_little_costs
 }
 
 #[tokio::test]
+async fn the_heartbeat_of_an_agent_with_a_workspace_looks_at_the_file_there() {
+    let model = ScriptedModel::with_answers(["The kettle is on."]).await;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("HEARTBEAT.md"), "- Is the kettle on?\n").unwrap();
+    let agents = json!({"agents": {"list": [{"id": "main", "default": true, "model": "mine/m",
+        "tier": "act", "workspace": folder.path().to_str().unwrap()}]},
+        "jobs": {"heartbeat": {"every": "1h"}}});
+    let onyx = builder(&model)
+        .file("agents/main/HEARTBEAT.md", "- Is the door shut?\n")
+        .merge(agents)
+        .start()
+        .await;
+    known(&onyx, "system:heartbeat").await;
+    let run = run_now(&onyx, "system:heartbeat").await;
+    assert_eq!(run["text"], "The kettle is on.", "{run}");
+    let asked = model.last_request().body.to_string();
+    assert!(asked.contains("Is the kettle on?") && !asked.contains("door"), "{asked}");
+}
+
+#[tokio::test]
 async fn old_sessions_are_removed_by_count_only_where_the_config_says_so() {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model)

@@ -51,9 +51,10 @@ impl FaultyFiles {
     }
 
     fn sync(&self) -> io::Result<()> {
-        match self.sync_fails.load(Ordering::SeqCst) {
-            true => Err(io::Error::from_raw_os_error(5)),
-            false => Ok(()),
+        if self.sync_fails.load(Ordering::SeqCst) {
+            Err(io::Error::from_raw_os_error(5))
+        } else {
+            Ok(())
         }
     }
 }
@@ -79,9 +80,10 @@ impl FileOps for FaultyFiles {
     }
 
     fn set_len(&self, file: &File, len: u64) -> io::Result<()> {
-        match self.truncate_fails.load(Ordering::SeqCst) {
-            true => Err(io::Error::from_raw_os_error(5)),
-            false => SystemFiles.set_len(file, len),
+        if self.truncate_fails.load(Ordering::SeqCst) {
+            Err(io::Error::from_raw_os_error(5))
+        } else {
+            SystemFiles.set_len(file, len)
         }
     }
 

@@ -160,9 +160,10 @@ fn next(state: &State, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
     let numbered = |inner: &super::Inner, at: usize| {
         let mut event = inner.events[at].clone();
         event["s"] = json!(at + 1);
-        event["d"]["resume_gateway_url"] = match event["t"] == "READY" {
-            true => json!(state.gateway_url),
-            false => event["d"]["resume_gateway_url"].clone(),
+        event["d"]["resume_gateway_url"] = if event["t"] == "READY" {
+            json!(state.gateway_url)
+        } else {
+            event["d"]["resume_gateway_url"].clone()
         };
         event
     };

@@ -1,0 +1,105 @@
+//! Sign-ins of people at a service that agents act at through their tools: one account for each
+//! person, since nobody speaks there in another's name.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use onyx_types::{Clock, ErrorCode, Fault, ModelFailure, PersonId};
+use reqwest::Url;
+
+use super::book::{Logins, TokenStore};
+use super::login::Login;
+use super::plan::{LoginSettings, LoginWay, Plan};
+use super::status::{LoginStatus, Pending};
+use super::vendors::{LINKEDIN, VendorLogin};
+use crate::Secret;
+
+/// Every sign-in at one service. It outlives configs.
+#[derive(Debug)]
+pub struct ServiceLogins {
+    /// What the names of its tokens begin with.
+    key: &'static str,
+    title: &'static str,
+    known: VendorLogin,
+    logins: Logins,
+    plan: RwLock<Option<Plan>>,
+}
+
+impl ServiceLogins {
+    pub fn linkedin(store: Arc<dyn TokenStore>, clock: Arc<dyn Clock>) -> Self {
+        let logins = Logins::new(store, clock);
+        let plan = RwLock::default();
+        Self { key: "linkedin", title: "LinkedIn", known: LINKEDIN, logins, plan }
+    }
+
+    /// Takes up what the config says; tokens that were got for other addresses are not used.
+    pub fn follow(&self, settings: &LoginSettings, base_url: &str) -> Result<(), String> {
+        let audience = Url::parse(base_url).map_err(|error| format!("baseUrl: {error}"))?;
+        let plan = Plan::resolve(settings, Some(&self.known), &audience);
+        self.set(Some(plan.map_err(|error| error.to_string())?));
+        Ok(())
+    }
+
+    /// There is no such service any more. What was kept of sign-ins stays for the day that there is.
+    pub fn unfollow(&self) {
+        self.set(None);
+    }
+
+    fn set(&self, plan: Option<Plan>) {
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
+    }
+
+    /// `None` while the config names no such service.
+    pub fn of(&self, person: &PersonId) -> Option<ServiceLogin> {
+        let plan = self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let key = format!("{}.{person}", self.key);
+        Some(ServiceLogin(self.logins.titled(&key, self.title.to_owned(), plan)))
+    }
+
+    /// Forgets a person's sign-in, whatever the config says.
+    pub async fn forget(&self, person: &PersonId) -> Result<(), Fault> {
+        self.logins.forget(&format!("{}.{person}", self.key)).await
+    }
+
+    /// Waits for renewals under way, for a while.
+    pub async fn settle(&self) {
+        self.logins.settle().await;
+    }
+}
+
+/// One person's.
+#[derive(Clone, Debug)]
+pub struct ServiceLogin(Arc<Login>);
+
+impl ServiceLogin {
+    pub fn status(&self) -> LoginStatus {
+        self.0.status()
+    }
+
+    /// Where to send the browser, which comes back to this page of the gateway.
+    pub async fn begin(&self, page: &str) -> Result<Pending, Fault> {
+        let page = Url::parse(page).map_err(|error| {
+            let message = format!("The page to come back to is no address: {error}");
+            Fault::new(ErrorCode::InvalidRequest, message)
+        })?;
+        self.0.begin_at(Some(LoginWay::Browser), Some(&page)).await
+    }
+
+    /// With what the browser brought back to that page. The tokens come in the background.
+    pub fn finish(&self, fields: &[(&str, &str)]) -> Result<(), Fault> {
+        self.0.came_back(fields)
+    }
+
+    /// The token to ask with; another than the refused one. One renewal serves everybody who waits.
+    pub async fn token(&self, refused: Option<&Secret>) -> Result<Secret, ModelFailure> {
+        match refused {
+            None => self.0.token().await,
+            Some(refused) => self.0.token_after(refused).await,
+        }
+    }
+
+    /// Forgets the tokens here and gives them back there; the inner `Err` says why nobody there
+    /// confirmed it.
+    pub async fn revoke(&self) -> Result<Result<(), String>, Fault> {
+        self.0.revoke().await
+    }
+}
