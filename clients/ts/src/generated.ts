@@ -237,7 +237,7 @@ export interface components {
          * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "owner_required" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_paused" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "key_unavailable" | "internal";
+        ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "owner_required" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_paused" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "storage_unavailable" | "key_unavailable" | "internal";
         /** @enum {string} */
         RunStatus: "done" | "cancelled" | "error" | "interrupted" | "awaiting_client";
         /** @description Tokens and money of one or more model calls. */
@@ -2361,10 +2361,10 @@ export interface components {
             error?: string | null;
         };
         /**
-         * @description Where a key lies.
+         * @description Where a key lies. `master_key`: Made from the key that all gateways of a server are given.
          * @enum {string}
          */
-        KeyPlace: "keyring" | "file";
+        KeyPlace: "keyring" | "file" | "master_key";
         Rotated: {
             /** Format: uint */
             rotated: number;

@@ -246,7 +246,7 @@ StatusCode: TypeAlias = "Literal['fallback', 'retry', 'compaction', 'waiting', '
 AsksFor: TypeAlias = "Literal['approval', 'answer']"
 
 # Every error a client can see. One table: code, HTTP status, sentence, hint.
-ErrorCode: TypeAlias = "Literal['invalid_request', 'unauthenticated', 'sign_in_again', 'forbidden', 'owner_required', 'not_found', 'model_not_found', 'session_busy', 'confirmation_required', 'draft_stale', 'draft_decided', 'draft_expired', 'version_conflict', 'too_large', 'invalid_action', 'rate_limited', 'limit_steps', 'limit_tool_calls', 'limit_seconds', 'limit_output', 'limit_prompt', 'limit_budget', 'limit_loop', 'provider_auth', 'provider_rate_limited', 'provider_overloaded', 'provider_context_length', 'provider_truncated', 'provider_unavailable', 'provider_paused', 'provider_timeout', 'provider_refused', 'tool_denied', 'tool_failed', 'tool_timeout', 'cancelled', 'interrupted', 'overloaded', 'storage_full', 'storage_failed', 'key_unavailable', 'internal']"
+ErrorCode: TypeAlias = "Literal['invalid_request', 'unauthenticated', 'sign_in_again', 'forbidden', 'owner_required', 'not_found', 'model_not_found', 'session_busy', 'confirmation_required', 'draft_stale', 'draft_decided', 'draft_expired', 'version_conflict', 'too_large', 'invalid_action', 'rate_limited', 'limit_steps', 'limit_tool_calls', 'limit_seconds', 'limit_output', 'limit_prompt', 'limit_budget', 'limit_loop', 'provider_auth', 'provider_rate_limited', 'provider_overloaded', 'provider_context_length', 'provider_truncated', 'provider_unavailable', 'provider_paused', 'provider_timeout', 'provider_refused', 'tool_denied', 'tool_failed', 'tool_timeout', 'cancelled', 'interrupted', 'overloaded', 'storage_full', 'storage_failed', 'storage_unavailable', 'key_unavailable', 'internal']"
 
 RunStatus: TypeAlias = "Literal['done', 'cancelled', 'error', 'interrupted', 'awaiting_client']"
 
@@ -2200,8 +2200,8 @@ class SecretView(TypedDict):
     # Why it cannot be used, if it cannot.
     error: NotRequired[str | None]
 
-# Where a key lies.
-KeyPlace: TypeAlias = "Literal['keyring', 'file']"
+# Where a key lies. `master_key`: Made from the key that all gateways of a server are given.
+KeyPlace: TypeAlias = "Literal['keyring', 'file', 'master_key']"
 
 
 class Rotated(TypedDict):
