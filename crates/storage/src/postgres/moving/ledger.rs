@@ -160,8 +160,7 @@ pub(super) async fn of_home(path: &Path) -> Result<Tables, MoveError> {
         let mut all = BTreeMap::new();
         for table in TABLES {
             let mut statement = connection.prepare(table.of_home)?;
-            let columns: Vec<String> =
-                statement.column_names().into_iter().map(str::to_owned).collect();
+            let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let mut found = statement.query([])?;
             let mut rows = Vec::new();
             while let Some(row) = found.next()? {

@@ -63,7 +63,7 @@ async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Arc<Mutex<O
                 match fault {
                     Some(Fault::LoseAnswer) => {
                         // It has happened when the server answers.
-                        server.read(&mut answered).await.ok();
+                        let _ = server.readable().await;
                         return;
                     }
                     Some(Fault::CutOff) => {

@@ -32,7 +32,7 @@ impl Two {
 
     /// Both in turn.
     fn store(&self, number: usize) -> Store {
-        if number % 2 == 0 { self.one.store.clone() } else { self.two.store.clone() }
+        if number.is_multiple_of(2) { self.one.store.clone() } else { self.two.store.clone() }
     }
 }
 

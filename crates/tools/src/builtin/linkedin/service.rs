@@ -142,7 +142,7 @@ impl<'a> Service<'a> {
                 Fate::Again { after, words } => {
                     let wait = after.unwrap_or(usual_wait);
                     if tries >= TRIES || wait > LONGEST_WAIT {
-                        return Err(self.failed(gave_up(words, tries, after)));
+                        return Err(self.failed(gave_up(&words, tries, after)));
                     }
                     self.clock.sleep(wait).await;
                     usual_wait = usual_wait.saturating_mul(2);
@@ -251,7 +251,7 @@ impl Answer {
     }
 }
 
-fn gave_up(words: String, tries: u32, after: Option<Duration>) -> ToolError {
+fn gave_up(words: &str, tries: u32, after: Option<Duration>) -> ToolError {
     let until = after.map(|after| format!("; it asks to wait {} s", after.as_secs()));
     let tries = if tries > 1 { format!(", {tries} times") } else { String::new() };
     ToolError::Heard(format!("{words}{tries}{}", until.unwrap_or_default()))
