@@ -46,7 +46,7 @@ pub struct Identity {
     passwords: Passwords,
     signer: Signer,
     /// When the ledger was last looked at for something unknown; only where other gateways change it too.
-    looked: Option<Mutex<Duration>>,
+    looked: Option<tokio::sync::Mutex<Duration>>,
 }
 
 impl fmt::Debug for Identity {

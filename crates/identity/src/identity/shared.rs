@@ -7,7 +7,7 @@ use std::time::Duration;
 use onyx_storage::Accounts;
 use onyx_types::{Clock, Fault};
 
-use super::{Identity, lock};
+use super::Identity;
 use crate::jwt::Signer;
 use crate::settings::Declared;
 
@@ -24,7 +24,7 @@ impl Identity {
     ) -> Result<Self, Fault> {
         let mut identity = Self::open(accounts, clock, declared).await?;
         identity.signer = Signer::with_key(access_key);
-        identity.looked = Some(std::sync::Mutex::new(identity.clock.now().mono));
+        identity.looked = Some(tokio::sync::Mutex::new(identity.clock.now().mono));
         Ok(identity)
     }
 
@@ -37,18 +37,18 @@ impl Identity {
         self.change(|register| register.replace(people, passwords, rows)).await
     }
 
-    /// Something is not known here: another gateway may have made it a moment ago. `false`: there is nothing to look for.
+    /// Something is not known here: another gateway may have made it a moment ago. Whoever comes while somebody looks, or
+    /// soon after, waits for the next look. `false`: there is nothing to look for.
     pub(super) async fn catch_up(&self) -> Result<bool, Fault> {
         let Some(looked) = &self.looked else { return Ok(false) };
-        let now = self.clock.now().mono;
-        {
-            let mut looked = lock(looked);
-            if now.saturating_sub(*looked) < LEAST_BETWEEN {
-                return Ok(false);
-            }
-            *looked = now;
+        let came = self.clock.now().mono;
+        let mut looked = looked.lock().await;
+        if *looked <= came {
+            let since = self.clock.now().mono.saturating_sub(*looked);
+            self.clock.sleep(LEAST_BETWEEN.saturating_sub(since)).await;
+            *looked = self.clock.now().mono;
+            self.follow().await?;
         }
-        self.follow().await?;
         Ok(true)
     }
 }

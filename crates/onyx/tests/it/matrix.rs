@@ -39,6 +39,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/.well-known/oauth-authorization-server"),
     ("POST", "/oauth/register"),
     ("POST", "/oauth/token"),
+    ("GET", "/api/linkedin/callback"),
 ];
 
 /// A way of showing who one is.

@@ -53,6 +53,8 @@ pub struct Policy {
     tools: Arc<[ToolName]>,
     /// Whatever comes later, only these; `None`: whatever the settings allow.
     narrowed: Option<Arc<[String]>>,
+    /// Whatever comes later, not these.
+    withheld: Arc<[String]>,
     /// Of the toolbox that they were resolved against.
     version: u64,
     commands: Vec<CommandRule>,
@@ -99,7 +101,10 @@ impl Policy {
         let tools = allowed(settings, known).into();
         let (settings, version) = (Arc::new(settings.clone()), known.version);
         let shown = Shown::default();
-        Ok((Self { tier, settings, tools, narrowed: None, version, commands, shown }, warnings))
+        let withheld = Arc::default();
+        let policy =
+            Self { tier, settings, tools, narrowed: None, withheld, version, commands, shown };
+        Ok((policy, warnings))
     }
 
     /// The same policy over the tools that there are now.
@@ -111,6 +116,7 @@ impl Policy {
         if let Some(names) = &self.narrowed {
             tools.retain(|tool| names.iter().any(|name| *name == **tool));
         }
+        tools.retain(|tool| !self.withheld.iter().any(|name| *name == **tool));
         Cow::Owned(Self { tools: tools.into(), version: known.version, ..self.clone() })
     }
 
@@ -118,7 +124,8 @@ impl Policy {
     /// were made from: a policy and its clones do.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.settings, &other.settings)
-            && (self.tier, &self.narrowed, self.shown) == (other.tier, &other.narrowed, other.shown)
+            && (self.tier, self.shown) == (other.tier, other.shown)
+            && (&self.narrowed, &self.withheld) == (&other.narrowed, &other.withheld)
     }
 
     pub(crate) fn version(&self) -> u64 {
@@ -155,12 +162,14 @@ impl Policy {
         Self { tools, narrowed: Some(narrowed), ..self.clone() }
     }
 
-    /// The same tools but these.
+    /// The same tools but these, also when other tools come later.
     #[must_use]
     pub fn without(&self, names: &[&str]) -> Self {
         let stays = |tool: &&ToolName| !names.contains(&tool.as_str());
         let tools: Arc<[ToolName]> = self.tools.iter().filter(stays).cloned().collect();
-        Self { tools, ..self.clone() }
+        let names = names.iter().map(|name| (*name).to_owned());
+        let withheld = self.withheld.iter().cloned().chain(names).collect();
+        Self { tools, withheld, ..self.clone() }
     }
 
     /// The same tools, but only files, memory and search in every prompt.

@@ -46,6 +46,33 @@ async fn allow_and_deny_take_names_and_groups_and_deny_wins() {
 }
 
 #[tokio::test]
+async fn what_a_run_does_without_stays_away_when_other_tools_come() {
+    let world = World::new().await;
+    let settings = settings(Some(&["group:memory"]), &[]);
+    let (policy, _) =
+        Policy::resolve(Tier::Act, &settings, &world.toolbox.tools().known()).unwrap();
+    let forgetful = policy.without(&["memory_write"]);
+    let (one, none) = (policy.only(&["memory_get"]), policy.only(&[]));
+    let offered = |policy: &Policy| -> Vec<String> {
+        let tools = world.toolbox.tools();
+        let ready = tools.ready_offers(policy, &world.cx.agent, &world.cx.key.person);
+        let names: Vec<String> = ready.offers().iter().map(|offer| offer.name.clone()).collect();
+        let listed = tools.offers(policy);
+        assert_eq!(names, listed.iter().map(|spec| spec.name.to_string()).collect::<Vec<_>>());
+        names
+    };
+    for come in [true, false] {
+        assert_eq!(offered(&policy), ["memory_get", "memory_write"]);
+        assert_eq!(offered(&forgetful), ["memory_get"]);
+        assert_eq!(offered(&one), ["memory_get"]);
+        assert_eq!(offered(&none), Vec::<String>::new());
+        if come {
+            world.toolbox.register(onyx_tools::find_tools()).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_name_that_no_tool_has_is_a_warning_in_allow() {
     let world = World::new().await;
     let settings = settings(Some(&["read_file", "raed_file", "group:none"]), &[]);
