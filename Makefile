@@ -75,7 +75,6 @@ sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (S
 .PHONY: cluster
 cluster: setup ## gateways on one database, killed, frozen and stopped, and a checker (ROUNDS=2 LENGTH=25 SEED=7)
 	@cargo build --locked --quiet --package onyx
-	@$(step) "frozen" cargo test --locked --quiet --package onyx --test it was_frozen_past_its_lease -- --ignored
 	@$(step) "cluster" ./scripts/cluster --rounds $(or $(ROUNDS),2) --seconds $(or $(LENGTH),25) $(if $(SEED),--seed $(SEED))
 
 .PHONY: soak
