@@ -27,6 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Until one says that all connections are at work.
 const PATIENCE_IN_THE_QUEUE: Duration = Duration::from_secs(30);
 
+/// A gateway that is frozen or cut off between two statements of a transaction holds rows that the others need. The
+/// server takes them back after this, long before the gateway's life is over.
+const LONGEST_PAUSE: &str = "-c idle_in_transaction_session_timeout=5s";
+
 /// The pools of one gateway. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
@@ -37,11 +41,10 @@ pub(crate) struct Database {
 impl Database {
     /// Makes the pools; connections are opened when they are first needed.
     pub(crate) fn new(url: &DatabaseUrl) -> Result<Self, ServerError> {
-        let mut relaxed = url.config.clone();
-        let options = relaxed.get_options().unwrap_or_default().to_owned();
-        relaxed.options(format!("{options} -c synchronous_commit=off").trim_start());
+        let usual = with_options(url.config.clone(), LONGEST_PAUSE);
+        let relaxed = with_options(usual.clone(), "-c synchronous_commit=off");
         Ok(Self {
-            pool: pool(url, url.config.clone(), MOST_CONNECTIONS)?,
+            pool: pool(url, usual, MOST_CONNECTIONS)?,
             relaxed: pool(url, relaxed, MOST_RELAXED)?,
         })
     }
@@ -74,6 +77,12 @@ fn pool(url: &DatabaseUrl, config: Config, most: usize) -> Result<Pool, ServerEr
         .runtime(Runtime::Tokio1)
         .build()
         .map_err(|error| ServerError::Failed(error.to_string()))
+}
+
+fn with_options(mut config: Config, more: &str) -> Config {
+    let options = config.get_options().unwrap_or_default().to_owned();
+    config.options(format!("{options} {more}").trim_start());
+    config
 }
 
 fn with_patience(mut config: Config) -> Config {
