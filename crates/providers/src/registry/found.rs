@@ -1,15 +1,18 @@
 //! What runs on this machine and nobody configured: each known server is asked at its own address.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use onyx_types::Clock;
 use reqwest::Url;
 
+use super::catalogue::Catalogue;
 use super::reference::{NoSecrets, References};
 use super::settings::ProviderSettings;
 use super::vendor::{Locality, VENDORS, Vendor};
-use super::{Registry, listing, resolve};
+use super::{listing, resolve};
 use crate::connect::is_loopback;
 use crate::oauth::Logins;
 
@@ -37,52 +40,54 @@ impl Found {
     }
 }
 
-impl Registry {
-    /// Asks all of them at once. `ports`: where a vendor listens when it is not at its usual port;
-    /// the address is this machine in any case.
-    pub async fn found(&self, ports: &BTreeMap<String, u16>) -> Vec<Found> {
-        let mut asked: Vec<(&Vendor, Url)> = Vec::new();
-        let here = VENDORS.iter().filter(|vendor| vendor.locality == Locality::ThisMachine);
-        for vendor in here {
-            let Some(base) = vendor.base_url.and_then(|base| Url::parse(base).ok()) else {
-                continue;
-            };
-            let base = at_port(base, ports.get(vendor.name).copied());
-            // Two names of one server are one server.
-            let is_asked = asked.iter().any(|(_, other)| is_same_place(other, &base));
-            if !is_asked && !self.is_configured(vendor.name, &base) {
-                asked.push((vendor, base));
-            }
+/// Asks all of them at once. `ports`: where a vendor listens when it is not at its usual port;
+/// the address is this machine in any case.
+pub(super) async fn found(
+    catalogue: &Catalogue,
+    clock: &Arc<dyn Clock>,
+    ports: &BTreeMap<String, u16>,
+) -> Vec<Found> {
+    let mut asked: Vec<(&Vendor, Url)> = Vec::new();
+    let here = VENDORS.iter().filter(|vendor| vendor.locality == Locality::ThisMachine);
+    for vendor in here {
+        let Some(base) = vendor.base_url.and_then(|base| Url::parse(base).ok()) else {
+            continue;
+        };
+        let base = at_port(base, ports.get(vendor.name).copied());
+        // Two names of one server are one server.
+        let is_asked = asked.iter().any(|(_, other)| is_same_place(other, &base));
+        if !is_asked && !is_configured(catalogue, vendor.name, &base) {
+            asked.push((vendor, base));
         }
-        let asked = asked.into_iter().map(|(vendor, base)| self.ask(vendor, base));
-        join_all(asked).await.into_iter().flatten().collect()
     }
+    let asked = asked.into_iter().map(|(vendor, base)| ask(vendor, base, clock));
+    join_all(asked).await.into_iter().flatten().collect()
+}
 
-    fn is_configured(&self, name: &str, base: &Url) -> bool {
-        self.providers.iter().any(|entry| {
-            let is_there = |provider: &super::Provider| is_same_place(&provider.base, base);
-            entry.name == name || entry.resolved.as_deref().is_ok_and(is_there)
-        })
-    }
+fn is_configured(catalogue: &Catalogue, name: &str, base: &Url) -> bool {
+    catalogue.providers.iter().any(|entry| {
+        let is_there = |provider: &super::provider::Provider| is_same_place(&provider.base, base);
+        entry.name == name || entry.resolved.as_deref().is_ok_and(is_there)
+    })
+}
 
-    async fn ask(&self, vendor: &Vendor, base: Url) -> Option<Found> {
-        let base_url = base.as_str().trim_end_matches('/').to_owned();
-        let settings =
-            ProviderSettings { base_url: Some(base_url.clone()), ..ProviderSettings::default() };
-        let nothing = |_: &str| None;
-        let references = References { environment: &nothing, secrets: &NoSecrets };
-        let logins = Logins::new(std::sync::Arc::new(crate::NoTokens), self.clock.clone());
-        let provider = resolve::resolve(vendor.name, &settings, references, &logins).ok()?;
-        let start = self.clock.now().mono;
-        // One that does not answer is not there; nobody asked for it by name.
-        let models = listing::list_as(&provider, provider.kind, &base_url, PATIENCE).await.ok()?;
-        Some(Found {
-            name: vendor.name.to_owned(),
-            base_url,
-            models: models.into_iter().map(|model| model.id).collect(),
-            latency: self.clock.now().mono.saturating_sub(start),
-        })
-    }
+async fn ask(vendor: &Vendor, base: Url, clock: &Arc<dyn Clock>) -> Option<Found> {
+    let base_url = base.as_str().trim_end_matches('/').to_owned();
+    let settings =
+        ProviderSettings { base_url: Some(base_url.clone()), ..ProviderSettings::default() };
+    let nothing = |_: &str| None;
+    let references = References { environment: &nothing, secrets: &NoSecrets };
+    let logins = Logins::new(Arc::new(crate::NoTokens), Arc::clone(clock));
+    let provider = resolve::resolve(vendor.name, &settings, references, &logins).ok()?;
+    let start = clock.now().mono;
+    // One that does not answer is not there; nobody asked for it by name.
+    let models = listing::list_as(&provider, provider.kind, &base_url, PATIENCE).await.ok()?;
+    Some(Found {
+        name: vendor.name.to_owned(),
+        base_url,
+        models: models.into_iter().map(|model| model.id).collect(),
+        latency: clock.now().mono.saturating_sub(start),
+    })
 }
 
 fn at_port(mut base: Url, port: Option<u16>) -> Url {
