@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::error::BackupError;
 use crate::folder::Folder;
 use crate::home::{
-    DATABASE, DatabaseCopy, Extent, Failed, Found, is_left_out, is_log, kept_mode, read_file, seen,
-    walk,
+    DATABASE, DatabaseCopy, Extent, Failed, WalkEntry, is_left_out, is_log, kept_mode, read_file,
+    seen, walk,
 };
 use crate::keep::keep_newest;
 use crate::last::{self, LastBackup};
@@ -173,20 +173,20 @@ impl Taking<'_> {
         Ok(())
     }
 
-    fn take(&mut self, found: Found) -> Result<(), BackupError> {
+    fn take(&mut self, found: WalkEntry) -> Result<(), BackupError> {
         match found {
-            Found::Folder { path, handle } => {
+            WalkEntry::Folder { path, handle } => {
                 let metadata = handle.as_file().metadata().map_err(BackupError::at(&path))?;
                 let kind = EntryKind::Folder { mode: kept_mode(&metadata) };
                 self.entries.push(Entry { path: NamedPath(path), kind });
             }
-            Found::Link { path, target } => {
+            WalkEntry::Link { path, target } => {
                 let kind = EntryKind::Link { target: NamedPath(target) };
                 self.entries.push(Entry { path: NamedPath(path), kind });
             }
-            Found::Special { path } => self.report.special.push(path.display().to_string()),
-            Found::Unreadable { path, why } => self.unreadable(&path, &why),
-            Found::File { path, file } => self.file(path, &file)?,
+            WalkEntry::Special { path } => self.report.special.push(path.display().to_string()),
+            WalkEntry::Unreadable { path, why } => self.unreadable(&path, &why),
+            WalkEntry::File { path, file } => self.file(path, &file)?,
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use onyx_storage::{Accounts, CredentialKind, PersonRow, Role, StoreError};
 use onyx_types::{
-    Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, Mint, PersonId, Timestamp,
+    Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, IdGenerator, PersonId, Timestamp,
 };
 
 use crate::attempt::{Attempt, Proof};
@@ -42,7 +42,7 @@ pub struct Identity {
     limiter: Mutex<Limiter>,
     links: Mutex<Links>,
     pairings: Mutex<Pairings>,
-    mint: Mutex<Mint>,
+    mint: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
     /// When the ledger was last looked at for something unknown; only where other gateways change it too.
@@ -99,7 +99,7 @@ impl Identity {
             limiter: Mutex::default(),
             links: Mutex::default(),
             pairings: Mutex::default(),
-            mint: Mutex::new(Mint::new(u64::from_le_bytes(random::bytes()?))),
+            mint: Mutex::new(IdGenerator::new(u64::from_le_bytes(random::bytes()?))),
             passwords: Passwords::new()?,
             signer: Signer::new()?,
             looked: None,

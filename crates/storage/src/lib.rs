@@ -28,8 +28,8 @@ pub use blocking::Steps;
 pub use chunks::{
     ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityName, EntityRow,
     FactId, FactRow, Group, GroupId, Holds, Message, NameDecisions, ObjectKind, OutlinedChunk,
-    OutlinedMessage, SourceChange, SourceId, SourceKey, SourceKind, SourceRow, Stamp, Standing,
-    StoredChunk, StoredFact, StoredVector,
+    OutlinedMessage, SourceChange, SourceId, SourceKey, SourceKind, SourceRow, Stamp,
+    StorePosition, StoredChunk, StoredFact, StoredVector,
 };
 pub use documents::{
     Channel, ChannelCard, Channels, Coworker, Entities, Entity, EntityChange, EntityEdit,
@@ -53,7 +53,8 @@ pub use ledger::{
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{
-    Area, End, Expect, Files, Found, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects, Wanted,
+    Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
+    Wanted,
 };
 pub use postgres::{
     BootClock, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, MoveError,

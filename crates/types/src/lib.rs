@@ -28,14 +28,14 @@ pub use models::{
 };
 pub use names::{
     AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, EntityId, EntityIdError,
-    EntityKind, EntityRef, Hash, IdError, JobId, JobKind, LaneId, Mint, ModelId, NotAToolName,
-    PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolName, ToolUseId,
-    TurnId, our_provider_name, our_tool_name, slug,
+    EntityKind, EntityRef, Hash, IdError, IdGenerator, JobId, JobKind, LaneId, ModelId,
+    NotAToolName, PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolName,
+    ToolUseId, TurnId, our_provider_name, our_tool_name, slug,
 };
 pub use time::{Cancel, Clock, Now, Pauses, SystemClock, Timestamp, UnknownZone, Zone, Zones};
 pub use tools::{
-    Address, Answer, Artifact, AsksFor, Attached, CallChange, CallLabel, CallReport, CallState,
-    CallTarget, CallTargetKind, Capability, Consent, FileChange, HomePath, LineCounts, Plan,
+    Address, Artifact, AsksFor, Attached, CallChange, CallLabel, CallReport, CallState, CallTarget,
+    CallTargetKind, Capability, Consent, DecisionTiming, FileChange, HomePath, LineCounts, Plan,
     PlanTarget, Preview, Proposal, Rehearsal, Schema, Spending, Target, ToolCall, ToolOffer,
     ToolOutcome, ToolSpec, Verb, Visibility,
 };

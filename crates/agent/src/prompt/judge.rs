@@ -37,11 +37,11 @@ impl ForeignFile {
 /// Remembers what it found, so that a run asks nobody about files that are as they were.
 pub(super) struct Judge {
     files: Arc<dyn Files>,
-    known: Mutex<HashMap<(Area, ObjectKey), Known>>,
+    known: Mutex<HashMap<(Area, ObjectKey), JudgedFile>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct Known {
+struct JudgedFile {
     changed: Timestamp,
     bytes: u64,
     /// Of what is known about origins.
@@ -84,7 +84,7 @@ impl Judge {
     ) -> Result<Origin, StoreError> {
         let version = self.files.origins().version(&area.path()).await?;
         let key = (area.clone(), path.clone());
-        let is_same = |known: &Known| {
+        let is_same = |known: &JudgedFile| {
             (known.changed, known.bytes, known.version) == (changed, bytes, version)
         };
         if let Some(known) = self.lock().get(&key).copied().filter(is_same) {
@@ -98,7 +98,7 @@ impl Judge {
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        known.insert(key, Known { changed, bytes, version, origin });
+        known.insert(key, JudgedFile { changed, bytes, version, origin });
         Ok(origin)
     }
 
@@ -121,7 +121,7 @@ impl Judge {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Area, ObjectKey), Known>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Area, ObjectKey), JudgedFile>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

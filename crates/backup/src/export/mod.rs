@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::aside::FolderAside;
 use crate::error::BackupError;
 use crate::folder::Folder;
-use crate::home::{DATABASE, Found, is_left_out, is_log, walk};
+use crate::home::{DATABASE, WalkEntry, is_left_out, is_log, walk};
 use crate::take::refuse_inside;
 
 const README: &str = include_str!("readme.md");
@@ -77,28 +77,32 @@ fn write_all(
     Ok(report)
 }
 
-fn take(found: Found, aside: &FolderAside, report: &mut ExportReport) -> Result<(), BackupError> {
+fn take(
+    found: WalkEntry,
+    aside: &FolderAside,
+    report: &mut ExportReport,
+) -> Result<(), BackupError> {
     let placed = |path: &Path| -> Result<(Folder, PathBuf), BackupError> {
         let path = Path::new("home").join(path);
         let parent = aside.folder().make_parent_of(&path);
         Ok((parent.map_err(BackupError::at_errno(&path))?, path))
     };
     match found {
-        Found::Folder { path, .. } => {
+        WalkEntry::Folder { path, .. } => {
             let (parent, path) = placed(&path)?;
             let name = path.file_name().unwrap_or_default();
             parent.make_folder(name).map_err(BackupError::at_errno(&path))?;
         }
-        Found::Link { path, target } => {
+        WalkEntry::Link { path, target } => {
             let (parent, path) = placed(&path)?;
             let name = path.file_name().unwrap_or_default();
             parent.make_link(name, &target).map_err(BackupError::at_errno(&path))?;
         }
-        Found::Special { .. } => {}
-        Found::Unreadable { path, why } => {
+        WalkEntry::Special { .. } => {}
+        WalkEntry::Unreadable { path, why } => {
             report.unreadable.push(format!("{}: {why}", path.display()));
         }
-        Found::File { path, mut file } => {
+        WalkEntry::File { path, mut file } => {
             let (parent, to) = placed(&path)?;
             copy(&mut file, &parent, &to, report)?;
             if is_log(&path) {

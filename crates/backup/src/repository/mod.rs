@@ -32,7 +32,7 @@ use seal::{Cipher, KeyBox};
 pub(crate) use packs::{CHUNK, ChunkState, PackFlaw, Packs, Thorough, sync};
 pub use seal::Passphrase;
 pub use snapshot::SnapshotInfo;
-pub(crate) use snapshot::{Entry, EntryKind, FileEntry, Seen, Snapshot, write_durably};
+pub(crate) use snapshot::{Entry, EntryKind, FileEntry, FileStamp, Snapshot, write_durably};
 
 const FORMAT: u32 = 1;
 const FORMAT_FILE: &str = "onyx-backup.json";

@@ -29,7 +29,7 @@ pub(crate) struct Packs {
     folder: PathBuf,
     cipher: Arc<Cipher>,
     packs: Vec<Pack>,
-    places: HashMap<Hash, Place>,
+    places: HashMap<Hash, ChunkLocation>,
     open: HashMap<usize, File>,
     writer: Option<PackWriter>,
     /// Bytes of new chunks in their kept form.
@@ -44,7 +44,7 @@ struct Pack {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct ChunkLocation {
     pack: usize,
     placed: Placed,
 }
@@ -114,7 +114,9 @@ impl Packs {
     fn note(&mut self, pack: Pack) {
         let index = self.packs.len();
         for placed in &pack.chunks {
-            self.places.entry(placed.name).or_insert(Place { pack: index, placed: *placed });
+            self.places
+                .entry(placed.name)
+                .or_insert(ChunkLocation { pack: index, placed: *placed });
         }
         self.packs.push(pack);
     }
@@ -168,7 +170,7 @@ impl Packs {
         };
         let placed = writer.add(name, kept).map_err(BackupError::at(&writer.path))?;
         // The pack that is being written comes after all others.
-        self.places.insert(name, Place { pack: self.packs.len(), placed });
+        self.places.insert(name, ChunkLocation { pack: self.packs.len(), placed });
         self.written += u64::from(placed.length);
         let is_full = writer.length() >= PACK;
         self.writer = Some(writer);
@@ -191,7 +193,9 @@ impl Packs {
 
     /// A chunk as it was added; `None` where it is missing or damaged.
     pub(crate) fn read(&mut self, name: &Hash) -> Result<Option<Vec<u8>>, BackupError> {
-        let Some(Place { pack, placed }) = self.places.get(name).copied() else { return Ok(None) };
+        let Some(ChunkLocation { pack, placed }) = self.places.get(name).copied() else {
+            return Ok(None);
+        };
         let path = self.packs[pack].path.clone();
         if !self.open.contains_key(&pack) {
             if self.open.len() >= MOST_OPEN {

@@ -60,12 +60,12 @@ pub(crate) struct FileEntry {
     pub(crate) chunks: Vec<Hash>,
     /// How the file looked when it was read; `None`: it is read again by every backup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<FileStamp>,
 }
 
 /// By which a file that has not changed is known again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct FileStamp {
     pub(crate) size: u64,
     pub(crate) inode: u64,
     pub(crate) modified: i64,

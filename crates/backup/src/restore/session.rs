@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use onyx_types::{Clock, Mint, SessionId};
+use onyx_types::{Clock, IdGenerator, SessionId};
 use serde_json::{Map, Value, json};
 
 use super::Source;
@@ -46,7 +46,7 @@ pub fn restore_session(request: &SessionRequest<'_>) -> Result<RestoredSession, 
     let taken = parent.has(path.file_name().unwrap_or_default());
     let is_taken = taken.map_err(BackupError::at_errno(path))?;
     let session = if is_taken {
-        Mint::new(request.seed).session(request.clock.wall())
+        IdGenerator::new(request.seed).session(request.clock.wall())
     } else {
         request.session
     };

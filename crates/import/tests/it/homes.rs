@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use onyx_import::{
-    Broken, Import, ImportedSession, Item, Kind, Place, Said, SettingPlace, Source, read,
+    Broken, Import, ImportTarget, ImportedSession, Item, Kind, Said, SettingPlace, Source, read,
 };
 use serde_json::json;
 
@@ -153,10 +153,10 @@ fn files_of_a_workspace_go_where_onyx_has_a_place_for_them() {
         .iter()
         .filter_map(|item| match item {
             Item::File(file) => Some(match &file.place {
-                Place::Persona { agent } => format!("agents/{agent}/{}", file.path),
-                Place::Memory { agent } => format!("memory/{agent}/{}", file.path),
-                Place::User => format!("person/{}", file.path),
-                Place::Vault => format!("vault/{}", file.path),
+                ImportTarget::Persona { agent } => format!("agents/{agent}/{}", file.path),
+                ImportTarget::Memory { agent } => format!("memory/{agent}/{}", file.path),
+                ImportTarget::User => format!("person/{}", file.path),
+                ImportTarget::Vault => format!("vault/{}", file.path),
             }),
             _ => None,
         })
@@ -212,7 +212,7 @@ fn skills_of_a_workspace_come_whole_beside_those_that_every_agent_has() {
         .iter()
         .filter_map(|item| match item {
             Item::File(file) if file.path == "HEARTBEAT.md" => {
-                assert!(matches!(file.place, Place::Persona { .. }), "{file:?}");
+                assert!(matches!(file.place, ImportTarget::Persona { .. }), "{file:?}");
                 std::str::from_utf8(&file.content).ok()
             }
             _ => None,

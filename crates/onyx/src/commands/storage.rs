@@ -18,7 +18,7 @@ use crate::output;
 /// The word for what `storage` in onyx.json names.
 const SERVER: &str = "server";
 
-enum Place {
+enum StorageSide {
     Home(HomeFolder),
     Server(Box<ServerSettings>),
 }
@@ -26,9 +26,10 @@ enum Place {
 pub(crate) async fn run(home: &HomeFolder, command: StorageCommand) -> Result<Exit> {
     let StorageCommand::Move { from, to } = command;
     let moved = match (place(home, &from)?, place(home, &to)?) {
-        (Place::Home(from), Place::Server(to)) => into_server(&from, &to).await?,
-        (Place::Server(from), Place::Home(to)) => into_home(&from, &to).await?,
-        (Place::Home(_), Place::Home(_)) | (Place::Server(_), Place::Server(_)) => {
+        (StorageSide::Home(from), StorageSide::Server(to)) => into_server(&from, &to).await?,
+        (StorageSide::Server(from), StorageSide::Home(to)) => into_home(&from, &to).await?,
+        (StorageSide::Home(_), StorageSide::Home(_))
+        | (StorageSide::Server(_), StorageSide::Server(_)) => {
             let message = "one of --from and --to is the folder of a home, the other is `server`";
             let fault = Fault::new(ErrorCode::InvalidRequest, message)
                 .with_hint("`onyx backup` and `onyx restore` bring a home to another machine.");
@@ -56,14 +57,14 @@ fn tell(moved: Moved) {
     );
 }
 
-fn place(home: &HomeFolder, text: &str) -> Result<Place> {
+fn place(home: &HomeFolder, text: &str) -> Result<StorageSide> {
     if text != SERVER {
         let folder = std::path::absolute(PathBuf::from(text))
             .with_context(|| format!("{text} is not a folder"))?;
-        return Ok(Place::Home(HomeFolder::at(&folder)));
+        return Ok(StorageSide::Home(HomeFolder::at(&folder)));
     }
     match server_settings(home)? {
-        Some(settings) => Ok(Place::Server(Box::new(settings))),
+        Some(settings) => Ok(StorageSide::Server(Box::new(settings))),
         None => Err(Fault::new(ErrorCode::InvalidRequest, "onyx.json names no server")
             .with_hint(
                 "Set `storage.database`, `storage.objects` and `gateway.id`, then `onyx migrate`.",

@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, FutureExt};
 use onyx_api::{FoundView, LoginBegun, LoginView, QuotaView};
 use onyx_identity::Secrets;
 use onyx_mcp::oauth::TokenKeeper;
-use onyx_providers::{Found, LoginState, LoginStatus, LoginWay, Pending, Secret, TokenStore};
+use onyx_providers::{LocalServer, LoginState, LoginStatus, LoginWay, Pending, Secret, TokenStore};
 use onyx_tools::Masker;
 use onyx_types::Fault;
 use serde_json::Value;
@@ -112,7 +112,7 @@ pub(super) fn begun(pending: Pending) -> LoginBegun {
     }
 }
 
-pub(super) fn found(found: Found) -> FoundView {
+pub(super) fn found(found: LocalServer) -> FoundView {
     FoundView {
         answers_with: found.answers_with().map(ToOwned::to_owned),
         name: found.name,

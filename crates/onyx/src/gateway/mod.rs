@@ -8,8 +8,8 @@ mod claim;
 mod cluster;
 mod connection;
 mod connectors;
-mod desk;
 mod health;
+mod late_gateway;
 mod linkedin;
 mod live;
 mod local;
@@ -55,7 +55,7 @@ use crate::home::HomeFolder;
 use connectors::AgentDoor;
 use health::Machine;
 use live::Live;
-use parts::{Ground, Parts};
+use parts::{GatewayBase, Parts};
 use probe::WriteProbe;
 use socket::HomeSocket;
 use storage::{Opened, SharedStorage};
@@ -65,7 +65,7 @@ pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
 pub(crate) use logins::KeptTokens;
-pub(crate) use models::{RegistryGround, registry};
+pub(crate) use models::{RegistrySetup, registry};
 pub(crate) use parts::sandbox;
 pub(crate) use runtimes::{RUNTIME_CHILD, RuntimeHost};
 pub(crate) use secrets::{StoredSecrets, secret_keys};
@@ -117,7 +117,7 @@ impl Gateway {
         let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), keys);
         let secrets = Arc::new(secrets.await?);
         let exposure = exposure(&store).await?;
-        let ground = Ground {
+        let ground = GatewayBase {
             folder,
             store: &store,
             index: &index,

@@ -8,10 +8,10 @@ mod check;
 mod embedder;
 mod error;
 mod forward;
-mod found;
 mod guards;
 mod health;
 mod listing;
+mod local_servers;
 mod login;
 mod media;
 mod probe;
@@ -27,9 +27,9 @@ mod vendor;
 pub use check::{Finding, ProviderTest, Trouble};
 pub use error::RegistryError;
 pub use forward::{Forwarding, Way};
-pub use found::Found;
 pub use health::ModelStatus;
 pub use listing::ListedModel;
+pub use local_servers::LocalServer;
 pub use media::MediaRequest;
 pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
 pub use settings::{
@@ -248,8 +248,8 @@ impl Registry {
 
     /// What runs on this machine and nobody configured: asks all of them at once. `ports`: where a
     /// vendor listens when it is not at its usual port; the address is this machine in any case.
-    pub async fn found(&self, ports: &BTreeMap<String, u16>) -> Vec<Found> {
-        found::found(&self.catalogue, &self.guards.clock, ports).await
+    pub async fn found(&self, ports: &BTreeMap<String, u16>) -> Vec<LocalServer> {
+        local_servers::found(&self.catalogue, &self.guards.clock, ports).await
     }
 
     pub fn status(&self) -> Vec<ProviderStatus> {

@@ -176,14 +176,14 @@ impl Drop for LinkedInServer {
     }
 }
 
-struct Said {
+struct FakeReply {
     status: u16,
     headers: String,
     body: String,
     hang: bool,
 }
 
-impl Said {
+impl FakeReply {
     fn json(status: u16, body: &Value) -> Self {
         Self { status, headers: String::new(), body: body.to_string(), hang: false }
     }
@@ -208,7 +208,7 @@ async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<(
     if said.hang {
         tokio::time::sleep(Duration::from_secs(600)).await;
     }
-    let Said { status, headers, body, .. } = said;
+    let FakeReply { status, headers, body, .. } = said;
     let head = format!(
         "HTTP/1.1 {status} Fine\r\nconnection: close\r\ncontent-type: application/json\r\n{headers}\
          content-length: {}\r\n\r\n",
@@ -236,7 +236,7 @@ fn agree(state: &mut State, page: &reqwest::Url) -> Option<String> {
 }
 
 impl State {
-    fn answer(&mut self, request: &str) -> Said {
+    fn answer(&mut self, request: &str) -> FakeReply {
         let (head, body) = request.split_once("\r\n\r\n").unwrap_or((request, ""));
         let path = head.split(' ').nth(1).unwrap_or_default();
         match path.split('?').next().unwrap_or_default() {
@@ -247,32 +247,32 @@ impl State {
             comments if comments.starts_with("/rest/socialActions/") => {
                 self.interface(head, comments, body)
             }
-            _ => Said::error(404, "NOT_FOUND", "No such path"),
+            _ => FakeReply::error(404, "NOT_FOUND", "No such path"),
         }
     }
 
     /// A browser that opens the page is taken for a member who agrees.
-    fn show_page(&mut self, path: &str) -> Said {
+    fn show_page(&mut self, path: &str) -> FakeReply {
         let page = reqwest::Url::parse(&format!("http://linkedin.test{path}")).unwrap();
         match agree(self, &page) {
             Some(back) => {
                 let headers = format!("location: {back}\r\n");
-                Said { status: 303, headers, body: String::new(), hang: false }
+                FakeReply { status: 303, headers, body: String::new(), hang: false }
             }
-            None => Said::error(400, "BAD_REQUEST", "Something is missing"),
+            None => FakeReply::error(400, "BAD_REQUEST", "Something is missing"),
         }
     }
 
-    fn token(&mut self, fields: &BTreeMap<String, String>) -> Said {
+    fn token(&mut self, fields: &BTreeMap<String, String>) -> FakeReply {
         let field = |name: &str| fields.get(name).map(String::as_str).unwrap_or_default();
         let is_client = field("client_id") == CLIENT
             && field("client_secret") == LinkedInServer::client_secret();
         if !is_client || fields.contains_key("code_verifier") {
             let error = json!({"error": "invalid_client", "error_description": "Client authentication failed"});
-            return Said::json(401, &error);
+            return FakeReply::json(401, &error);
         }
         let refused = |words: &str| {
-            Said::json(400, &json!({"error": "invalid_grant", "error_description": words}))
+            FakeReply::json(400, &json!({"error": "invalid_grant", "error_description": words}))
         };
         let member = match field("grant_type") {
             "authorization_code" => match self.codes.remove(field("code")) {
@@ -296,7 +296,7 @@ impl State {
             self.refresh_tokens.insert(refresh.clone(), member);
             body["refresh_token"] = refresh.into();
         }
-        Said::json(200, &body)
+        FakeReply::json(200, &body)
     }
 
     fn new_token(&mut self, member: u32) -> String {
@@ -306,17 +306,17 @@ impl State {
         token
     }
 
-    fn revoke(&mut self, fields: &BTreeMap<String, String>) -> Said {
+    fn revoke(&mut self, fields: &BTreeMap<String, String>) -> FakeReply {
         let token = fields.get("token").cloned().unwrap_or_default();
         if self.revoke_status == 200 {
             self.tokens.clear();
             self.refresh_tokens.clear();
             self.revoked.push(token);
         }
-        Said::json(self.revoke_status, &json!({}))
+        FakeReply::json(self.revoke_status, &json!({}))
     }
 
-    fn interface(&mut self, head: &str, path: &str, body: &str) -> Said {
+    fn interface(&mut self, head: &str, path: &str, body: &str) -> FakeReply {
         let header = |name: &str| {
             let lines = head.lines().filter_map(|line| line.split_once(": "));
             lines
@@ -332,13 +332,16 @@ impl State {
             Some(LinkedInFault::Status(status, after)) => {
                 let after = after.map(|after| format!("retry-after: {after}\r\n"));
                 let headers = after.unwrap_or_default();
-                return Said {
+                return FakeReply {
                     headers,
-                    ..Said::error(status, "FAULT", "Something is wrong there")
+                    ..FakeReply::error(status, "FAULT", "Something is wrong there")
                 };
             }
             Some(LinkedInFault::Garbage) => {
-                return Said { body: "<html>".to_owned(), ..Said::json(200, &Value::Null) };
+                return FakeReply {
+                    body: "<html>".to_owned(),
+                    ..FakeReply::json(200, &Value::Null)
+                };
             }
             Some(LinkedInFault::DoneThen(_) | LinkedInFault::DoneThenHang) | None => {}
         }
@@ -346,37 +349,37 @@ impl State {
         let member = bearer.and_then(|token| self.tokens.get(token)).copied();
         let Some(member) = member else {
             let words = "The token used in the request has been revoked by the user";
-            return Said::error(401, "REVOKED_ACCESS_TOKEN", words);
+            return FakeReply::error(401, "REVOKED_ACCESS_TOKEN", words);
         };
         if path.starts_with("/rest/") && header("linkedin-version").is_none_or(|v| v.len() != 6) {
-            return Said::error(400, "VERSION_MISSING", "A version must be present");
+            return FakeReply::error(400, "VERSION_MISSING", "A version must be present");
         }
         let said = self.done(path, body, member);
         match fault {
             Some(LinkedInFault::DoneThen(status)) => {
-                Said::error(status, "FAULT", "Lost afterwards")
+                FakeReply::error(status, "FAULT", "Lost afterwards")
             }
-            Some(LinkedInFault::DoneThenHang) => Said { hang: true, ..said },
+            Some(LinkedInFault::DoneThenHang) => FakeReply { hang: true, ..said },
             Some(LinkedInFault::Status(..) | LinkedInFault::Garbage) | None => said,
         }
     }
 
-    fn done(&mut self, path: &str, body: &str, member: u32) -> Said {
+    fn done(&mut self, path: &str, body: &str, member: u32) -> FakeReply {
         if path == "/v2/userinfo" {
             let profile = json!({"sub": format!("member-{member}"), "name": format!("Member {member}"),
                 "email": format!("member{member}@example.org")});
-            return Said::json(200, &profile);
+            return FakeReply::json(200, &profile);
         }
         let body: Value = serde_json::from_str(body).unwrap_or_default();
         if path == "/rest/posts" {
             self.posts.push(body);
             let id = format!("urn:li:share:{}", self.posts.len());
             let headers = format!("x-restli-id: {id}\r\n");
-            return Said { status: 201, headers, body: String::new(), hang: false };
+            return FakeReply { status: 201, headers, body: String::new(), hang: false };
         }
         let on = path.trim_start_matches("/rest/socialActions/").trim_end_matches("/comments");
         self.comments.push((on.replace("%3A", ":"), body));
         let urn = format!("urn:li:comment:(urn:li:activity:7,{})", self.comments.len());
-        Said::json(201, &json!({"id": "1", "commentUrn": urn}))
+        FakeReply::json(201, &json!({"id": "1", "commentUrn": urn}))
     }
 }

@@ -10,6 +10,6 @@ pub use call::{
 };
 pub use target::{Address, HomePath, PlanTarget, Target};
 pub use tool::{
-    Answer, Artifact, AsksFor, Attached, Capability, Consent, FileChange, Plan, Preview, Proposal,
-    Schema, Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
+    Artifact, AsksFor, Attached, Capability, Consent, DecisionTiming, FileChange, Plan, Preview,
+    Proposal, Schema, Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };

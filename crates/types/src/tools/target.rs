@@ -249,7 +249,7 @@ impl From<Target> for PlanTarget {
 
 /// As a ledger keeps it: `name` as it always was, `kind` beside it.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct LedgerTarget {
     name: String,
     base: Option<Hash>,
     instruction: bool,
@@ -259,7 +259,7 @@ struct Kept {
 
 impl Serialize for PlanTarget {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kept = Kept {
+        let kept = LedgerTarget {
             name: self.target.to_string(),
             base: self.base,
             instruction: self.instruction,
@@ -271,7 +271,8 @@ impl Serialize for PlanTarget {
 
 impl<'de> Deserialize<'de> for PlanTarget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Kept { name, base, instruction, kind } = Kept::deserialize(deserializer)?;
+        let LedgerTarget { name, base, instruction, kind } =
+            LedgerTarget::deserialize(deserializer)?;
         Ok(Self { target: Target::of(kind.as_deref(), name), base, instruction })
     }
 }

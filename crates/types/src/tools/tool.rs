@@ -438,7 +438,7 @@ pub struct Proposal {
     pub summary: String,
     pub preview: Preview,
     pub asks_for: AsksFor,
-    pub answer: Answer,
+    pub answer: DecisionTiming,
     /// Drafts that it stands in the place of.
     pub replaces: Vec<DraftId>,
 }
@@ -451,12 +451,12 @@ pub enum AsksFor {
     #[default]
     Approval,
     /// Words: it is a question.
-    Answer,
+    DecisionTiming,
 }
 
 /// When a person's decision on a draft is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum DecisionTiming {
     /// Whenever they look: the run goes on without it.
     Later,
     /// The run waits for it.

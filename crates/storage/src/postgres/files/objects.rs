@@ -25,13 +25,13 @@ pub(super) struct PostgresObjects {
 }
 
 /// A content that is kept already, in the memory of its row or as a blob.
-struct Kept<'a> {
+struct KnownContent<'a> {
     hash: Hash,
     bytes: &'a [u8],
     blob: Option<String>,
 }
 
-impl Kept<'_> {
+impl KnownContent<'_> {
     fn content(&self) -> NewContent<'_> {
         NewContent {
             hash: self.hash,
@@ -47,13 +47,13 @@ impl PostgresObjects {
         format!("{}/{key}", self.root)
     }
 
-    async fn keep<'a>(&self, bytes: &'a [u8]) -> Result<Kept<'a>, StoreError> {
+    async fn keep<'a>(&self, bytes: &'a [u8]) -> Result<KnownContent<'a>, StoreError> {
         let blob = if bytes.len() > INLINE {
             Some(self.blobs.keep(&self.person, bytes).await?)
         } else {
             None
         };
-        Ok(Kept { hash: Hash::of(bytes), bytes, blob })
+        Ok(KnownContent { hash: Hash::of(bytes), bytes, blob })
     }
 
     async fn bytes_of(&self, entry: Entry) -> Result<Vec<u8>, StoreError> {
@@ -71,7 +71,12 @@ impl PostgresObjects {
         rows::check(found, Expect::Anything)
     }
 
-    async fn write(&self, path: &str, kept: &Kept<'_>, expect: Expect) -> Result<(), StoreError> {
+    async fn write(
+        &self,
+        path: &str,
+        kept: &KnownContent<'_>,
+        expect: Expect,
+    ) -> Result<(), StoreError> {
         let person = self.person.as_str();
         transact!(self.database, transaction => {
             if let Some(blob) = &kept.blob {
@@ -101,7 +106,7 @@ impl PostgresObjects {
             if bytes.len() > INLINE {
                 return Ok(false);
             }
-            let kept = Kept { hash: Hash::of(&bytes), bytes: &bytes, blob: None };
+            let kept = KnownContent { hash: Hash::of(&bytes), bytes: &bytes, blob: None };
             rows::replace(&transaction, person, &path, &kept.content()).await?;
             Ok(true)
         })

@@ -18,11 +18,11 @@ use crate::{Lease, Leases, LogState, StoreError};
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresLeases {
     gateway: Arc<Gateway>,
-    held: Arc<Mutex<HashMap<SessionKey, Held>>>,
+    held: Arc<Mutex<HashMap<SessionKey, HeldLease>>>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldLease {
     /// What the caller was given.
     token: u64,
     /// What the row has now: the holder itself may have raised it.
@@ -148,7 +148,7 @@ impl Leases for PostgresLeases {
         .ok_or(StoreError::Busy)?;
         let fence: i64 = get(&taken, 0)?;
         let log = LogState { len: count(&taken, 1)?, stamp: get::<i64>(&taken, 2)?.into() };
-        let held = Held {
+        let held = HeldLease {
             token: token(fence),
             fence,
             incarnation,

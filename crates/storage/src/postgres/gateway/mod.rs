@@ -60,13 +60,13 @@ pub(crate) struct Gateway {
     settings: GatewaySettings,
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
-    standing: Mutex<Standing>,
+    standing: Mutex<GatewayState>,
     /// Where the others reach it, once it listens: it says so again when it begins anew.
     url: Mutex<String>,
 }
 
 #[derive(Clone, Debug)]
-enum Standing {
+enum GatewayState {
     Alive {
         incarnation: i64,
         /// On our own clock, counted from before the database was asked.
@@ -121,12 +121,12 @@ impl Gateway {
     /// always earlier than the database would: the margin covers what a request may take.
     pub(crate) fn alive(&self) -> Result<i64, StoreError> {
         match &*lock(&self.standing) {
-            Standing::Alive { incarnation, until }
+            GatewayState::Alive { incarnation, until }
                 if self.now() + margin(self.settings.life) < *until =>
             {
                 Ok(*incarnation)
             }
-            Standing::Alive { .. } | Standing::Replaced => Err(StoreError::LeaseLost),
+            GatewayState::Alive { .. } | GatewayState::Replaced => Err(StoreError::LeaseLost),
         }
     }
 
@@ -142,8 +142,8 @@ impl Gateway {
     /// Says that this gateway lives. `LeaseLost` when another process has its name.
     pub(crate) async fn beat(&self) -> Result<(), StoreError> {
         let incarnation = match &*lock(&self.standing) {
-            Standing::Alive { incarnation, .. } => *incarnation,
-            Standing::Replaced => return Err(StoreError::LeaseLost),
+            GatewayState::Alive { incarnation, .. } => *incarnation,
+            GatewayState::Replaced => return Err(StoreError::LeaseLost),
         };
         let asked = self.now();
         let client = self.database.client().await?;
@@ -157,7 +157,7 @@ impl Gateway {
         .await?;
         if beaten > 0 {
             let until = asked + self.settings.life;
-            *lock(&self.standing) = Standing::Alive { incarnation, until };
+            *lock(&self.standing) = GatewayState::Alive { incarnation, until };
             return Ok(());
         }
         let select = "SELECT incarnation FROM gateways WHERE id = $1";
@@ -171,7 +171,7 @@ impl Gateway {
                 gateway = self.settings.id,
                 "another process has the name of this gateway, or it was drained: nothing more is written"
             );
-            *lock(&self.standing) = Standing::Replaced;
+            *lock(&self.standing) = GatewayState::Replaced;
             return Err(StoreError::LeaseLost);
         }
         tracing::warn!(
@@ -186,10 +186,11 @@ impl Gateway {
 
     /// Gives everything back at once, so that others need not wait for the end of its life.
     pub(crate) async fn drain(&self) -> Result<(), StoreError> {
-        let incarnation = match std::mem::replace(&mut *lock(&self.standing), Standing::Replaced) {
-            Standing::Alive { incarnation, .. } => incarnation,
-            Standing::Replaced => return Ok(()),
-        };
+        let incarnation =
+            match std::mem::replace(&mut *lock(&self.standing), GatewayState::Replaced) {
+                GatewayState::Alive { incarnation, .. } => incarnation,
+                GatewayState::Replaced => return Ok(()),
+            };
         let client = self.database.client().await?;
         let leave = "DELETE FROM gateways WHERE id = $1 AND incarnation = $2";
         execute(&client, leave, &[&self.settings.id, &incarnation]).await?;
@@ -274,7 +275,7 @@ async fn take_name(
     settings: &GatewaySettings,
     url: &str,
     clock: &dyn Clock,
-) -> Result<Standing, StoreError> {
+) -> Result<GatewayState, StoreError> {
     let asked = clock.now().mono;
     let client = database.client().await?;
     let taken = row(
@@ -288,7 +289,7 @@ async fn take_name(
         &[&settings.id, &url, &millis(settings.life)],
     )
     .await?;
-    Ok(Standing::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
+    Ok(GatewayState::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
 }
 
 /// By so much an owner stops earlier than the others think.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::secrets::PostgresSecrets;
 use crate::{Home, SealedSecret, SealedSecrets, ServerSettings};
 
-use disk::Found;
+use disk::HomeContents;
 pub use error::MoveError;
 use files::Content;
 use server_side::ServerSide;
@@ -137,7 +137,7 @@ impl MovingServer {
 async fn compare_contents(
     server: &ServerSide,
     home: &Home,
-    found: &Found,
+    found: &HomeContents,
 ) -> Result<(), MoveError> {
     let keys: Vec<_> = found.logs.iter().map(|(key, _)| key.clone()).collect();
     if logs::of_server(server).await? != keys {

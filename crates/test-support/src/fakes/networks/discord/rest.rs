@@ -11,7 +11,7 @@ const LONGEST: usize = 2_000;
 const THREAD: u64 = 71;
 const GONE: u64 = 404;
 
-type Answer = Result<Value, (u16, Value)>;
+type RestResult = Result<Value, (u16, Value)>;
 
 fn refused(status: u16, code: u64, message: &str) -> (u16, Value) {
     (status, json!({"code": code, "message": message}))
@@ -77,7 +77,7 @@ impl State {
         trouble.fate(dice, is_write)
     }
 
-    fn perform(&self, request: &HttpRequest) -> Answer {
+    fn perform(&self, request: &HttpRequest) -> RestResult {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let body = payload(request);
         let pieces: Vec<&str> = path.trim_start_matches('/').split('/').collect();
@@ -133,7 +133,7 @@ fn files(request: &HttpRequest) -> Vec<String> {
     names.filter_map(|rest| rest.split('"').next().map(str::to_owned)).collect()
 }
 
-fn what_is(channel: &str) -> Answer {
+fn what_is(channel: &str) -> RestResult {
     let number: u64 = channel.parse().unwrap_or_default();
     match number {
         GONE => Err(refused(404, 10_003, "Unknown Channel")),
@@ -149,7 +149,7 @@ fn what_is(channel: &str) -> Answer {
 }
 
 impl Inner {
-    fn said_after(&self, channel: &str, query: &str) -> Answer {
+    fn said_after(&self, channel: &str, query: &str) -> RestResult {
         let value = |name: &str| {
             let found = query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
             found.and_then(|text| text.parse::<u64>().ok()).unwrap_or_default()
@@ -170,7 +170,7 @@ impl Inner {
         Ok(Value::Array(found))
     }
 
-    fn post(&mut self, channel: &str, body: &Value, request: &HttpRequest) -> Answer {
+    fn post(&mut self, channel: &str, body: &Value, request: &HttpRequest) -> RestResult {
         let channel: u64 = channel.parse().unwrap_or_default();
         self.count(channel);
         if channel == GONE {
@@ -198,7 +198,7 @@ impl Inner {
         Ok(json!({"id": id.to_string()}))
     }
 
-    fn edit(&mut self, channel: &str, message: &str, body: &Value) -> Answer {
+    fn edit(&mut self, channel: &str, message: &str, body: &Value) -> RestResult {
         let channel: u64 = channel.parse().unwrap_or_default();
         self.count(channel);
         if self.refuses_edits {

@@ -41,7 +41,7 @@ impl Default for Tempo {
 
 /// What connectors are made from.
 #[derive(Clone)]
-pub struct Ground {
+pub struct ConnectorSetup {
     pub ledger: Arc<dyn ConnectorLedger>,
     pub port: Arc<dyn AgentPort>,
     pub clock: Arc<dyn Clock>,

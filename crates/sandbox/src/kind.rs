@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A way to hold a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rung {
+pub enum SandboxKind {
     Bubblewrap,
     Landlock,
 }
@@ -43,7 +43,7 @@ pub struct NoSandbox {
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     program: Program,
-    rung: Arc<OnceCell<Rung>>,
+    rung: Arc<OnceCell<SandboxKind>>,
     /// Something was found that may work: it is not looked for at every run.
     likely: Arc<OnceLock<()>>,
 }
@@ -55,7 +55,7 @@ impl Sandbox {
     }
 
     /// Only this rung, and none if it does not work.
-    pub fn on(rung: Rung, program: Program) -> Self {
+    pub fn on(rung: SandboxKind, program: Program) -> Self {
         let rung = Arc::new(OnceCell::new_with(Some(rung)));
         Self { program, rung, likely: Arc::default() }
     }
@@ -73,7 +73,7 @@ impl Sandbox {
     }
 
     /// The best rung that ran a job.
-    pub async fn rung(&self) -> Result<Rung, NoSandbox> {
+    pub async fn rung(&self) -> Result<SandboxKind, NoSandbox> {
         self.rung.get_or_try_init(|| self.find()).await.copied()
     }
 
@@ -88,33 +88,33 @@ impl Sandbox {
     /// input.
     pub async fn start(&self, job: Job, stdin: Stdio) -> Result<Running, SandboxError> {
         let rung = self.rung().await?;
-        if job.network == Network::Proxied && rung != Rung::Bubblewrap {
+        if job.network == Network::Proxied && rung != SandboxKind::Bubblewrap {
             return Err(SandboxError::NoNetwork);
         }
         Running::start(&self.order(rung, job), stdin)
     }
 
-    async fn find(&self) -> Result<Rung, NoSandbox> {
-        let bubblewrap = match self.try_rung(Rung::Bubblewrap).await {
-            Ok(()) => return Ok(Rung::Bubblewrap),
+    async fn find(&self) -> Result<SandboxKind, NoSandbox> {
+        let bubblewrap = match self.try_rung(SandboxKind::Bubblewrap).await {
+            Ok(()) => return Ok(SandboxKind::Bubblewrap),
             Err(why) => why,
         };
-        match self.try_rung(Rung::Landlock).await {
-            Ok(()) => Ok(Rung::Landlock),
+        match self.try_rung(SandboxKind::Landlock).await {
+            Ok(()) => Ok(SandboxKind::Landlock),
             Err(landlock) => Err(NoSandbox { bubblewrap, landlock }),
         }
     }
 
     /// Runs the smallest job there is.
-    async fn try_rung(&self, rung: Rung) -> Result<(), String> {
+    async fn try_rung(&self, rung: SandboxKind) -> Result<(), String> {
         match rung {
-            Rung::Bubblewrap if bubblewrap::program().is_none() => {
+            SandboxKind::Bubblewrap if bubblewrap::program().is_none() => {
                 return Err("it is not installed".to_owned());
             }
-            Rung::Landlock if !confine::is_supported() => {
+            SandboxKind::Landlock if !confine::is_supported() => {
                 return Err("this kernel has none, or an old one".to_owned());
             }
-            Rung::Bubblewrap | Rung::Landlock => {}
+            SandboxKind::Bubblewrap | SandboxKind::Landlock => {}
         }
         // Nothing is written: a folder that always exists will do.
         let folder = Path::new("/usr").to_owned();
@@ -141,7 +141,7 @@ impl Sandbox {
         }
     }
 
-    fn order(&self, rung: Rung, job: Job) -> Order {
+    fn order(&self, rung: SandboxKind, job: Job) -> Order {
         let parent = rustix::process::getpid().as_raw_nonzero().get();
         Order { rung, job, parent, program: self.program.clone() }
     }

@@ -21,14 +21,14 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A server that answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct LocalServer {
     pub name: String,
     pub base_url: String,
     pub models: Vec<String>,
     pub latency: Duration,
 }
 
-impl Found {
+impl LocalServer {
     /// The first of its models that answers. Such servers list models that only make vectors or
     /// sort results too, and most of them say so in nothing but the name.
     pub fn answers_with(&self) -> Option<&str> {
@@ -46,7 +46,7 @@ pub(super) async fn found(
     catalogue: &Catalogue,
     clock: &Arc<dyn Clock>,
     ports: &BTreeMap<String, u16>,
-) -> Vec<Found> {
+) -> Vec<LocalServer> {
     let mut asked: Vec<(&Vendor, Url)> = Vec::new();
     let here = VENDORS.iter().filter(|vendor| vendor.locality == Locality::ThisMachine);
     for vendor in here {
@@ -71,7 +71,7 @@ fn is_configured(catalogue: &Catalogue, name: &str, base: &Url) -> bool {
     })
 }
 
-async fn ask(vendor: &Vendor, base: Url, clock: &Arc<dyn Clock>) -> Option<Found> {
+async fn ask(vendor: &Vendor, base: Url, clock: &Arc<dyn Clock>) -> Option<LocalServer> {
     let base_url = base.as_str().trim_end_matches('/').to_owned();
     let settings =
         ProviderSettings { base_url: Some(base_url.clone()), ..ProviderSettings::default() };
@@ -82,7 +82,7 @@ async fn ask(vendor: &Vendor, base: Url, clock: &Arc<dyn Clock>) -> Option<Found
     let start = clock.now().mono;
     // One that does not answer is not there; nobody asked for it by name.
     let models = listing::list_as(&provider, provider.kind, &base_url, PATIENCE).await.ok()?;
-    Some(Found {
+    Some(LocalServer {
         name: vendor.name.to_owned(),
         base_url,
         models: models.into_iter().map(|model| model.id).collect(),

@@ -14,9 +14,9 @@ use super::live::Live;
 
 /// Tools are made before what they reach; it comes to the desk when it is there.
 #[derive(Default)]
-pub(super) struct Desk(OnceLock<Weak<Live>>);
+pub(super) struct LateGateway(OnceLock<Weak<Live>>);
 
-impl Desk {
+impl LateGateway {
     pub(super) fn open(&self, live: &Arc<Live>) {
         // A process has one gateway: nobody was here before.
         let _ = self.0.set(Arc::downgrade(live));
@@ -29,7 +29,7 @@ impl Desk {
 }
 
 #[async_trait]
-impl PersonaPort for Desk {
+impl PersonaPort for LateGateway {
     fn name(&self, persona: &AgentId) -> Result<String, Fault> {
         let roster = self.live()?.agent.roster();
         let agent = roster.get(persona).ok_or_else(|| no_persona(persona))?;
@@ -60,7 +60,7 @@ impl PersonaPort for Desk {
 }
 
 #[async_trait]
-impl Delegates for Desk {
+impl Delegates for LateGateway {
     fn agents(&self) -> Vec<AgentId> {
         // A server that is stopping asks nobody.
         self.live().map(|live| live.agent.agents()).unwrap_or_default()
@@ -84,7 +84,7 @@ impl Delegates for Desk {
 }
 
 #[async_trait]
-impl JobPort for Desk {
+impl JobPort for LateGateway {
     fn has_jobs(&self, person: &PersonId) -> bool {
         self.live().is_ok_and(|live| live.agent.jobs.has_jobs(person))
     }

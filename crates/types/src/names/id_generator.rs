@@ -8,13 +8,13 @@ use crate::{BatchId, CredentialId, DraftId, RunId, SessionId, Timestamp, TurnId}
 /// can replay. Ids of one mint sort in the order they were made, also within a millisecond and
 /// when the wall clock goes back.
 #[derive(Clone, Debug)]
-pub struct Mint {
+pub struct IdGenerator {
     random: u64,
     last_millis: u64,
     counter: u16,
 }
 
-impl Mint {
+impl IdGenerator {
     /// `seed` must be unpredictable in production (the ids of two mints must not meet).
     pub fn new(seed: u64) -> Self {
         Self { random: seed, last_millis: 0, counter: 0 }
