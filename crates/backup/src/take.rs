@@ -17,7 +17,7 @@ use crate::keep::keep_newest;
 use crate::last::{self, LastBackup};
 use crate::named_path::NamedPath;
 use crate::repository::{
-    Encryption, Entry, EntryKind, FileEntry, Packs, Passphrase, Repository, Seen, Snapshot,
+    Encryption, Entry, EntryKind, FileEntry, FileStamp, Packs, Passphrase, Repository, Snapshot,
     SnapshotInfo,
 };
 
@@ -142,7 +142,7 @@ impl<'a> Before<'a> {
     }
 
     /// The entry of a file that is certainly as it was.
-    fn unchanged(&self, path: &Path, now: Seen) -> Option<&'a FileEntry> {
+    fn unchanged(&self, path: &Path, now: FileStamp) -> Option<&'a FileEntry> {
         let known = self.files.get(path)?;
         let is_settled = now.changed < self.settled_before && now.modified < self.settled_before;
         (known.seen == Some(now) && is_settled).then_some(known)

@@ -62,8 +62,8 @@ pub use postgres::{
     SharedConfig, inspect_database, list_gateways, migrate_database, read_shared_config,
 };
 pub use provenance::{
-    Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,
-    note_changed,
+    Change, ContentRecord, History, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS,
+    Version, note_changed,
 };
 pub use s3::{ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onyx_storage::{Area, Files, Found, Object, ObjectKey, StoreError, declared_origin};
+use onyx_storage::{Area, Files, FoundObject, Object, ObjectKey, StoreError, declared_origin};
 use onyx_types::{Hash, Origin, Timestamp};
 
 use super::snapshot::{FileText, MAX_FILE, bounded};
@@ -59,7 +59,7 @@ impl Judge {
         &self,
         area: &Area,
         path: &str,
-        found: Found,
+        found: FoundObject,
         foreign: &mut Vec<ForeignFile>,
     ) -> Result<Option<FileText>, StoreError> {
         let Some((changed, bytes)) = seen(&found) else { return Ok(None) };
@@ -79,7 +79,7 @@ impl Judge {
         &self,
         area: &Area,
         path: &ObjectKey,
-        found: &Found,
+        found: &FoundObject,
         (changed, bytes): (Timestamp, u64),
     ) -> Result<Origin, StoreError> {
         let version = self.files.origins().version(&area.path()).await?;
@@ -106,18 +106,18 @@ impl Judge {
         &self,
         area: &Area,
         path: &ObjectKey,
-        found: &Found,
+        found: &FoundObject,
     ) -> Result<Option<Object>, StoreError> {
         match found {
-            Found::File(object) => Ok(Some(object.clone())),
-            Found::End(end) if end.before == 0 => Ok(Some(Object {
+            FoundObject::File(object) => Ok(Some(object.clone())),
+            FoundObject::End(end) if end.before == 0 => Ok(Some(Object {
                 hash: Hash::of(&end.bytes),
                 bytes: end.bytes.clone(),
                 modified: end.changed,
                 changed: end.changed,
             })),
-            Found::End(_) => self.files.objects(area)?.get(path, u64::MAX).await,
-            Found::Nothing | Found::Folder(_) => Ok(None),
+            FoundObject::End(_) => self.files.objects(area)?.get(path, u64::MAX).await,
+            FoundObject::Nothing | FoundObject::Folder(_) => Ok(None),
         }
     }
 
@@ -127,11 +127,11 @@ impl Judge {
 }
 
 /// When it was last changed, and how long it is.
-fn seen(found: &Found) -> Option<(Timestamp, u64)> {
+fn seen(found: &FoundObject) -> Option<(Timestamp, u64)> {
     match found {
-        Found::File(object) => Some((object.changed, object.bytes.len() as u64)),
-        Found::End(end) => Some((end.changed, end.before + end.bytes.len() as u64)),
-        Found::Nothing | Found::Folder(_) => None,
+        FoundObject::File(object) => Some((object.changed, object.bytes.len() as u64)),
+        FoundObject::End(end) => Some((end.changed, end.before + end.bytes.len() as u64)),
+        FoundObject::Nothing | FoundObject::Folder(_) => None,
     }
 }
 

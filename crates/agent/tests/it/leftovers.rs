@@ -12,7 +12,7 @@ use onyx_agent::{
     StopTarget,
 };
 use onyx_storage::{BeginIn, BeginRun, Store, StoreError};
-use onyx_test_support::{LeasePlace, MemoryDisk, Moment, Op, Passing, Turnstile, wait_for};
+use onyx_test_support::{LeasePlace, MemoryDisk, Moment, Op, Turnstile, TurnstileFuture, wait_for};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
     Cancel, Clock, ErrorCode, Event, Fault, FinishReason, IdGenerator, Limits, Model, ModelEvent,
@@ -53,7 +53,7 @@ impl Switch {
 }
 
 impl Turnstile for Switch {
-    fn pass(&self, op: Op, moment: Moment) -> Option<Passing<'_>> {
+    fn pass(&self, op: Op, moment: Moment) -> Option<TurnstileFuture<'_>> {
         let (_, answer) = (*self.fault.lock().unwrap()).filter(|(on, _)| *on == op)?;
         if moment == Moment::After {
             return None;

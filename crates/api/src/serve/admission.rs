@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::network::Network;
-use super::slot::{ConnectionSlot, OpenSlot, Standing};
+use super::slot::{ConnectionSlot, CountedAs, OpenSlot};
 use super::{ConnectionLimits, Peer};
 
 /// How long a guest may take for an answer once its request is there: to compute it, and to read it.
@@ -142,7 +142,7 @@ impl Admission {
         let mut state = self.state();
         state.unsettled += 1;
         match peer {
-            Peer::LocalUser => slot.stand(Standing::LocalUser),
+            Peer::LocalUser => slot.stand(CountedAs::LocalUser),
             Peer::Network { from, .. } => {
                 let network = Network::of(from.ip());
                 let place = self.room(&mut state, network);
@@ -217,7 +217,7 @@ impl Admission {
     fn close(&self, state: &mut State, key: u64) {
         let Some(guest) = state.leave(key) else { return };
         state.unsettled += 1;
-        guest.slot.stand(Standing::Closed);
+        guest.slot.stand(CountedAs::Closed);
         guest.slot.close();
         self.closed.fetch_add(1, Ordering::Relaxed);
     }
@@ -265,7 +265,7 @@ impl State {
 
     fn put(&mut self, guest: Guest) {
         self.sequence += 1;
-        guest.slot.stand(Standing::Guest { key: self.sequence, place: guest.place });
+        guest.slot.stand(CountedAs::Guest { key: self.sequence, place: guest.place });
         self.guests.insert(self.sequence, guest);
     }
 

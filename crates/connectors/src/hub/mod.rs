@@ -14,9 +14,9 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use onyx_storage::AccountKey;
 
-use crate::announce::OwnerNotice;
 use crate::context::HomeContext;
 use crate::networks::Transcriber;
+use crate::notices::OwnerNotice;
 use crate::settings::{Account, Plan, TranscriberPlan};
 use crate::setup::ConnectorSetup;
 use account::RunningAccount;

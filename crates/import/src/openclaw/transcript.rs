@@ -45,7 +45,7 @@ impl Transcript<'_> {
                 records.iter().filter(|(place, _)| places.contains(place)).collect()
             }
         };
-        let mut talk = Transcript { messages: Vec::new(), at: None, counts: Counts::default() };
+        let mut talk = ReadMessages { messages: Vec::new(), at: None, counts: Counts::default() };
         let mut title = self.title.clone();
         for (line, record) in &way {
             match text(record, "type") {
@@ -123,13 +123,13 @@ impl Counts {
     }
 }
 
-struct Transcript {
+struct ReadMessages {
     messages: Vec<ImportedMessage>,
     at: Option<Timestamp>,
     counts: Counts,
 }
 
-impl Transcript {
+impl ReadMessages {
     fn add(
         &mut self,
         record: &Map<String, Value>,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use onyx_import::{
-    Broken, Import, ImportTarget, ImportedSession, Item, Kind, Said, SettingPlace, Source, read,
+    Broken, Import, ImportTarget, ImportedPart, ImportedSession, Item, Kind, SettingPlace, Source,
+    read,
 };
 use serde_json::json;
 
@@ -20,10 +21,12 @@ fn sessions(import: &Import) -> Vec<&ImportedSession> {
 /// Who said what, one line a message.
 fn talk(session: &ImportedSession) -> Vec<String> {
     let lines = session.messages.iter().map(|message| match &message.said {
-        Said::Person { text } => format!("person: {text}"),
-        Said::Model { text, model } => format!("{model}: {text}"),
-        Said::Call { id, tool, input } => format!("call {id}: {tool} {input}"),
-        Said::Result { id, output, is_error } => format!("result {id} {is_error}: {output}"),
+        ImportedPart::Person { text } => format!("person: {text}"),
+        ImportedPart::Model { text, model } => format!("{model}: {text}"),
+        ImportedPart::Call { id, tool, input } => format!("call {id}: {tool} {input}"),
+        ImportedPart::Result { id, output, is_error } => {
+            format!("result {id} {is_error}: {output}")
+        }
     });
     lines.collect()
 }

@@ -19,7 +19,7 @@ use onyx_tools::{GitRemotes, Masker, Menos, Toolbox, Web};
 use onyx_types::{Fault, PersonId, Zone};
 
 use super::health::Machine;
-use super::linkedin::LinkedInAccounts;
+use super::linkedin::LinkedInAdmin;
 use super::models::LiveModels;
 use super::parts::{check_jobs, connections, declared, remember, zones};
 use super::probe::WriteProbe;
@@ -48,7 +48,7 @@ pub(super) struct Live {
     pub(super) web: Web,
     pub(super) remotes: GitRemotes,
     pub(super) menos: Menos,
-    pub(super) linkedin: Arc<LinkedInAccounts>,
+    pub(super) linkedin: Arc<LinkedInAdmin>,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) agent: AgentServices,

@@ -27,7 +27,7 @@ use onyx_tools::{
 use onyx_types::{Clock, PersonId, Zone};
 
 use super::late_gateway::LateGateway;
-use super::linkedin::{LinkedInAccounts, LinkedInLogins};
+use super::linkedin::{LinkedInAdmin, LinkedInLogins};
 use super::live::{log, roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
@@ -53,7 +53,7 @@ pub(super) struct Parts {
     pub(super) docker: Docker,
     pub(super) remotes: GitRemotes,
     pub(super) menos: Menos,
-    pub(super) linkedin: Arc<LinkedInAccounts>,
+    pub(super) linkedin: Arc<LinkedInAdmin>,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -297,7 +297,7 @@ fn linkedin(
     config: &Config,
     web: &Web,
     masker: &Masker,
-) -> Result<LinkedInAccounts, ConfigError> {
+) -> Result<LinkedInAdmin, ConfigError> {
     let tokens = super::KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
     let open = super::secrets::opener(ground.secrets);
     let logins = LinkedInLogins::new(Arc::new(tokens), Arc::clone(ground.clock), open);
@@ -306,7 +306,7 @@ fn linkedin(
     let tools = LinkedIn::new(&config.tools.linkedin, web.clone(), accounts)
         .map_err(|error| ConfigError::new(error.to_string()))?;
     logins.follow(&config.tools.linkedin);
-    Ok(LinkedInAccounts { logins, tools, clock: Arc::clone(ground.clock) })
+    Ok(LinkedInAdmin { logins, tools, clock: Arc::clone(ground.clock) })
 }
 
 /// The connections that a config allows, as far as the system does.

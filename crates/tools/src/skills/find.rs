@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onyx_storage::{Acceptance, Area, Found, Object, ObjectKey, Objects, StoreError, Wanted};
+use onyx_storage::{Acceptance, Area, FoundObject, Object, ObjectKey, Objects, StoreError, Wanted};
 use onyx_types::{Fault, Hash, PersonId};
 
 use super::{SKILL_FILE, Skill, SkillHead, SkillPlace, SkillState, SkillsCore};
@@ -72,8 +72,8 @@ impl SkillsCore {
         let mut all = Vec::with_capacity(places.len());
         for found in self.files.find(wanted).await? {
             all.push(match found {
-                Ok(Found::Folder(metas)) => named(&metas),
-                Ok(Found::Nothing | Found::File(_) | Found::End(_)) => Vec::new(),
+                Ok(FoundObject::Folder(metas)) => named(&metas),
+                Ok(FoundObject::Nothing | FoundObject::File(_) | FoundObject::End(_)) => Vec::new(),
                 Err(error) => {
                     tracing::warn!(%person, %error, "a folder of skills is left out");
                     Vec::new()

@@ -451,7 +451,7 @@ pub enum AsksFor {
     #[default]
     Approval,
     /// Words: it is a question.
-    DecisionTiming,
+    Answer,
 }
 
 /// When a person's decision on a draft is expected.
