@@ -57,6 +57,10 @@ test-runtimes: setup-check ## the real Claude CLI and Pi sidecar, fetched by pac
 test-clients: setup ## other makers' programs and libraries (CLIENT=codex); writes the tables of docs/clients.md
 	@./scripts/test-clients $(CLIENT)
 
+.PHONY: test-clients-heavy
+test-clients-heavy: setup ## the same with whole applications of other makers: Open WebUI (2 GB to install)
+	@./scripts/test-clients open_webui
+
 .PHONY: test-sdk
 test-sdk: setup ## both clients (clients/ts, clients/py): types, packages, documents, a live server
 	@$(step) "build" cargo build --locked --quiet --package onyx --bin onyx
