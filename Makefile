@@ -81,7 +81,7 @@ cluster: setup ## gateways on one database with faults of every kind, and a chec
 .PHONY: cluster-short
 cluster-short: setup ## the two short rounds of CI, the same dice every time
 	@cargo build --locked --quiet --package onyx --bin onyx
-	@$(step) "cluster" ./scripts/cluster --rounds 2 --seconds 30 --seed 1
+	@$(step) "cluster" ./scripts/cluster --rounds 2 --seconds 25 --seed 1
 
 .PHONY: cluster-rounds
 cluster-rounds: setup ## rounds of 60 s that go on where docs/bench/cluster.json ends, and are added to it (ROUNDS=10)

@@ -2,6 +2,7 @@
 
 import collections
 import json
+import time
 
 from client import content
 
@@ -70,6 +71,16 @@ def check_log(session, lines, end):
     return wrong
 
 
+def asked(gateway, path, patience=20):
+    """What a gateway answers; one that is just coming back is asked again."""
+    until = time.monotonic() + patience
+    while True:
+        status, text = gateway.request("GET", path)
+        if status not in (0, 503) or time.monotonic() > until:
+            return status, text
+        time.sleep(0.5)
+
+
 def same_everywhere(gateways, sent):
     """Of some finished runs, what they told through every gateway; of files, what they hold."""
     wrong = []
@@ -77,7 +88,7 @@ def same_everywhere(gateways, sent):
     for message in told:
         texts, answer = set(), f"said-{message.word}"
         for gateway in gateways:
-            status, text = gateway.request("GET", f"/api/runs/{message.run}/events")
+            status, text = asked(gateway, f"/api/runs/{message.run}/events")
             # One that keeps nothing of a run says so.
             if status == 200:
                 events = [json.loads(line[5:]) for line in text.splitlines() if line.startswith("data:")]
@@ -88,7 +99,7 @@ def same_everywhere(gateways, sent):
             wrong.append(f"run {message.run} of {message.word} is told as {sorted(texts)}")
     for message in [message for message in sent if message.kind == "file"]:
         for gateway in gateways if message.acknowledged else gateways[:1]:
-            status, text = gateway.request("GET", f"/v1/memory/files/cluster/{message.word}.md")
+            status, text = asked(gateway, f"/v1/memory/files/cluster/{message.word}.md")
             if status == 200 and text.encode() != content(message.word):
                 wrong.append(f"the file of {message.word} has other content through {gateway.name}")
             if status != 200 and message.acknowledged:

@@ -90,7 +90,7 @@ class Faults:
     def drain(self, gateway):
         incarnation = self.incarnation(gateway)
         gateway.signal(signal.SIGTERM)
-        self.drains.append(round(self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation}"), 1))
+        self.drains.append(round(self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()"), 1))
         gateway.process.wait()
         gateway.start()
 

@@ -89,6 +89,7 @@ def record(seed, seconds, sent, faults, wrong):
         "failoverSeconds": faults.failovers,
         "drainSeconds": faults.drains,
         "violations": len(wrong),
+        **({"wrong": wrong} if wrong else {}),
     }
 
 
