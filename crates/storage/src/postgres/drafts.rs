@@ -16,6 +16,7 @@ use super::convert::{
     get, hash, json, named, parsed, parsed_if_any, shown, shown_if_any, timestamp,
     timestamp_if_any, unreadable,
 };
+use super::gateway::{MayWait, PostgresLeases};
 use super::query::{execute, read_all, row_if_any, rows};
 use super::transaction::{Trouble, transact};
 
@@ -25,11 +26,12 @@ const PAGE: u32 = 50;
 pub(crate) struct PostgresDrafts {
     database: Database,
     audit: AuditChains,
+    leases: PostgresLeases,
 }
 
 impl PostgresDrafts {
-    pub(crate) fn new(database: Database, audit: AuditChains) -> Self {
-        Self { database, audit }
+    pub(crate) fn new(database: Database, audit: AuditChains, leases: PostgresLeases) -> Self {
+        Self { database, audit, leases }
     }
 }
 
@@ -116,6 +118,9 @@ impl Drafts for PostgresDrafts {
     }
 
     async fn undelivered_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
+        if self.leases.has_none(key, MayWait::Decisions) {
+            return Ok(Vec::new());
+        }
         let client = self.database.client().await?;
         let found = rows(
             &client,
