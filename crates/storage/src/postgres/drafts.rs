@@ -43,6 +43,7 @@ impl Drafts for PostgresDrafts {
         replaces: &[DraftId],
         entry: AuditEntry,
     ) -> Result<(), StoreError> {
+        self.leases.came(&draft.key, MayWait::Decisions);
         let row = transact!(self.database, transaction => {
             // Nobody else adds a draft of this person meanwhile.
             let held = self.audit.hold(&transaction, &entry.person).await?;
@@ -101,6 +102,7 @@ impl Drafts for PostgresDrafts {
             let moved = advance(&transaction, person, id, &step).await?;
             Ok((moved, self.audit.add(&transaction, held, &entry).await?))
         })?;
+        self.leases.came(&moved.key, MayWait::Decisions);
         self.audit.tell(&row);
         Ok(moved)
     }

@@ -104,6 +104,20 @@ impl PostgresLeases {
         none && now < held.waiting.since + OPENING
     }
 
+    /// What the lease told of it is not so any more.
+    pub(in crate::postgres) fn came(&self, key: &SessionKey, what: MayWait) {
+        if let Some(held) = lock(&self.held).get_mut(key) {
+            held.waiting.none[what as usize] = false;
+        }
+    }
+
+    /// A run begins: from now on only the database knows what waits.
+    pub(in crate::postgres) fn opened(&self, key: &SessionKey) {
+        if let Some(held) = lock(&self.held).get_mut(key) {
+            held.waiting.none = [false; 3];
+        }
+    }
+
     /// The holder left the log so.
     pub(in crate::postgres) fn wrote(&self, lease: &Lease, log: LogState) {
         if let Some(held) = lock(&self.held).get_mut(&lease.key)

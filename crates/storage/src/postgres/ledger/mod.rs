@@ -56,6 +56,7 @@ impl Ledger for PostgresLedger {
         let incarnation = self.gateway.alive_again().await?;
         let gateway = self.gateway.id();
         self.begun.keep(&begin);
+        self.leases.opened(&begin.key);
         let client = self.database.client().await?;
         let (person, at) = (&begin.key.person, self.clock.now().mono);
         let day = self.clock.zone_of(person).date(begin.started_at);
@@ -71,6 +72,7 @@ impl Ledger for PostgresLedger {
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
         if let Some(person) = self.begun.take(outcome.run) {
+            self.begun.forget_spent(&person);
             let client = self.database.client().await?;
             if run_steps::end(&client, &*self.clock, &person, &outcome).await? {
                 return Ok(());
@@ -163,6 +165,7 @@ impl Ledger for PostgresLedger {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
+        self.begun.forget_spent(&key.person);
         transact!(self.database, transaction => {
             runs::book(&transaction, &*self.clock, key, &used, at).await
         })
@@ -185,10 +188,8 @@ impl Ledger for PostgresLedger {
     }
 
     async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError> {
-        inbox::put(&self.database.client().await?, key, &row).await?;
-        // What a lease told of the inbox is not so any more.
-        self.leases.has_none(key, MayWait::Words);
-        Ok(())
+        self.leases.came(key, MayWait::Words);
+        inbox::put(&self.database.client().await?, key, &row).await
     }
 
     async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError> {

@@ -53,6 +53,11 @@ impl Begun {
         lock(&self.spent).insert(person.clone(), spent);
     }
 
+    /// Something was booked since.
+    pub(super) fn forget_spent(&self, person: &PersonId) {
+        lock(&self.spent).remove(person);
+    }
+
     /// Good once: whoever asks again wants to know what is so by then.
     pub(super) fn take_spent(&self, person: &PersonId, day: &str, now: Duration) -> Option<f64> {
         let spent = lock(&self.spent).remove(person)?;
