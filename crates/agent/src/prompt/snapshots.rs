@@ -63,8 +63,10 @@ impl PromptSnapshots {
     ) -> Result<RenderedPrompt, Fault> {
         let now = self.clock.now();
         let files = self.files_of(key, agent);
-        let (mut written, mut foreign) = files.written_by_people().await?;
-        written.skills = self.skills_of(key, agent).await?;
+        // Read together: a store on another machine is asked once.
+        let (written, skills) = tokio::join!(files.written_by_people(), self.skills_of(key, agent));
+        let (mut written, mut foreign) = written?;
+        written.skills = skills?;
         let id = (key.session, agent.id.clone());
         if let Some(snapshot) = self.unchanged(&id, &written, now.mono) {
             return Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign });

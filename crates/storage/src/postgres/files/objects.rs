@@ -66,8 +66,8 @@ impl PostgresObjects {
 
     /// Refuses folders; `None` when there is nothing.
     async fn file(&self, key: &ObjectKey) -> Result<Option<Entry>, StoreError> {
-        let client = self.database.client().await?;
-        let found = rows::one(&client, &self.person, &self.path(key)).await?;
+        let reader = self.database.reader().await?;
+        let found = rows::one(&*reader, &self.person, &self.path(key)).await?;
         rows::check(found, Expect::Anything)
     }
 
@@ -232,16 +232,20 @@ impl Objects for PostgresObjects {
         limit: usize,
     ) -> Result<Vec<ObjectMeta>, StoreError> {
         let place = folder.map_or_else(|| self.root.clone(), |folder| self.path(folder));
-        let client = self.database.client().await?;
+        let (reader, limit) =
+            (self.database.reader().await?, i64::try_from(limit).unwrap_or(i64::MAX));
+        let given: query::Given<'_> = &[&self.person, &place, &limit];
         let found = query::rows(
-            &client,
+            &*reader,
             "SELECT path, size, modified, changed, is_folder FROM files
              WHERE person = $1 AND parent = $2 ORDER BY path LIMIT $3",
-            &[&self.person, &place, &i64::try_from(limit).unwrap_or(i64::MAX)],
-        )
-        .await?;
+            given,
+        );
+        // Asked together: one trip tells of an empty folder and of none.
+        let itself = rows::one(&*reader, &self.person, &place);
+        let (found, itself) = tokio::join!(found, itself);
+        let (found, itself) = (found?, itself?);
         if found.is_empty() && folder.is_some() {
-            let itself = rows::one(&client, &self.person, &place).await?;
             if !itself.is_some_and(|entry| entry.is_folder) {
                 return Err(StoreError::NotFound);
             }
