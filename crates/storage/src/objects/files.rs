@@ -61,7 +61,8 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    async fn find_in(&self, objects: &dyn Objects) -> Result<Found, StoreError> {
+    /// Looks it up alone.
+    pub async fn find_in(&self, objects: &dyn Objects) -> Result<Found, StoreError> {
         match self {
             Self::File { key, max_bytes } => {
                 Ok(objects.get(key, *max_bytes).await?.map_or(Found::Nothing, Found::File))
