@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_agent::{BackupDone, BackupPlan, HomeBackups};
-use onyx_backup::{BackupReport, BackupRequest, Encryption, Passphrase, back_up};
+use onyx_backup::{BackupError, BackupReport, BackupRequest, Encryption, Passphrase, back_up};
 use onyx_identity::Secrets;
 use onyx_storage::ServerCopy;
 use onyx_types::{Cancel, Clock, ErrorCode, Fault};
@@ -36,11 +36,12 @@ impl HomeBackups for ServerBackups {
             Some(reference) => Some(self.passphrase(reference, &config)?),
             None => None,
         };
-        let secret_of =
-            |name: &str| Ok(self.secrets.get(name)?.map(|secret| secret.reveal().to_owned()));
+        let secret_of = |name: &str| -> Result<Option<String>, Fault> {
+            Ok(self.secrets.get(name)?.map(|secret| secret.reveal().to_owned()))
+        };
         let to = config.backup_place(&plan.to, &secret_of)?;
         let (home, clock, plan) = (self.home.clone(), Arc::clone(&self.clock), plan.clone());
-        let work = move || {
+        let work = move || -> Result<BackupReport, BackupError> {
             let encryption =
                 if passphrase.is_some() { Encryption::Wanted } else { Encryption::AsItIs };
             let server = server.map(|settings| ServerCopy::begin(&settings)).transpose()?;

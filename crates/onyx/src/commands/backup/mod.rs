@@ -58,9 +58,9 @@ async fn place(home: &HomeFolder, asked: Option<&str>) -> Result<BackupPlace> {
         return Ok(BackupPlace::Folder(folder));
     };
     let secrets = secrets_of(home, server.as_ref()).await;
-    let secret_of = |name: &str| match &secrets {
-        Ok(secrets) => Ok(secrets.get(name)?.map(|secret| secret.reveal().to_owned())),
-        Err(fault) => Err(fault.clone()),
+    let secret_of = |name: &str| -> Result<Option<String>, Fault> {
+        let secrets = secrets.as_ref().map_err(Fault::clone)?;
+        Ok(secrets.get(name)?.map(|secret| secret.reveal().to_owned()))
     };
     Ok(config.backup_place(&to, &secret_of)?)
 }
