@@ -57,19 +57,20 @@ pub use objects::{
     Wanted,
 };
 pub use postgres::{
-    BootClock, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, MoveError,
-    MoveExtras, Moved, MovingServer, News, Owned, SCHEMA_VERSION, Sealing, ServerError,
-    SharedConfig, inspect_database, list_gateways, migrate_database, read_shared_config,
+    BootClock, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl, GatewayRow,
+    GatewaySettings, Heard, MoveError, MoveExtras, Moved, MovingServer, News, OpenRuns, Owned,
+    SCHEMA_VERSION, Sealing, ServerCopy, ServerError, SharedConfig, inspect_database,
+    list_gateways, migrate_database, read_shared_config, server_secrets,
 };
 pub use provenance::{
     Change, ContentRecord, History, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS,
     Version, note_changed,
 };
-pub use s3::{ObjectsUrl, S3Settings};
+pub use s3::{BlockingBucket, ListedObject, ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};
 pub use sessions::{
     Damage, DamageKind, LiveText, LogState, Messages, Page, Pos, Rebuilt, TurnLog, find_session,
     forget_details, keep_details, preview_of, rebuild_person, title_of,
 };
-pub use sqlite::{copy_database, open_chunks};
+pub use sqlite::{ReadOnlySecrets, copy_database, open_chunks};
 pub use store::Store;

@@ -36,8 +36,8 @@ pub struct RestoredSession {
 /// Restores a conversation's log and what is kept beside it. Whoever holds the home's ledger has to
 /// read its sessions anew afterwards.
 pub fn restore_session(request: &SessionRequest<'_>) -> Result<RestoredSession, BackupError> {
-    let Source { folder, snapshot, passphrase } = request.source;
-    let repository = Repository::open(folder, passphrase, Purpose::Read)?;
+    let Source { place, snapshot, passphrase } = request.source;
+    let repository = Repository::open(place, passphrase, Purpose::Read)?;
     let snapshot = repository.choose(snapshot)?;
     let mut packs = repository.packs()?;
     let (path, log) = find_log(&snapshot, request.session)?;

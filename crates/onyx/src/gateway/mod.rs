@@ -130,6 +130,7 @@ impl Gateway {
         let identity = identity(&store, &clock, parts.declared, shared.as_deref()).await?;
         let auth = Authenticator::new(Arc::new(identity));
         auth.set_front(parts.front);
+        parts.extensions.skills.set_workspaces(live::workspaces(&parts.roster));
         let agent = AgentServices::new(
             store.clone(),
             Arc::clone(&parts.toolbox),
@@ -176,15 +177,12 @@ impl Gateway {
         );
         agent.jobs.set_mail(connectors::job_mail(&parts.connectors));
         agent.jobs.set_peers(Arc::new(connectors::JobPeers(connectors.downgrade())));
-        // PostgreSQL and the object store are backed up by their own means.
-        if shared.is_none() {
-            let backups = backups::ServerBackups {
-                home: folder.clone(),
-                clock: Arc::clone(&clock),
-                secrets: Arc::clone(&secrets),
-            };
-            agent.jobs.set_backups(Arc::new(backups));
-        }
+        agent.jobs.set_backups(Arc::new(backups::ServerBackups {
+            home: folder.clone(),
+            clock: Arc::clone(&clock),
+            secrets: Arc::clone(&secrets),
+            shared: shared.clone(),
+        }));
         let live = Live {
             connectors,
             link,

@@ -61,7 +61,8 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    async fn find_in(&self, objects: &dyn Objects) -> Result<FoundObject, StoreError> {
+    /// Looks it up alone.
+    pub async fn find_in(&self, objects: &dyn Objects) -> Result<FoundObject, StoreError> {
         match self {
             Self::File { key, max_bytes } => Ok(objects
                 .get(key, *max_bytes)
