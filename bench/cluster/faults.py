@@ -14,7 +14,7 @@ HELD = 24
 
 QUICK = ["kill", "kill", "drain", "cut", "lose", "lose", "store_cut"]
 SLOW = ["freeze", "hold", "hold", "down", "store_hold"]
-LENGTH = {"freeze": FROZEN, "hold": HELD, "down": FAILOVER, "store_hold": 8}
+LENGTH = {"freeze": FROZEN, "hold": HELD + 5, "down": FAILOVER, "store_hold": 8}
 # Bytes that every line of a log has: their answers are lost, not those of any statement.
 OF_A_TURN = b'"type":"'
 SAYS_WHY = "silent for longer than its life"
@@ -101,7 +101,12 @@ class Faults:
         gateway.to_database.lose_answers(2, OF_A_TURN)
 
     def hold(self, gateway):
-        gateway.to_database.hold()
+        """From a line of a log on: it arrives when others hold the session."""
+        link, until = gateway.to_database, time.monotonic() + 5
+        link.hold_from(OF_A_TURN)
+        while not link.is_held() and time.monotonic() < until:
+            time.sleep(0.01)
+        link.hold()
         time.sleep(HELD)
         gateway.to_database.release()
 

@@ -33,6 +33,7 @@ class Link:
         self.connections = set()
         self.losing, self.mark = 0, b""
         self.lost = 0
+        self.holding_mark = None
         self.watcher = self.answer_watcher = None
 
     async def listen(self):
@@ -54,7 +55,15 @@ class Link:
         """Nothing passes any more, and nothing is lost: it arrives later, in its order."""
         self.network.loop.call_soon_threadsafe(self.open.clear)
 
+    def hold_from(self, mark):
+        """The same, from the next request on that holds the mark."""
+        self.holding_mark = mark
+
+    def is_held(self):
+        return not self.open.is_set()
+
     def release(self):
+        self.holding_mark = None
         self.network.loop.call_soon_threadsafe(self.open.set)
 
     def lose_answers(self, count, mark=b""):
@@ -93,6 +102,9 @@ class Link:
 
     async def requests(self, reader, writer, connection):
         while piece := await reader.read(PIECE):
+            if self.holding_mark and self.holding_mark in piece:
+                self.holding_mark = None
+                self.open.clear()
             await self.open.wait()
             if self.watcher:
                 self.watcher(connection, piece)

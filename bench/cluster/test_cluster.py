@@ -100,6 +100,18 @@ class Links(unittest.TestCase):
         self.client.settimeout(5)
         self.assertEqual(self.client.recv(1000), b"two")
 
+    def test_a_link_is_held_from_a_mark_on(self):
+        self.link.hold_from(b"turn")
+        self.assertEqual(self.ask(b"other"), b"other")
+        self.client.settimeout(0.3)
+        with self.assertRaises(TimeoutError):
+            self.ask(b"a turn")
+        self.assertTrue(self.link.is_held())
+        self.assertEqual(self.heard, [b"other"])
+        self.link.release()
+        self.client.settimeout(5)
+        self.assertEqual(self.client.recv(1000), b"a turn")
+
     def test_an_answer_is_lost_after_the_server_had_the_request(self):
         self.link.lose_answers(1, b"turn")
         self.assertEqual(self.ask(b"other"), b"other")
