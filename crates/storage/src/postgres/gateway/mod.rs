@@ -61,6 +61,8 @@ pub(crate) struct Gateway {
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<Standing>,
+    /// Held by whoever beats: two who begin anew at once would take each other for a process of the same name.
+    beating: tokio::sync::Mutex<()>,
     /// Where the others reach it, once it listens: it says so again when it begins anew.
     url: Mutex<String>,
 }
@@ -85,7 +87,8 @@ impl Gateway {
     ) -> Result<Arc<Self>, StoreError> {
         let standing = take_name(&database, &settings, &settings.url, &*clock).await?;
         let url = Mutex::new(settings.url.clone());
-        Ok(Arc::new(Self { database, settings, clock, standing: Mutex::new(standing), url }))
+        let (standing, beating) = (Mutex::new(standing), tokio::sync::Mutex::default());
+        Ok(Arc::new(Self { database, settings, clock, standing, beating, url }))
     }
 
     /// Beats until the gateway is dropped or replaced.
@@ -139,8 +142,19 @@ impl Gateway {
         self.alive()
     }
 
-    /// Says that this gateway lives. `LeaseLost` when another process has its name.
+    /// Says that this gateway lives. `LeaseLost` when another process has its name. A database that does not answer for a
+    /// whole life is not waited for: the next beat goes over another connection.
     pub(crate) async fn beat(&self) -> Result<(), StoreError> {
+        let beat = async {
+            let _others_wait = self.beating.lock().await;
+            self.beat_alone().await
+        };
+        tokio::time::timeout(self.settings.life, beat).await.unwrap_or_else(|_| {
+            Err(StoreError::Unavailable("the database: it does not answer".to_owned()))
+        })
+    }
+
+    async fn beat_alone(&self) -> Result<(), StoreError> {
         let incarnation = match &*lock(&self.standing) {
             Standing::Alive { incarnation, .. } => *incarnation,
             Standing::Replaced => return Err(StoreError::LeaseLost),
