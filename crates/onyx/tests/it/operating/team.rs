@@ -124,6 +124,6 @@ async fn the_program_migrates_and_serves_with_that_config_and_is_ready_where_the
     let path = of_proxy("health_uri")[0];
     let ready = async || (client.get(path).await.status == 200).then_some(());
     wait_for("a ready gateway", SOON, ready).await;
-    client.get("/api/auth/me").await.expect(200);
+    let _ = client.get("/api/auth/me").await.expect(200);
     server.kill().await.unwrap();
 }
