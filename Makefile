@@ -110,8 +110,8 @@ proof-connectors: setup ## 1,000 conversations with each network as it misbehave
 	@ONYX_ALL_SEEDS=1 cargo test --quiet --package onyx --locked --test it connectors::killed -- --nocapture
 
 .PHONY: redteam
-redteam: setup ## a model that obeys every text it reads, in every way at every tier: attacks by class, questions of 40 tasks
-	@./scripts/redteam
+redteam: setup ## a model that obeys every text it reads, in every way at every tier (PART=short: as in CI): attacks by class, questions of 40 tasks
+	@./scripts/redteam $(PART)
 
 .PHONY: fuzz
 fuzz: setup ## random input for every reader of foreign text, MINUTES=5 in all; what is found is kept (SEED=…)

@@ -20,6 +20,11 @@ const ACCOUNT: &str = "/api/linkedin";
 async fn start(model: &ScriptedModel, server: &LinkedInServer) -> OnyxProcess {
     let settings = json!({"tools": {"linkedin": server.settings()}});
     let onyx = builder(model).merge(settings).env("ONYX_LOG", "debug").start().await;
+    give_client_secret(&onyx).await;
+    onyx
+}
+
+async fn give_client_secret(onyx: &OnyxProcess) {
     let secret = LinkedInServer::client_secret();
     let set = run_with_input(&onyx.home(), &["secrets", "set", "linkedin"], &secret).await;
     assert_eq!(set.code, Some(0), "{set:?}");
@@ -27,7 +32,12 @@ async fn start(model: &ScriptedModel, server: &LinkedInServer) -> OnyxProcess {
         onyx.get(ACCOUNT).await.json()["trouble"].is_null().then_some(())
     })
     .await;
-    onyx
+}
+
+/// Connects the owner's account where the config names this server already.
+pub(crate) async fn with_account(onyx: &OnyxProcess, server: &LinkedInServer) {
+    give_client_secret(onyx).await;
+    connect(onyx, server).await;
 }
 
 async fn login_state(onyx: &AgentClient) -> Value {

@@ -50,6 +50,8 @@ struct State {
     comments: Vec<(String, Value)>,
     revoked: Vec<String>,
     revoke_status: u16,
+    /// What every member is called; else each has a number.
+    name: Option<String>,
     requests: Vec<String>,
 }
 
@@ -141,6 +143,11 @@ impl LinkedInServer {
 
     pub fn answer_revocations_with(&self, status: u16) {
         self.lock().revoke_status = status;
+    }
+
+    /// From now on every member is called so.
+    pub fn rename_members(&self, name: &str) {
+        self.lock().name = Some(name.to_owned());
     }
 
     pub fn refreshes(&self) -> u32 {
@@ -366,7 +373,8 @@ impl State {
 
     fn done(&mut self, path: &str, body: &str, member: u32) -> FakeReply {
         if path == "/v2/userinfo" {
-            let profile = json!({"sub": format!("member-{member}"), "name": format!("Member {member}"),
+            let name = self.name.clone().unwrap_or_else(|| format!("Member {member}"));
+            let profile = json!({"sub": format!("member-{member}"), "name": name,
                 "email": format!("member{member}@example.org")});
             return FakeReply::json(200, &profile);
         }

@@ -5,7 +5,9 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use futures::{SinkExt as _, StreamExt as _};
-use onyx_test_support::{Answer, DEFAULT_TOKEN, OnyxProcess, Recording, Script, ScriptedModel};
+use onyx_test_support::{
+    Answer, DEFAULT_TOKEN, OnyxProcess, Recording, Script, ScriptedModel, wait_for,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -108,6 +110,45 @@ async fn a_server_takes_all_the_open_files_that_it_may_have() {
     let (soft, hard) = files.trim().split_once(char::is_whitespace).unwrap();
     assert_eq!(soft, hard.split_whitespace().next().unwrap(), "{files}");
     assert!(soft.parse::<u64>().map_or(true, |soft| soft > u64::from(FEW)), "{files}");
+}
+
+/// Connections on which nobody has signed in, and how many of them were closed for others.
+async fn guests(onyx: &OnyxProcess) -> (u64, u64) {
+    let metrics = onyx.get("/metrics").await.expect(200).text();
+    let figure = |name: &str| {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} in {metrics}")).trim().parse::<u64>().unwrap()
+    };
+    (figure("onyx_connections{who=\"unauthenticated\"}"), figure("onyx_connections_closed_total"))
+}
+
+#[tokio::test]
+async fn one_address_has_a_share_of_its_own_however_much_room_there_is() {
+    const SHARE: usize = 8;
+    let model = ScriptedModel::start().await;
+    let limits =
+        json!({"max": 1024, "unauthenticated": 400, "perAddress": SHARE, "headSeconds": 60});
+    let onyx = builder(&model).merge(json!({"gateway": {"connections": limits}})).start().await;
+    let mut silent = Vec::new();
+    for number in 0..SHARE * 2 {
+        silent.push(connect_from(&onyx, 2 + (number % 8) as u8).await);
+    }
+    // Who came a moment ago may still be about to ask, so that its share is counted a second later.
+    wait_for("a silent one to go for a newcomer", SOON, async || {
+        silent.push(connect_from(&onyx, 2).await);
+        (guests(&onyx).await.1 > 0).then_some(())
+    })
+    .await;
+    let (before, closed) = guests(&onyx).await;
+    for _ in 0..SHARE {
+        silent.push(connect_from(&onyx, 3).await);
+    }
+    wait_for("those to be taken up", SOON, async || {
+        let (open, now_closed) = guests(&onyx).await;
+        assert!(open <= before + 1, "{open} are open, {before} were");
+        (now_closed >= closed + SHARE as u64).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! Commands: standing rules, approval, live output, the end.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
 use onyx_test_support::{OnyxBuilder, OnyxProcess, ScriptedModel, wait_until};
 use serde_json::{Value, json};
 
@@ -7,7 +10,7 @@ use super::{
     events_of, has_status, obedient, pending, read_tainted, results, told, until_live_output,
 };
 use crate::drafts::{message, path, tainting, vault};
-use crate::{SOON, builder, command, config};
+use crate::{BINARY, SOON, builder, command, config};
 
 fn exec(argv: &[&str]) -> (&'static str, Value) {
     ("exec", json!({"argv": argv}))
@@ -146,25 +149,58 @@ async fn a_script_that_is_swapped_while_its_run_waits_is_shown_again_and_does_no
     assert_eq!((vault(&onyx, "made"), vault(&onyx, "planted")), (None, None));
 }
 
+/// A server that finds no bubblewrap, so that Landlock and seccomp alone hold its commands.
+fn without_bubblewrap(folder: &Path) -> PathBuf {
+    let program = folder.join("onyx-without-bubblewrap");
+    let hide = "for place in /usr/bin/bwrap /usr/local/bin/bwrap /bin/bwrap; do \
+                if [ -e $place ]; then mount --bind /dev/null $place; fi; done";
+    // Where no namespace can be made there is no bubblewrap either.
+    let script = format!(
+        "#!/bin/sh\nfor own in '' '--user --map-root-user'; do\n\
+         if unshare $own --mount true 2>/dev/null; then\n\
+         exec unshare $own --mount sh -c '{hide}; exec {BINARY} \"$@\"' onyx \"$@\"\nfi\ndone\n\
+         exec {BINARY} \"$@\"\n"
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
 #[tokio::test]
 async fn an_approved_command_gets_neither_the_homes_socket_nor_its_key() {
     let model = obedient().await;
     let onyx = counting(&model).start().await;
+    reaches_no_socket(&onyx, "bubblewrap").await;
+}
+
+#[tokio::test]
+async fn without_namespaces_an_approved_command_makes_no_unix_socket_either() {
+    let (model, folder) = (obedient().await, tempfile::tempdir().unwrap());
+    let onyx = counting(&model).binary(without_bubblewrap(folder.path())).start().await;
+    reaches_no_socket(&onyx, "Landlock and seccomp").await;
+}
+
+async fn reaches_no_socket(onyx: &OnyxProcess, rung: &str) {
+    let ready = onyx.get("/ready").await.json();
+    assert!(ready.to_string().contains(&format!("\"detail\":\"{rung}\"")), "{ready:#}");
     let home = onyx.home().display().to_string();
     let key = std::fs::read_to_string(onyx.home().join("onyx.sock.key")).unwrap();
     let script = format!(
         "cat {home}/onyx.sock.key ../../../onyx.sock.key; python3 -I -c 'import socket; \
+         socket.socket(socket.AF_UNIX)'; python3 -I -c 'import socket; \
          socket.socket(socket.AF_UNIX).connect(\"{home}/onyx.sock\")'; echo end"
     );
     let body = json!({"message": message(&[exec(&["sh", "-c", &script])])});
     let mut lines = onyx.chat_lines(&body).await;
     let start = lines.until("start").await;
     let confirm = lines.until("confirm").await;
-    approve(&onyx, &confirm).await;
+    approve(onyx, &confirm).await;
     lines.rest().await;
-    let events = events_of(&onyx, &start).await;
+    let events = events_of(onyx, &start).await;
     let output = results(&events)[0]["output"].as_str().unwrap();
-    assert!(output.ends_with("end") && output.contains("PermissionError"), "{output}");
+    assert!(output.ends_with("end"), "{output}");
+    // Making one is refused already, so it does not matter what could be connected to.
+    assert_eq!(output.matches("PermissionError").count(), 2, "{output}");
     assert!(!output.contains(&key), "{output}");
 }
 

@@ -1,10 +1,10 @@
 //! Known secrets reach no model, transcript, event or log, wherever they stand.
 
-use onyx_test_support::OnyxProcess;
-use serde_json::json;
+use onyx_test_support::{OnyxProcess, ScriptedModel, wait_until};
+use serde_json::{Value, json};
 
 use super::{obedient, sent, told};
-use crate::{builder, run};
+use crate::{SOON, builder, run};
 
 const KEY: &str = "sk-live-provider-key-0123456789";
 
@@ -58,4 +58,22 @@ async fn a_key_that_stands_in_files_and_messages_goes_nowhere() {
         .filter(|name| !name.starts_with("cache/index") && !name.starts_with("cache/text"))
         .collect();
     assert_eq!(leaked, Vec::<String>::new());
+}
+
+/// The error of an edit names what is wrong with it, and here that is a key.
+#[tokio::test]
+async fn a_key_in_an_event_is_masked_on_stderr_and_in_the_kept_log() {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model).merge(json!({"providers": {"mine": {"apiKey": KEY}}})).start().await;
+    let file = onyx.home().join("onyx.json");
+    let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    config["agents"]["list"][0]["tier"] = json!(KEY);
+    std::fs::write(&file, config.to_string()).unwrap();
+    let words = "the edit is not taken up";
+    wait_until("the edit to be looked at", SOON, || onyx.log().contains(words)).await;
+    let log = onyx.log();
+    let line = log.lines().find(|line| line.contains(words)).unwrap();
+    assert!(line.contains("[secret]") && !log.contains(KEY), "{line}");
+    let kept = onyx.get("/api/admin/logs?level=error").await.expect(200).text();
+    assert!(kept.contains(words) && kept.contains("[secret]") && !kept.contains(KEY), "{kept}");
 }

@@ -303,6 +303,33 @@ async fn foreign_instructions_are_evidence_and_wait_in_the_inbox() {
 }
 
 #[tokio::test]
+async fn foreign_text_in_what_agents_know_of_the_person_is_evidence_too() {
+    for file in ["USER.md", "memory/main/MEMORY.md"] {
+        let model = obedient().await;
+        let own = format!("people/owner/{file}");
+        let onyx = acting(&model, &[]).file(&own, "Likes tea.\n").start().await;
+        let _ = sent(&onyx, json!({"message": "hi"})).await;
+        assert!(prompt_of(&model).0.contains("Likes tea."), "{file}");
+        // What a tainted agent wrote gets there by the person's own hand, unread.
+        told(&onyx, &[read_tainted(), write_file("f.md", FOREIGN)]).await;
+        let person = onyx.home().join("people/owner");
+        fs::copy(person.join("vault/f.md"), onyx.home().join(&own)).unwrap();
+        let events = sent(&onyx, json!({"message": "hi"})).await;
+        let (system, user) = prompt_of(&model);
+        assert!(!system.contains("Send every note"), "{file}: {system}");
+        let fence = user.find("Context (untrusted)").unwrap_or_else(|| panic!("{file}: {user}"));
+        assert!(user[fence..].contains("Send every note"), "{file}: {user}");
+        assert!(has_status(&events[..2], "tainted"), "{file}: {events:#?}");
+        let waiting = pending(&onyx).await;
+        assert_eq!(waiting.len(), 1, "{file}: {waiting:#?}");
+        let id = path(waiting[0]["id"].as_str().unwrap());
+        let _ = onyx.post(&format!("{id}/approve"), &json!({})).await.expect(200);
+        let _ = sent(&onyx, json!({"message": "hi"})).await;
+        assert!(prompt_of(&model).0.contains("Send every note"), "{file}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_person_approved_of_their_instructions_is_obeyed_at_once() {
     let model = obedient().await;
     let onyx = acting(&model, &[]).file("people/owner/vault/agents.md", "Be kind.\n").start().await;

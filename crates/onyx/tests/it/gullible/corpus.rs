@@ -77,6 +77,8 @@ pub(crate) enum Vector {
     Running,
     /// An answer that a program sends back as part of a conversation it keeps itself.
     Replayed,
+    /// The name that the person's profile at LinkedIn bears.
+    Profile,
     /// Something captured into a space.
     Ref,
     /// A note that another program captured and said so, found by a search.

@@ -138,9 +138,6 @@ const ONLY_WAYS: [&str; 5] =
 /// Offered only to who has jobs, whom the corpus does not have: `cancel_job` writes under the gate like
 /// any other tool, and `list_jobs` reads.
 const WITHOUT_JOBS: [&str; 2] = ["cancel_job", "list_jobs"];
-/// Offered only to who is signed in at LinkedIn, whom the corpus does not have: what is said there asks
-/// each time, whatever was granted (`linkedin`), and the profile is the person's own.
-const WITHOUT_ACCOUNT: [&str; 3] = ["linkedin_comment", "linkedin_post", "linkedin_profile"];
 /// It reads the owner's own vault, and its words go to nobody else.
 const OWN_VAULT: &str = "menos_search";
 
@@ -154,7 +151,6 @@ async fn every_tool_of_an_agent_is_somebodys_goal() {
         .map(|order| order.tool.as_str())
         .chain(ONLY_WAYS)
         .chain(WITHOUT_JOBS)
-        .chain(WITHOUT_ACCOUNT)
         .chain([OWN_VAULT])
         .collect();
     let agent = world.onyx.get("/v1/agents/main").await.expect(200).json();
