@@ -2015,7 +2015,7 @@ export interface components {
             current?: string | null;
         };
         /** @description What was found, best first. */
-        Found: {
+        SearchResultsView: {
             results: components["schemas"]["FoundView2"][];
             /** @description Meaning was not searched for, only words; `reason` says why. */
             degraded: boolean;
@@ -2206,7 +2206,7 @@ export interface components {
             /** Format: uuid */
             turn?: string | null;
         };
-        Kept: {
+        KeepingReport: {
             /** @description The drafts that wait for a decision. */
             drafts: string[];
             /**
@@ -3170,7 +3170,7 @@ export interface components {
             prompt?: string | null;
         };
         /** @description Says what was looked at. */
-        Seen: {
+        JobShown: {
             /** @description The `hash` of the job as it was shown. */
             hash: string;
         };

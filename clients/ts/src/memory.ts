@@ -103,7 +103,7 @@ export interface KnownFact {
 }
 
 /** What came of going through the daily logs. */
-export type KeptMemories = Schema<'Kept'>;
+export type KeptMemories = Schema<'KeepingReport'>;
 
 export interface EntityPage {
   name: string;

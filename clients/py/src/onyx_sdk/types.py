@@ -1870,7 +1870,7 @@ class ProgressView(TypedDict):
     current: NotRequired[str | None]
 
 
-class Found(TypedDict):
+class SearchResultsView(TypedDict):
     """What was found, best first."""
 
     results: list[FoundView2]
@@ -2051,7 +2051,7 @@ class FactSource(TypedDict):
     turn: NotRequired[str | None]
 
 
-class Kept(TypedDict):
+class KeepingReport(TypedDict):
     # The drafts that wait for a decision.
     drafts: list[str]
     # Absent where there were no daily logs to look at.
@@ -2941,7 +2941,7 @@ class JobChangeBody(TypedDict):
     prompt: NotRequired[str | None]
 
 
-class Seen(TypedDict):
+class JobShown(TypedDict):
     """Says what was looked at."""
 
     # The `hash` of the job as it was shown.

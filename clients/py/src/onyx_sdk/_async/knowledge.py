@@ -39,7 +39,7 @@ class Memory:
 
     async def search(
         self, q: str, *, agent: str | None = None, scope: str | None = None, limit: int | None = None
-    ) -> types.Found:
+    ) -> types.SearchResultsView:
         query = {"q": check_text("q", q), "agent": agent, "scope": scope, "limit": limit}
         return await self._http.json("GET", "/v1/memory/search", query=query)
 
@@ -86,7 +86,7 @@ class Memory:
         answer: types.Remembered = await self._http.json("POST", "/v1/memory", body=body)
         return answer["path"]
 
-    async def keep(self, agent: str | None = None) -> types.Kept:
+    async def keep(self, agent: str | None = None) -> types.KeepingReport:
         """Has an agent go through its daily logs and propose what to keep; the drafts wait for a decision."""
         return await self._http.json("POST", "/v1/memory/keep", body=given(agent=agent))
 

@@ -40,7 +40,7 @@ class Memory:
 
     def search(
         self, q: str, *, agent: str | None = None, scope: str | None = None, limit: int | None = None
-    ) -> types.Found:
+    ) -> types.SearchResultsView:
         query = {"q": check_text("q", q), "agent": agent, "scope": scope, "limit": limit}
         return self._http.json("GET", "/v1/memory/search", query=query)
 
@@ -87,7 +87,7 @@ class Memory:
         answer: types.Remembered = self._http.json("POST", "/v1/memory", body=body)
         return answer["path"]
 
-    def keep(self, agent: str | None = None) -> types.Kept:
+    def keep(self, agent: str | None = None) -> types.KeepingReport:
         """Has an agent go through its daily logs and propose what to keep; the drafts wait for a decision."""
         return self._http.json("POST", "/v1/memory/keep", body=given(agent=agent))
 

@@ -14,7 +14,7 @@ from onyx_sdk._check import PLACES, check_one_of, check_text, given
 from onyx_sdk._errors import Offline
 
 # A parameter has the name of the module.
-Found: TypeAlias = types.Found
+Found: TypeAlias = types.SearchResultsView
 #: What a space holds, as its addresses name it.
 EntityPlace: TypeAlias = Literal["pages", "tasks", "refs", "projects"]
 IN_SPACE = "/api/spaces/{id}/{kind}"
