@@ -181,8 +181,10 @@ async fn without_namespaces_an_approved_command_makes_no_unix_socket_either() {
 }
 
 async fn reaches_no_socket(onyx: &OnyxProcess, rung: &str) {
-    let ready = onyx.get("/ready").await.json();
-    assert!(ready.to_string().contains(&format!("\"detail\":\"{rung}\"")), "{ready:#}");
+    let health = onyx.get("/api/health").await.expect(200).json();
+    let all = health["dependencies"].as_array().unwrap();
+    let sandbox = all.iter().find(|one| one["name"] == "sandbox").unwrap();
+    assert_eq!(sandbox["detail"], rung, "{health:#}");
     let home = onyx.home().display().to_string();
     let key = std::fs::read_to_string(onyx.home().join("onyx.sock.key")).unwrap();
     let script = format!(

@@ -77,7 +77,7 @@ pub(crate) enum Vector {
     Running,
     /// An answer that a program sends back as part of a conversation it keeps itself.
     Replayed,
-    /// The name that the person's profile at LinkedIn bears.
+    /// The name that the person's profile at LinkedIn bears. No more of it is told than fits a name.
     Profile,
     /// Something captured into a space.
     Ref,
