@@ -45,20 +45,21 @@ pub use ledger::{
     DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove,
     Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger, JobRow, JobSlot, Ledger,
     LetterKind, Mail, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange,
-    PeerKey, PeerKind, PeerRow, PeerState, PersonRow, QueueFigures, Repeat, Role, RunOutcome,
-    RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter,
-    SessionMarks, SessionMeta, SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim,
-    SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent, TagCount, TitleSource,
-    UpdateFailure, UsageRow,
+    PeerKey, PeerKind, PeerRow, PeerState, PendingEntries, PendingEntry, PendingKind, PersonRow,
+    QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd,
+    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
+    SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger,
+    Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
 };
-pub use local::{FileOps, LocalObjects, SystemFiles};
+pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
 pub use objects::{
     Area, End, Expect, Files, Found, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects, Wanted,
 };
 pub use postgres::{
-    BootClock, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, MoveError,
-    MoveExtras, Moved, MovingServer, News, Owned, SCHEMA_VERSION, Sealing, ServerError,
-    SharedConfig, inspect_database, list_gateways, migrate_database, read_shared_config,
+    BootClock, DatabaseReport, DatabaseUrl, FailureBucket, GatewayOverview, GatewayRow,
+    GatewaySettings, GatewayState, Heard, MoveError, MoveExtras, Moved, MovingServer, News,
+    Overflow, Owned, Room, SCHEMA_VERSION, Sealing, ServerError, SharedConfig, SharedFailures,
+    inspect_database, list_gateways, migrate_database, read_shared_config,
 };
 pub use provenance::{
     Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,

@@ -57,9 +57,8 @@ impl LiveModels {
         ledger: Arc<dyn Ledger>,
         clock: Arc<dyn Clock>,
         secrets: Arc<Secrets>,
-        masker: Masker,
+        tokens: KeptTokens,
     ) -> Self {
-        let tokens = KeptTokens { secrets: Arc::clone(&secrets), masker };
         let logins = Arc::new(Logins::new(Arc::new(tokens), Arc::clone(&clock)));
         let secrets = StoredSecrets(secrets);
         let (local, runtimes) = (LocalHost::default(), RuntimeHost::default());

@@ -5,8 +5,10 @@ mod agreed;
 mod boot_clock;
 mod leases;
 mod news;
+mod overview;
 mod owners;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,6 +26,7 @@ pub use agreed::{SharedConfig, read_shared_config};
 pub use boot_clock::BootClock;
 pub(crate) use leases::PostgresLeases;
 pub use news::{Heard, News};
+pub use overview::{GatewayOverview, GatewayState};
 pub use owners::Owned;
 
 /// How this gateway is known to the others.
@@ -63,6 +66,8 @@ pub(crate) struct Gateway {
     standing: Mutex<Standing>,
     /// Where the others reach it, once it listens: it says so again when it begins anew.
     url: Mutex<String>,
+    /// Nothing new is begun any more.
+    is_draining: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
@@ -72,7 +77,9 @@ enum Standing {
         /// On our own clock, counted from before the database was asked.
         until: Duration,
     },
-    /// Another process has this gateway's name now, or somebody drained it. It never comes back by itself.
+    /// The owner had it give everything back. It stays in the list.
+    Drained { incarnation: i64 },
+    /// Another process has this gateway's name now, or this one has ended. It never comes back by itself.
     Replaced,
 }
 
@@ -85,7 +92,8 @@ impl Gateway {
     ) -> Result<Arc<Self>, StoreError> {
         let standing = take_name(&database, &settings, &settings.url, &*clock).await?;
         let url = Mutex::new(settings.url.clone());
-        Ok(Arc::new(Self { database, settings, clock, standing: Mutex::new(standing), url }))
+        let (standing, is_draining) = (Mutex::new(standing), AtomicBool::new(false));
+        Ok(Arc::new(Self { database, settings, clock, standing, url, is_draining }))
     }
 
     /// Beats until the gateway is dropped or replaced.
@@ -99,6 +107,7 @@ impl Gateway {
                 match gateway.beat().await {
                     Ok(()) => {}
                     Err(StoreError::LeaseLost) => return,
+                    Err(_) if gateway.is_drained() => return,
                     // The next beat may get through; until then nothing is written past the life.
                     Err(error) => {
                         tracing::warn!(%error, "the heartbeat did not reach the database");
@@ -107,6 +116,10 @@ impl Gateway {
                 }
             }
         }))
+    }
+
+    fn is_drained(&self) -> bool {
+        matches!(&*lock(&self.standing), Standing::Drained { .. })
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -126,12 +139,22 @@ impl Gateway {
             {
                 Ok(*incarnation)
             }
+            Standing::Drained { .. } => Err(drained()),
             Standing::Alive { .. } | Standing::Replaced => Err(StoreError::LeaseLost),
         }
     }
 
-    /// The same; one that was silent for too long begins again as a new incarnation, which holds nothing.
+    /// For something new, which a gateway that drains does not begin. One that was silent for too long begins again as a
+    /// new incarnation, which holds nothing.
     pub(crate) async fn alive_again(&self) -> Result<i64, StoreError> {
+        if self.is_draining.load(Ordering::Acquire) {
+            return Err(drained());
+        }
+        self.alive_or_anew().await
+    }
+
+    /// The same for what belongs to something that was begun before.
+    pub(crate) async fn alive_or_anew(&self) -> Result<i64, StoreError> {
         if let Ok(incarnation) = self.alive() {
             return Ok(incarnation);
         }
@@ -143,6 +166,7 @@ impl Gateway {
     pub(crate) async fn beat(&self) -> Result<(), StoreError> {
         let incarnation = match &*lock(&self.standing) {
             Standing::Alive { incarnation, .. } => *incarnation,
+            Standing::Drained { .. } => return Err(drained()),
             Standing::Replaced => return Err(StoreError::LeaseLost),
         };
         let asked = self.now();
@@ -150,7 +174,8 @@ impl Gateway {
         let beaten = execute(
             &client,
             "UPDATE gateways
-             SET until = clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond'
+             SET until = clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond',
+                 beaten = clock_timestamp()
              WHERE id = $1 AND incarnation = $2 AND until > clock_timestamp()",
             &[&self.settings.id, &incarnation, &millis(self.settings.life)],
         )
@@ -187,7 +212,7 @@ impl Gateway {
     /// Gives everything back at once, so that others need not wait for the end of its life.
     pub(crate) async fn drain(&self) -> Result<(), StoreError> {
         let incarnation = match std::mem::replace(&mut *lock(&self.standing), Standing::Replaced) {
-            Standing::Alive { incarnation, .. } => incarnation,
+            Standing::Alive { incarnation, .. } | Standing::Drained { incarnation } => incarnation,
             Standing::Replaced => return Ok(()),
         };
         let client = self.database.client().await?;
@@ -279,16 +304,21 @@ async fn take_name(
     let client = database.client().await?;
     let taken = row(
         &client,
-        "INSERT INTO gateways (id, incarnation, url, until)
+        "INSERT INTO gateways (id, incarnation, url, until, version)
          VALUES ($1, nextval('incarnations'), $2,
-                 clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond')
+                 clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond', $4)
          ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation,
-             url = excluded.url, until = excluded.until
+             url = excluded.url, until = excluded.until, version = excluded.version,
+             since = excluded.since, beaten = excluded.beaten, drain_asked = FALSE, drained = NULL
          RETURNING incarnation",
-        &[&settings.id, &url, &millis(settings.life)],
+        &[&settings.id, &url, &millis(settings.life), &env!("CARGO_PKG_VERSION")],
     )
     .await?;
     Ok(Standing::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
+}
+
+fn drained() -> StoreError {
+    StoreError::Unavailable("this gateway is drained; another one answers".to_owned())
 }
 
 /// By so much an owner stops earlier than the others think.
