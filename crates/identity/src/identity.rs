@@ -30,7 +30,7 @@ use crate::random;
 use crate::settings::Declared;
 
 pub use making::{BrowserSession, PickedUp, Tokens};
-pub use shared::SharedSignIns;
+pub use shared::SharedAuthentication;
 
 /// Longer than a password takes to be checked.
 const CROWDED_ANSWER: Duration = Duration::from_secs(1);

@@ -24,7 +24,7 @@ mod settings;
 pub use attempt::{Attempt, Proof};
 pub use caller::{Caller, CallerKind};
 pub use credentials::{Lifetime, NewToken};
-pub use identity::{BrowserSession, Identity, PickedUp, SharedSignIns, Tokens};
+pub use identity::{BrowserSession, Identity, PickedUp, SharedAuthentication, Tokens};
 pub use keyring::Keyring;
 pub use pairing::{Pairing, PairingFor, PairingState};
 pub use people::{OWNER, Person, PersonSource};

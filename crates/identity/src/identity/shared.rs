@@ -18,7 +18,7 @@ use crate::settings::Declared;
 const LEAST_BETWEEN: Duration = Duration::from_millis(200);
 
 /// What several gateways have in common, so that a sign-in that one began is finished at another.
-pub struct SharedSignIns {
+pub struct SharedAuthentication {
     /// By which access tokens are signed.
     pub access_key: [u8; 32],
     /// Links and pairings that wait.
@@ -33,7 +33,7 @@ impl Identity {
         accounts: Arc<dyn Accounts>,
         clock: Arc<dyn Clock>,
         declared: Declared,
-        shared: SharedSignIns,
+        shared: SharedAuthentication,
     ) -> Result<Self, Fault> {
         let mut identity = Self::open(accounts, clock, declared).await?;
         identity.signer = Signer::with_key(shared.access_key);

@@ -42,7 +42,7 @@ use onyx_api::{
     Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
     Traffic, UiChats,
 };
-use onyx_identity::{Declared, Identity, Secrets, SharedSignIns};
+use onyx_identity::{Declared, Identity, Secrets, SharedAuthentication};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
@@ -426,7 +426,7 @@ async fn identity(
     let (accounts, clock) = (Arc::clone(&store.accounts), Arc::clone(clock));
     Ok(match shared {
         Some(shared) => {
-            let sign_ins = SharedSignIns {
+            let sign_ins = SharedAuthentication {
                 access_key: shared.master.derived("onyx: access tokens"),
                 pending: shared.membership.pending(),
                 failures: shared.membership.failures(),

@@ -12,7 +12,7 @@ use onyx_providers::{
     Setup, SpendBook, SpendLimits, Task, TaskClass, Till,
 };
 use onyx_storage::Ledger;
-use onyx_tools::{Masker, ModelPick, ModelRouter, ModelWish};
+use onyx_tools::{ModelPick, ModelRouter, ModelWish};
 use onyx_types::{
     AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, ModelId, PersonId, SessionKey,
     TokenCounter, Usage,

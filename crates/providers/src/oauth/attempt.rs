@@ -181,12 +181,11 @@ impl Login {
         if let Err(words) = outcome {
             let words = self.mask(words);
             tracing::info!(provider = self.provider, words, "a sign-in came to nothing");
+            let id = self.tell_failure(id, &words).await;
             let mut state = self.lock();
             if !stop.is_cancelled() {
-                state.attempt = Attempt::Failed { words: words.clone(), id: id.map(str::to_owned) };
+                state.attempt = Attempt::Failed { words, id };
             }
-            drop(state);
-            self.tell_failure(id, &words).await;
         }
     }
 

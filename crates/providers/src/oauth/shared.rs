@@ -245,14 +245,16 @@ impl Login {
         Ok(taken)
     }
 
-    /// Tells the others why it came to nothing.
-    pub(super) async fn tell_failure(&self, id: Option<&str>, words: &str) {
-        let (Some(shared), Some(id)) = (self.store.shared(), id) else { return };
-        let Some(told) = self.told(shared).filter(|told| told.id == id) else { return };
+    /// Tells the others why it came to nothing. `None`: they know nothing of it any more.
+    pub(super) async fn tell_failure(&self, id: Option<&str>, words: &str) -> Option<String> {
+        let (shared, id) = (self.store.shared()?, id?);
+        let told = self.told(shared).filter(|told| told.id == id)?;
         let failed = told.failed(words).written();
         if let Err(fault) = shared.put_attempt(&self.provider, id, &failed, TOLD).await {
             tracing::warn!(provider = self.provider, %fault, "others are not told of the failure");
+            return None;
         }
+        Some(id.to_owned())
     }
 }
 
