@@ -11,7 +11,7 @@ listed_tools := $(wildcard crates/tools/src/builtin/plain/*.rs)
 
 .PHONY: help
 help: # list the targets by group
-	@awk -F':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Use it
 
@@ -57,6 +57,10 @@ test-runtimes: setup-check ## the real Claude CLI and Pi sidecar, fetched by pac
 test-clients: setup ## other makers' programs and libraries (CLIENT=codex); writes the tables of docs/clients.md
 	@./scripts/test-clients $(CLIENT)
 
+.PHONY: test-clients-heavy
+test-clients-heavy: setup ## the same with whole applications of other makers: Open WebUI (2 GB to install)
+	@./scripts/test-clients open_webui
+
 .PHONY: test-sdk
 test-sdk: setup ## both clients (clients/ts, clients/py): types, packages, documents, a live server
 	@$(step) "build" cargo build --locked --quiet --package onyx --bin onyx
@@ -73,9 +77,24 @@ sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (S
 	@ONYX_SIM_SEEDS=$(or $(SEED),$(SEEDS),10000..30000) cargo test --quiet --workspace --locked --tests chosen_seeds_hold -- --ignored --nocapture
 
 .PHONY: cluster
-cluster: setup ## gateways on one database, killed, frozen and stopped, and a checker (ROUNDS=2 LENGTH=25 SEED=7)
-	@cargo build --locked --quiet --package onyx
+cluster: setup ## gateways on one database with faults of every kind, and a checker; storage tests on SeaweedFS (ROUNDS=2 LENGTH=25 SEED=7)
+	@cargo build --locked --quiet --package onyx --bin onyx
 	@$(step) "cluster" ./scripts/cluster --rounds $(or $(ROUNDS),2) --seconds $(or $(LENGTH),25) $(if $(SEED),--seed $(SEED))
+	@$(step) "storage on SeaweedFS" env ONYX_TEST_OBJECTS=seaweedfs cargo test --locked --quiet --package onyx-storage --test it on_server
+
+.PHONY: cluster-short
+cluster-short: setup ## the two short rounds of CI, the same dice every time
+	@cargo build --locked --quiet --package onyx --bin onyx
+	@$(step) "cluster" ./scripts/cluster --rounds 2 --seconds 25 --seed 1
+
+.PHONY: cluster-rounds
+cluster-rounds: setup ## rounds of 60 s that go on where docs/bench/cluster.json ends, and are added to it (ROUNDS=10)
+	@cargo build --locked --quiet --package onyx --bin onyx
+	@./scripts/cluster --rounds $(or $(ROUNDS),10) --seconds 60 --record docs/bench/cluster.json
+
+.PHONY: cluster-broken
+cluster-broken: setup ## two builds with a mistake in them; passes when the checker finds both
+	@$(step) "broken builds" ./scripts/cluster-broken
 
 .PHONY: soak
 soak: setup ## faults of every kind against a server, for MINUTES=10; as the dice say, or the same again (SEED=17)
@@ -131,6 +150,11 @@ format: setup-check ## format Rust and TypeScript
 .PHONY: bench
 bench: setup ## measure a release build, its search index and how well searches answer
 	@./scripts/bench
+
+.PHONY: bench-cluster
+bench-cluster: setup ## measure a turn on PostgreSQL and S3: CPU, round trips, time, by gateways, sessions and people
+	@cargo build --locked --release --package onyx --bin onyx
+	@./scripts/bench-cluster --out docs/bench/cluster-cost.json
 
 .PHONY: bench-index
 bench-index: setup ## measure the search index at 100,000 chunks, beside SQLite's FTS5

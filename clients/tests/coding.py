@@ -12,11 +12,19 @@ from scenario import (
     CUT, HELLO, HELLO_ANSWER, TOKEN, TOO_MANY, WAIT, WRONG_TOKEN, check, counts, load_script, reaches_the_provider,
     wait_until,
 )  # fmt: skip
-from script import call, limited, rule, script, text
+from script import CUT_OFF, call, limited, rule, text
+from script import script as rules
 
 SECRET = "the word is heliotrope"
 QUESTION = "what does hello.txt say?"
 LIMIT_SECONDS = 150
+WHOLE = "Here is all of it."
+# Some ask for a title beside their question, with its words; that must not take what the question is to be answered with.
+TITLE = rule(text("A title"), "title generator")
+
+
+def script(*more):
+    return rules(TITLE, *more)
 
 
 class Desk:
@@ -87,11 +95,9 @@ class Program:
 
     def cut_stream(self, model):
         """Half an answer is never taken for a whole one: it is asked for again, or an error is told."""
-        load_script(script())
-        before = counts()["received"]
+        load_script(script(rule(CUT_OFF, CUT, times=1), rule(text(WHOLE), CUT)))
         code, out, err = self.ask(model, CUT)
-        asked_again = counts()["received"] - before > 1
-        assert asked_again or code != 0 or "error" in (out + err).lower(), f"{code}:\n{out}\n{err}"
+        assert WHOLE in out or code != 0 or "error" in (out + err).lower(), f"{code}:\n{out}\n{err}"
 
     def cancel(self, model):
         load_script(script())

@@ -1,4 +1,4 @@
-"""Runs other makers' programs and libraries against Onyx: run.py [NAME...], all of them without a name.
+"""Runs other makers' programs and libraries against Onyx: run.py [NAME...], all that are not heavy without a name.
 
 Each client is installed at its pinned version in an environment of its own, and has a server and a scripted provider of
 its own. What was seen goes into seen.json, from which scripts/clients-table makes the table of docs/clients.md.
@@ -31,6 +31,8 @@ CLIENTS = [
     "ai_sdk", "use_chat", "langchain", "llama_index", "pydantic_ai", "openai_agents", "smolagents", "litellm",
     "openapi_python_client", "openapi_typescript", "openapi_generator",
 ]  # fmt: skip
+# Whole applications, which take long to install and to start; only run when they are named.
+HEAVY = ["open_webui"]
 
 
 def binary(name):
@@ -179,6 +181,9 @@ def run(name):
 
 def main():
     names = sys.argv[1:] or CLIENTS
+    unknown = set(names) - {*CLIENTS, *HEAVY}
+    if unknown:
+        raise SystemExit(f"no client is called {', '.join(sorted(unknown))}")
     seen = json.loads(SEEN.read_text()) if SEEN.exists() else {}
     failed = []
     for name in names:

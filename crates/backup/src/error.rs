@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use onyx_storage::StoreError;
+use onyx_storage::{MoveError, ServerError, StoreError};
 use onyx_types::{ErrorCode, Fault};
 use rustix::io::Errno;
 
@@ -12,7 +12,11 @@ pub enum BackupError {
     Io { path: PathBuf, source: io::Error },
     #[error("the ledger's database cannot be copied: {0}")]
     Store(#[from] StoreError),
-    #[error("{} is no folder of backups", path.display())]
+    #[error("{0}")]
+    Server(#[from] MoveError),
+    #[error("{place}: {source}")]
+    Bucket { place: String, source: ServerError },
+    #[error("{} holds no backups", path.display())]
     NotABackup { path: PathBuf },
     #[error("{} was written by a newer version of Onyx", path.display())]
     Newer { path: PathBuf },
@@ -41,7 +45,7 @@ pub enum BackupError {
 }
 
 impl BackupError {
-    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }
@@ -53,11 +57,18 @@ impl BackupError {
 
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::StorageFull,
-                _ => ErrorCode::StorageFailed,
+            Self::Io { source, .. } => match (source.kind(), of_store(source)) {
+                (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+                    ErrorCode::StorageFull
+                }
+                (_, Some(error)) => error.code(),
+                (_, None) => ErrorCode::StorageFailed,
             },
+            Self::Bucket { source: ServerError::Objects(_), .. } => ErrorCode::StorageUnavailable,
+            Self::Bucket { .. } => ErrorCode::InvalidRequest,
             Self::Store(error) => error.code(),
+            Self::Server(MoveError::Store(error)) => error.code(),
+            Self::Server(_) => ErrorCode::StorageFailed,
             Self::NoSnapshot { .. } | Self::NotInSnapshot { .. } => ErrorCode::NotFound,
             Self::Damaged(_) => ErrorCode::StorageFailed,
             Self::Stopped => ErrorCode::Cancelled,
@@ -78,14 +89,27 @@ impl BackupError {
             Self::Io { .. } if self.code() == ErrorCode::StorageFull => {
                 "Free some space and run it again; what was kept before is whole."
             }
-            Self::Io { .. } => "Check that the folder is there and that you may write to it.",
-            Self::Store(_) | Self::Stopped => "Run it again; what was kept before is whole.",
-            Self::NotABackup { .. } => {
-                "Name an empty or new folder, or one that `onyx backup` has made."
+            Self::Io { source, .. } if of_store(source).is_some() => {
+                "Run it again when the store can be reached; what was kept before is whole."
             }
+            Self::Io { .. } => "Check that the folder is there and that you may write to it.",
+            Self::Bucket { source: ServerError::NoBucket { .. }, .. } => {
+                "Make the bucket, or name another; with some stores `pathStyle` must be true in \
+                 `jobs.backup.s3`."
+            }
+            Self::Bucket { source: ServerError::NoBucketRights { .. }, .. } => {
+                "Give the key in `jobs.backup.s3` the rights to put, get, list and delete objects \
+                 there; for restoring, get and list are enough."
+            }
+            Self::Bucket { .. } => "Check `jobs.backup.s3`: endpoint, region and keys.",
+            Self::Server(MoveError::Server(error)) => error.hint(),
+            Self::Server(_) | Self::Store(_) | Self::Stopped => {
+                "Run it again; what was kept before is whole."
+            }
+            Self::NotABackup { .. } => "Name a place that `onyx backup --to` has filled.",
             Self::Newer { .. } => "Use the version of Onyx that wrote it, or a newer one.",
             Self::NotEmpty { .. } => {
-                "Name a new or empty folder; to restore a whole home, move the old one away first."
+                "Name a new or empty folder, or a prefix of its own in the bucket; to restore a whole home, move the old one away first."
             }
             Self::InsideHome { .. } => {
                 "Name a folder outside the home, best on another disk: what is lost with the home \
@@ -96,7 +120,7 @@ impl BackupError {
                  `jobs.backup.passphrase` to `secret:<name>`."
             }
             Self::WrongPassphrase { .. } => "Try again. Without its passphrase nobody can read it.",
-            Self::NotEncrypted { .. } => "Encrypted backups need a folder of their own.",
+            Self::NotEncrypted { .. } => "Encrypted backups need a place of their own.",
             Self::Busy { .. } => "Wait until it is done, then try again.",
             Self::NoSnapshot { .. } => "`onyx backup list` shows the snapshots.",
             Self::NotInSnapshot { .. } => {
@@ -110,6 +134,11 @@ impl BackupError {
             Self::Refused(_) => return None,
         })
     }
+}
+
+/// What a bucket answered, where an error came from one.
+fn of_store(error: &io::Error) -> Option<&StoreError> {
+    error.get_ref()?.downcast_ref()
 }
 
 impl From<BackupError> for Fault {

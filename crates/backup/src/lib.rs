@@ -1,14 +1,15 @@
-//! Backups of a home: taken while a server works on it, kept in a folder of their own, verified and
+//! Backups of a home: taken while a server works on it, kept in a folder or a bucket of their own, verified and
 //! restored; and the way out, a home as plain files for whoever leaves.
 //!
-//! A folder of backups (`repository/`) holds packs of chunks and one manifest for each snapshot.
+//! A repository (`repository/`) holds packs of chunks and one manifest for each snapshot.
 //! Files are cut into chunks that are named by their content, so that what two snapshots have in
 //! common is there once. A manifest is written last: whatever dies before leaves no snapshot, and
 //! what it wrote is used by the next backup. `home/` knows what of a home is kept and how it is read
 //! beside a server; `restore/` and `export/` write it out again.
 //!
-//! Everything here waits for the disk: callers are not on a thread that answers others. Who may back
-//! up or restore what is decided above; no network, prompt or server code may enter.
+//! Everything here waits for disks and buckets: callers are not on a thread that answers others. Who may back
+//! up or restore what is decided above; no prompt or server code may enter, and the network only through the store's own
+//! client of buckets.
 
 mod aside;
 mod error;
@@ -20,6 +21,7 @@ mod last;
 mod named_path;
 mod repository;
 mod restore;
+mod server;
 mod take;
 mod verify;
 
@@ -27,7 +29,9 @@ pub use error::BackupError;
 pub use export::{ExportReport, export_everything};
 pub use home::LEFT_OUT;
 pub use last::{LastBackup, last_backup};
-pub use repository::{Encryption, Passphrase, SnapshotInfo, SnapshotListing, is_encrypted, list};
+pub use repository::{
+    BackupPlace, Encryption, Passphrase, SnapshotInfo, SnapshotListing, is_encrypted, list,
+};
 pub use restore::{
     RestoreReport, RestoreRequest, RestoredFile, RestoredSession, SessionRequest, Source,
     WhenDamaged, restore_file, restore_home, restore_session,

@@ -1,25 +1,27 @@
-//! Taking a snapshot. First the ledger's database as it is at one moment, then the files: files are
+//! Taking a snapshot of a home, or of what gateways share (`server.rs`). Of a home first the ledger's database as it is at one moment, then the files: files are
 //! the truth, so ledgers that are a little older than they are the safe order.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use onyx_storage::ServerCopy;
 use onyx_types::{Cancel, Clock, Timestamp};
 use serde::Serialize;
 
 use crate::error::BackupError;
 use crate::folder::Folder;
 use crate::home::{
-    DATABASE, DatabaseCopy, Extent, Failed, Found, is_left_out, is_log, kept_mode, read_file, seen,
-    walk,
+    DATABASE, DatabaseCopy, Extent, Failed, WalkEntry, is_left_out, is_log, kept_mode, read_file,
+    seen, walk,
 };
 use crate::keep::keep_newest;
 use crate::last::{self, LastBackup};
 use crate::named_path::NamedPath;
 use crate::repository::{
-    Encryption, Entry, EntryKind, FileEntry, Packs, Passphrase, Repository, Seen, Snapshot,
-    SnapshotInfo,
+    BackupPlace, CHUNK, Encryption, Entry, EntryKind, FileEntry, FileStamp, Packs, Passphrase,
+    Repository, Snapshot, SnapshotInfo,
 };
+use crate::server::{Stored, walk_server};
 
 /// A file that changed so shortly before it was read may change again within the same tick of the
 /// file system's clock: it is read once more by the next backup.
@@ -28,9 +30,13 @@ const NANOS_OF_MILLI: i64 = 1_000_000;
 
 #[derive(Debug)]
 pub struct BackupRequest<'a> {
+    /// Of a gateway in server mode it holds only what is its own: the copy of the database while it is read, and the note
+    /// of the last backup.
     pub home: &'a Path,
-    /// The folder of backups; made if there is none.
-    pub to: &'a Path,
+    /// Where everything is in server mode.
+    pub server: Option<&'a ServerCopy>,
+    /// Made if there is no repository yet.
+    pub to: &'a BackupPlace,
     pub passphrase: Option<&'a Passphrase>,
     pub encryption: Encryption,
     /// So many of the newest snapshots stay; `None`: all.
@@ -48,7 +54,7 @@ pub struct BackupReport {
     pub bytes: u64,
     /// Files that were read, since they were new or may have changed.
     pub read_files: u64,
-    /// What the folder of backups grew by, in chunks.
+    /// What the repository grew by, in chunks.
     pub new_bytes: u64,
     /// Files that could not be read, with the reason; they are not in the snapshot.
     pub unreadable: Vec<String>,
@@ -61,7 +67,7 @@ pub struct BackupReport {
 
 /// Backs a home up, whether a server works on it or not.
 pub fn back_up(request: &BackupRequest<'_>) -> Result<BackupReport, BackupError> {
-    let to = refuse_inside(request.home, request.to)?;
+    let to = checked_place(request)?;
     let home = Folder::open(request.home).map_err(BackupError::at_errno(request.home))?;
     let repository = Repository::open_or_make(&to, request.passphrase, request.encryption)?;
     let mut packs = repository.packs()?;
@@ -74,7 +80,7 @@ pub fn back_up(request: &BackupRequest<'_>) -> Result<BackupReport, BackupError>
         entries: Vec::new(),
         report: BackupReport {
             snapshot: Repository::fresh_id(started)?,
-            to,
+            to: to.shown(),
             files: 0,
             bytes: 0,
             read_files: 0,
@@ -85,14 +91,30 @@ pub fn back_up(request: &BackupRequest<'_>) -> Result<BackupReport, BackupError>
             removed_snapshots: 0,
         },
     };
-    taking.database(request.home, started)?;
-    walk(&home, &is_left_out, &mut |found| {
-        if request.stop.is_cancelled() {
-            return Err(BackupError::Stopped);
+    match request.server {
+        Some(copy) => {
+            taking.database(&DatabaseCopy::of_server(request.home, copy)?, started)?;
+            walk_server(copy, started, request.stop, &mut |stored| taking.take_stored(stored))?;
         }
-        taking.take(found)
-    })?;
+        None => {
+            taking.database(&DatabaseCopy::make(request.home)?, started)?;
+            walk(&home, &is_left_out, &mut |found| {
+                if request.stop.is_cancelled() {
+                    return Err(BackupError::Stopped);
+                }
+                taking.take(found)
+            })?;
+        }
+    }
     taking.finish(request, &repository, started)
+}
+
+/// A folder by its real path, which is not inside the home.
+fn checked_place(request: &BackupRequest<'_>) -> Result<BackupPlace, BackupError> {
+    match request.to {
+        BackupPlace::Folder(path) => refuse_inside(request.home, path).map(BackupPlace::Folder),
+        bucket @ BackupPlace::Bucket { .. } => Ok(bucket.clone()),
+    }
 }
 
 /// The folder by its real path, if it does not lie inside the home.
@@ -142,7 +164,7 @@ impl<'a> Before<'a> {
     }
 
     /// The entry of a file that is certainly as it was.
-    fn unchanged(&self, path: &Path, now: Seen) -> Option<&'a FileEntry> {
+    fn unchanged(&self, path: &Path, now: FileStamp) -> Option<&'a FileEntry> {
         let known = self.files.get(path)?;
         let is_settled = now.changed < self.settled_before && now.modified < self.settled_before;
         (known.seen == Some(now) && is_settled).then_some(known)
@@ -157,8 +179,7 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
-    fn database(&mut self, home: &Path, started: Timestamp) -> Result<(), BackupError> {
-        let copy = DatabaseCopy::make(home)?;
+    fn database(&mut self, copy: &DatabaseCopy, started: Timestamp) -> Result<(), BackupError> {
         let Some(file) = copy.file()? else { return Ok(()) };
         let packs = &mut self.packs;
         let read = read_file(&file, Extent::Whole, &mut |chunk| packs.add(chunk));
@@ -168,25 +189,25 @@ impl Taking<'_> {
         })?;
         let modified = started.as_millis().saturating_mul(NANOS_OF_MILLI);
         let (size, chunks) = (read.size, read.chunks);
-        let file = FileEntry { mode: 0o600, modified, size, chunks, seen: None };
+        let file = FileEntry { mode: 0o600, modified, size, chunks, seen: None, state: None };
         self.note_file(PathBuf::from(DATABASE), file);
         Ok(())
     }
 
-    fn take(&mut self, found: Found) -> Result<(), BackupError> {
+    fn take(&mut self, found: WalkEntry) -> Result<(), BackupError> {
         match found {
-            Found::Folder { path, handle } => {
+            WalkEntry::Folder { path, handle } => {
                 let metadata = handle.as_file().metadata().map_err(BackupError::at(&path))?;
                 let kind = EntryKind::Folder { mode: kept_mode(&metadata) };
                 self.entries.push(Entry { path: NamedPath(path), kind });
             }
-            Found::Link { path, target } => {
+            WalkEntry::Link { path, target } => {
                 let kind = EntryKind::Link { target: NamedPath(target) };
                 self.entries.push(Entry { path: NamedPath(path), kind });
             }
-            Found::Special { path } => self.report.special.push(path.display().to_string()),
-            Found::Unreadable { path, why } => self.unreadable(&path, &why),
-            Found::File { path, file } => self.file(path, &file)?,
+            WalkEntry::Special { path } => self.report.special.push(path.display().to_string()),
+            WalkEntry::Unreadable { path, why } => self.unreadable(&path, &why),
+            WalkEntry::File { path, file } => self.file(path, &file)?,
         }
         Ok(())
     }
@@ -205,7 +226,7 @@ impl Taking<'_> {
         };
         let (mode, now) = (kept_mode(&metadata), seen(&metadata));
         let known = self.before.unchanged(&path, now);
-        // Of a damaged folder of backups some chunks may be gone: then it is read anew.
+        // Of a damaged repository some chunks may be gone: then it is read anew.
         if let Some(known) =
             known.filter(|file| file.chunks.iter().all(|name| self.packs.has(name)))
         {
@@ -229,7 +250,42 @@ impl Taking<'_> {
         }
         let seen = (!read.is_torn).then_some(read.seen);
         let (size, chunks, modified) = (read.size, read.chunks, read.seen.modified);
-        self.note_file(path, FileEntry { mode, modified, size, chunks, seen });
+        self.note_file(path, FileEntry { mode, modified, size, chunks, seen, state: None });
+        Ok(())
+    }
+
+    /// Nothing is asked for that is called as it was in the snapshot before.
+    fn take_stored(&mut self, stored: Stored<'_>) -> Result<(), BackupError> {
+        let (path, modified, state, content) = match stored {
+            Stored::File { path, modified, state, content } => (path, modified, state, content),
+            Stored::Folder { path } => {
+                let kind = EntryKind::Folder { mode: 0o700 };
+                self.entries.push(Entry { path: NamedPath(path), kind });
+                return Ok(());
+            }
+        };
+        let known = self.before.files.get(path.as_path()).copied();
+        let is_same = |file: &&FileEntry| state.is_some() && file.state == state;
+        let is_kept = |file: &&FileEntry| file.chunks.iter().all(|name| self.packs.has(name));
+        if let Some(known) = known.filter(is_same).filter(is_kept) {
+            self.note_file(path, FileEntry { modified, ..known.clone() });
+            return Ok(());
+        }
+        let bytes = match content.read()? {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                self.report.unreadable.push(format!("{}: {why}", path.display()));
+                return Ok(());
+            }
+        };
+        let mut chunks = Vec::new();
+        for piece in bytes.chunks(CHUNK) {
+            chunks.push(self.packs.add(piece)?);
+        }
+        self.report.read_files += 1;
+        let size = bytes.len() as u64;
+        let file = FileEntry { mode: 0o600, modified, size, chunks, seen: None, state };
+        self.note_file(path, file);
         Ok(())
     }
 

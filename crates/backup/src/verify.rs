@@ -1,14 +1,14 @@
-//! Reading every byte of a folder of backups, and saying what is damaged: which file of which
+//! Reading every byte of a repository, and saying what is damaged: which file of which
 //! snapshot.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use serde::Serialize;
 
 use crate::error::BackupError;
 use crate::repository::{
-    ChunkState, EntryKind, FileEntry, PackFlaw, Passphrase, Purpose, Repository, Snapshot, Thorough,
+    BackupPlace, ChunkState, EntryKind, FileEntry, PackFlaw, Passphrase, Purpose, Repository,
+    Snapshot, Thorough,
 };
 
 /// What is done about damage.
@@ -45,9 +45,9 @@ impl VerifyReport {
     }
 }
 
-/// Verifies everything in a folder of backups.
+/// Verifies everything in a repository.
 pub fn verify(
-    folder: &Path,
+    place: &BackupPlace,
     passphrase: Option<&Passphrase>,
     repair: Repair,
 ) -> Result<VerifyReport, BackupError> {
@@ -55,7 +55,7 @@ pub fn verify(
         Repair::No => Purpose::Read,
         Repair::Yes => Purpose::Write,
     };
-    let repository = Repository::open(folder, passphrase, purpose)?;
+    let repository = Repository::open(place, passphrase, purpose)?;
     let mut packs = repository.packs()?;
     let state = packs.examine()?;
     let mut report = VerifyReport::default();

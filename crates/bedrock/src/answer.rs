@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Complete with `messageStop` and the end of the stream; usage stands between the two.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct ConverseAnswer {
     calls: Calls,
     /// What was sent cannot be an answer; said when the stream ends.
     broken: Option<ModelFailure>,
@@ -28,7 +28,7 @@ struct Thought {
     redacted: Vec<u8>,
 }
 
-impl Answer {
+impl ConverseAnswer {
     pub(crate) fn event(&mut self, event: ConverseStreamOutput, events: &mut Vec<ModelEvent>) {
         match event {
             ConverseStreamOutput::ContentBlockStart(start) => {

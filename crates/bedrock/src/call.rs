@@ -11,7 +11,7 @@ use onyx_providers::wire::{Patience, ToolNames, Waits};
 use onyx_types::{Cancel, ModelEvent, ModelFailure};
 
 use crate::BedrockTimeouts;
-use crate::answer::Answer;
+use crate::answer::ConverseAnswer;
 use crate::failure::{of_request, of_stream};
 
 const SILENCE: &str = "the provider sent nothing for longer than its timeout";
@@ -20,7 +20,7 @@ type Events = EventReceiver<ConverseStreamOutput, ConverseStreamOutputError>;
 
 struct Running {
     phase: Phase,
-    answer: Answer,
+    answer: ConverseAnswer,
     names: ToolNames,
     ready: VecDeque<ModelEvent>,
     patience: Patience,
@@ -42,7 +42,7 @@ pub(crate) fn events(
     let waits = Waits { first_byte, idle, total };
     let running = Running {
         phase: Phase::Request(Box::new(request)),
-        answer: Answer::default(),
+        answer: ConverseAnswer::default(),
         names,
         ready: VecDeque::new(),
         patience: Patience::new(cancel, waits, SILENCE),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use onyx_storage::{Home, Lease, Store};
-use onyx_types::{Mint, SessionId, SessionKey, SystemClock, Timestamp, Turn};
+use onyx_types::{IdGenerator, SessionId, SessionKey, SystemClock, Timestamp, Turn};
 
 const BATCH: usize = 1_000;
 const LEASE: Duration = Duration::from_secs(600);
@@ -35,7 +35,7 @@ async fn find(store: &Store, session: SessionId) -> Result<SessionKey> {
 
 async fn repeat(store: &Store, lease: &Lease, pattern: &[Turn], length: usize) -> Result<usize> {
     let mut now = pattern.last().context("the session's log is empty")?.ts;
-    let mut mint = Mint::new(1);
+    let mut mint = IdGenerator::new(1);
     let mut turns = pattern.len();
     while turns < length {
         let mut batch = Vec::new();
@@ -49,7 +49,7 @@ async fn repeat(store: &Store, lease: &Lease, pattern: &[Turn], length: usize) -
 }
 
 /// The same run once more, a little later.
-fn again(pattern: &[Turn], mint: &mut Mint, now: &mut Timestamp) -> Vec<Turn> {
+fn again(pattern: &[Turn], mint: &mut IdGenerator, now: &mut Timestamp) -> Vec<Turn> {
     let run = mint.run(*now);
     let mut renewed = pattern.to_vec();
     for turn in &mut renewed {
@@ -78,7 +78,7 @@ mod tests {
         let key = SessionKey {
             person: "owner".parse().unwrap(),
             agent: "main".parse().unwrap(),
-            session: Mint::new(7).session(first.ts),
+            session: IdGenerator::new(7).session(first.ts),
         };
         let before = store(home.path()).await;
         let lease = before.leases.acquire(&key, LEASE).await.unwrap();

@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use onyx_storage::{AccountKey, ConnectorLedger, NewPart, PeerChange, PeerKey, PeerRow, PeerState};
-use onyx_types::{Clock, ErrorCode, Fault, Mint, PersonId, RunId};
+use onyx_types::{Clock, ErrorCode, Fault, IdGenerator, PersonId, RunId};
 use tokio::sync::Notify;
 
 use crate::connector::Connector;
-use crate::ground::Ground;
 use crate::networks::Transcriber;
 use crate::notices::{OwnerNotice, OwnerNotices};
 use crate::outbox::{Pace, main_chat, plain_part};
 use crate::peers::{MOST_VISITORS, MOST_WAITING, forget_idle_visitors};
 use crate::port::AgentPort;
 use crate::settings::{Account, Binding, Visitors};
+use crate::setup::ConnectorSetup;
 
 /// What all accounts share, whichever are at work.
 pub(crate) struct HomeContext {
-    pub(crate) ground: Ground,
+    pub(crate) ground: ConnectorSetup,
     pub(crate) notices: OwnerNotices,
     bindings: RwLock<Vec<Binding>>,
     transcriber: RwLock<Option<Arc<Transcriber>>>,
 }
 
 impl HomeContext {
-    pub(crate) fn new(ground: Ground) -> Self {
+    pub(crate) fn new(ground: ConnectorSetup) -> Self {
         Self {
             ground,
             notices: OwnerNotices::default(),
@@ -84,7 +84,7 @@ pub(crate) struct AccountContext {
     moved_up: Notify,
     /// Visitors that were met since the start.
     met_visitors: AtomicUsize,
-    mint: Mutex<Mint>,
+    mint: Mutex<IdGenerator>,
 }
 
 /// A chat, and a thread in it.
@@ -144,7 +144,7 @@ impl AccountContext {
         connector: Arc<dyn Connector>,
         pace: Pace,
         home: Arc<HomeContext>,
-        mint: Mint,
+        mint: IdGenerator,
     ) -> Self {
         Self {
             account,

@@ -12,7 +12,6 @@
 mod answers;
 mod connector;
 mod context;
-mod ground;
 mod hub;
 mod mail;
 mod networks;
@@ -22,6 +21,7 @@ mod peers;
 mod port;
 mod qr;
 mod settings;
+mod setup;
 mod text;
 
 pub use answers::{AnswerFold, AnswerStep, Command};
@@ -30,7 +30,6 @@ pub use connector::{
     NetworkError, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind, PaceLimits, Press, Pushed,
     Quote, Update,
 };
-pub use ground::{CommandPlace, Ground, Tempo};
 pub use hub::{
     AccountState, AccountStatus, Connectors, DeadLetterView, PeerView, TestReport, WeakConnectors,
 };
@@ -46,4 +45,5 @@ pub use settings::{
     NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, ProvidedConnector, Secret,
     TranscriberPlan, TranscriberSettings, Visitors, plan,
 };
+pub use setup::{CommandPlace, ConnectorSetup, Tempo};
 pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};

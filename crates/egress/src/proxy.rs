@@ -31,7 +31,7 @@ pub struct Proxy {
 }
 
 /// What a client asks for.
-struct Asked {
+struct ConnectRequest {
     server: HostPort,
     /// What the server is told first: a request that was made to the proxy, as one made to it.
     /// `None`: the client asks for a connection and nothing else.
@@ -107,7 +107,7 @@ impl Proxy {
             Ok(read) => read.map_err(|error| Refusal::new("400 Bad Request", error.to_string()))?,
             Err(_) => return Err(Refusal::new("408 Request Timeout", "no request came in time")),
         };
-        let Asked { server, request } = asked(&head)?;
+        let ConnectRequest { server, request } = asked(&head)?;
         self.check(&server)?;
         let connected = self.egress.connect(&server).await.map_err(|error| {
             let status = if error.is_refusal() { "403 Forbidden" } else { "502 Bad Gateway" };
@@ -129,14 +129,14 @@ impl Proxy {
     }
 }
 
-fn asked(head: &str) -> Result<Asked, Refusal> {
+fn asked(head: &str) -> Result<ConnectRequest, Refusal> {
     let wrong = |why| Refusal::new("400 Bad Request", why);
     let (line, fields) = head.split_once("\r\n").unwrap_or((head, ""));
     let mut words = line.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     if method == "CONNECT" {
         let server = target.parse().map_err(|_| wrong("no host:port is named"))?;
-        return Ok(Asked { server, request: None });
+        return Ok(ConnectRequest { server, request: None });
     }
     let address: Option<Address> = target.parse().ok();
     let Some(address) = address.filter(|_| target.starts_with("http://")) else {
@@ -151,7 +151,7 @@ fn asked(head: &str) -> Result<Asked, Refusal> {
     }
     // One request a connection: the next may be for another server.
     request.push_str("Connection: close\r\n\r\n");
-    Ok(Asked { server: HostPort::of(&address), request: Some(request) })
+    Ok(ConnectRequest { server: HostPort::of(&address), request: Some(request) })
 }
 
 /// Is it said to a proxy, and not to the server behind it?

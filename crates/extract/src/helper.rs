@@ -67,7 +67,7 @@ impl Task<'_> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum HelperReply {
     Pages(Vec<String>),
     Text {
         title: Option<String>,
@@ -187,7 +187,7 @@ impl Reader {
         }
     }
 
-    async fn answer(&self, task: Task<'_>, bytes: &[u8]) -> Result<Answer, ExtractError> {
+    async fn answer(&self, task: Task<'_>, bytes: &[u8]) -> Result<HelperReply, ExtractError> {
         let seconds = self.patience.as_secs();
         let died = ExtractError::TooCostly { seconds };
         match tokio::time::timeout(self.patience, self.ask(task, bytes)).await {
@@ -228,7 +228,7 @@ impl Reader {
     }
 }
 
-impl Answer {
+impl HelperReply {
     fn of(read: Result<Self, ExtractError>) -> Self {
         match read {
             Ok(answer) => answer,
@@ -302,25 +302,25 @@ pub fn serve_helper(task: &[OsString], hold: impl FnOnce()) -> io::Result<()> {
     let mut document = Vec::new();
     io::stdin().lock().take(LARGEST_DOCUMENT as u64 + 1).read_to_end(&mut document)?;
     let read = match task.first().and_then(|word| word.to_str()) {
-        None | Some("pages") => pdf::pages(&document).map(Answer::Pages),
+        None | Some("pages") => pdf::pages(&document).map(HelperReply::Pages),
         Some("text") => text_of(&document),
         Some("pictures") => scans::pictures(&document).map(|pictures| {
-            Answer::Pictures(pictures.iter().map(|picture| BASE64.encode(picture)).collect())
+            HelperReply::Pictures(pictures.iter().map(|picture| BASE64.encode(picture)).collect())
         }),
         Some(_) => return Err(io::Error::other("an unknown task")),
     };
-    let answer = serde_json::to_vec(&Answer::of(read))?;
+    let answer = serde_json::to_vec(&HelperReply::of(read))?;
     let mut out = io::stdout().lock();
     out.write_all(&answer)?;
     out.flush()
 }
 
-fn text_of(document: &[u8]) -> Result<Answer, ExtractError> {
+fn text_of(document: &[u8]) -> Result<HelperReply, ExtractError> {
     let document = Document { name: "", media_type: None, bytes: document };
     let read = std::panic::catch_unwind(|| document.extract());
     let damaged = |_| Err(ExtractError::Damaged("its reader gave up".to_owned()));
     let Extracted { title, markdown, .. } = read.unwrap_or_else(damaged)?;
-    Ok(Answer::Text { title, markdown })
+    Ok(HelperReply::Text { title, markdown })
 }
 
 fn bind(resource: Resource, limit: u64) -> io::Result<()> {

@@ -14,7 +14,7 @@ use onyx_storage::{
     Accounts, CredentialKind, LocalPending, PendingEntries, PersonRow, Role, StoreError,
 };
 use onyx_types::{
-    Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, Mint, PersonId, Timestamp,
+    Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, IdGenerator, PersonId, Timestamp,
 };
 
 use crate::attempt::{Attempt, Proof};
@@ -45,7 +45,7 @@ pub struct Identity {
     limits: Limits,
     links: Links,
     pairings: Pairings,
-    mint: Mutex<Mint>,
+    mint: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
     /// When the ledger was last looked at for something unknown; only where other gateways change it too.
@@ -103,7 +103,7 @@ impl Identity {
             changing: tokio::sync::Mutex::default(),
             links: Links::new(Arc::clone(&waiting)),
             pairings: Pairings::new(waiting),
-            mint: Mutex::new(Mint::new(u64::from_le_bytes(random::bytes()?))),
+            mint: Mutex::new(IdGenerator::new(u64::from_le_bytes(random::bytes()?))),
             passwords: Passwords::new()?,
             signer: Signer::new()?,
             looked: None,

@@ -51,7 +51,7 @@ pub enum SettingPlace {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedFile {
-    pub place: Place,
+    pub place: ImportTarget,
     /// Within its place.
     pub path: String,
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
@@ -61,7 +61,7 @@ pub struct ImportedFile {
 /// Where a file goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "in", rename_all = "snake_case")]
-pub enum Place {
+pub enum ImportTarget {
     /// Among the files that make an agent.
     Persona {
         agent: AgentId,
@@ -116,12 +116,12 @@ pub struct ImportedSession {
 pub struct ImportedMessage {
     pub at: Timestamp,
     #[serde(flatten)]
-    pub said: Said,
+    pub said: ImportedPart,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
-pub enum Said {
+pub enum ImportedPart {
     Person { text: String },
     Model { text: String, model: String },
     Call { id: String, tool: String, input: Value },

@@ -1,6 +1,6 @@
 //! Ids that follow from where something came from, so that a second import finds the first.
 
-use onyx_types::{Hash, Mint, SessionId};
+use onyx_types::{Hash, IdGenerator, SessionId};
 use uuid::Builder;
 
 use crate::source::Source;
@@ -14,11 +14,11 @@ pub(crate) fn session_id(source: Source, key: &str) -> SessionId {
 }
 
 /// Makes the ids of a session's turns: the same for the same messages.
-pub(crate) fn mint(source: Source, key: &str) -> Mint {
+pub(crate) fn mint(source: Source, key: &str) -> IdGenerator {
     let hash = hash(source, key);
     let mut seed = [0; 8];
     seed.copy_from_slice(&hash.as_bytes()[16..24]);
-    Mint::new(u64::from_le_bytes(seed))
+    IdGenerator::new(u64::from_le_bytes(seed))
 }
 
 fn hash(source: Source, key: &str) -> Hash {

@@ -23,8 +23,8 @@ mod writing;
 
 pub use error::ImportError;
 pub use form::{
-    Import, ImportedAgent, ImportedFile, ImportedJob, ImportedMessage, ImportedSession,
-    ImportedSetting, ImportedSkill, Item, Note, NoteKind, Place, Said, SettingPlace, SkillFile,
+    Import, ImportTarget, ImportedAgent, ImportedFile, ImportedJob, ImportedMessage, ImportedPart,
+    ImportedSession, ImportedSetting, ImportedSkill, Item, Note, NoteKind, SettingPlace, SkillFile,
 };
 pub use reading::{Broken, Upload};
 pub use report::{Counts, Entry, ImportReport, Kind, Outcome, Remark};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::form::{Item, Note, NoteKind, Place, SettingPlace};
+use crate::form::{ImportTarget, Item, Note, NoteKind, SettingPlace};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportReport {
@@ -133,10 +133,12 @@ impl Item {
                 }
             },
             Self::File(file) => match &file.place {
-                Place::Persona { agent } => (Kind::Persona, format!("{agent}/{}", file.path)),
-                Place::Memory { agent } => (Kind::Memory, format!("{agent}/{}", file.path)),
-                Place::User => (Kind::Memory, file.path.clone()),
-                Place::Vault => (Kind::File, file.path.clone()),
+                ImportTarget::Persona { agent } => {
+                    (Kind::Persona, format!("{agent}/{}", file.path))
+                }
+                ImportTarget::Memory { agent } => (Kind::Memory, format!("{agent}/{}", file.path)),
+                ImportTarget::User => (Kind::Memory, file.path.clone()),
+                ImportTarget::Vault => (Kind::File, file.path.clone()),
             },
             Self::Skill(skill) => (Kind::Skill, skill.name.clone()),
             Self::Job(job) => (Kind::Job, job.id.clone()),

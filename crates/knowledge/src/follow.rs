@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use onyx_storage::{
-    ChunkId, Contents, Group, OutlinedChunk, SourceChange, SourceId, Standing, StoredVector,
+    ChunkId, Contents, Group, OutlinedChunk, SourceChange, SourceId, StorePosition, StoredVector,
 };
 use tokio::sync::OwnedMutexGuard;
 
@@ -126,7 +126,7 @@ impl Index {
     async fn open_followers(
         &self,
         mut followers: OwnedMutexGuard<Followers>,
-        Standing { epoch, last_change: last, served_vectors }: Standing,
+        StorePosition { epoch, last_change: last, served_vectors }: StorePosition,
         commit: Commit,
     ) -> Result<OwnedMutexGuard<Followers>, KnowledgeError> {
         // Ahead of the table: its last commits were lost with the power.

@@ -28,7 +28,7 @@ pub use error::KnowledgeError;
 pub use files::sync::SyncReport;
 pub use graph::{EntityPage, Fact, FactFinder, FactPassage, FoundFact, FoundFacts};
 pub use index::{Index, IndexSettings, Touched};
-pub use search::{Answer, Hit, Retrieval, Retrieved, Search, SearchSettings, Weights};
+pub use search::{Hit, Retrieval, Retrieved, Search, SearchResults, SearchSettings, Weights};
 pub use settings::{GraphSettings, MemorySettings, WeightSettings};
 pub use status::{Embedding, IndexStatus, IndexWork, Problem, Progress, Watching};
 pub use text::snippet::SnippetPart;

@@ -48,8 +48,8 @@ pub use gguf::{Gguf, GgufError};
 pub use llama::{no_llama, wants_llama};
 pub use source::{LocalModels, LocalSettings, Named};
 pub use weights::{
-    KNOWN, LLAMA_CPP, MINILM, ModelsFolder, Npm, Part, Pip, Place, Progress, Runtime, SMOLLM2,
-    Stored, Weights, WeightsError, Wheels, sha256_of,
+    GgufLocation, KNOWN, LLAMA_CPP, MINILM, ModelsFolder, Npm, Part, Pip, Progress, Runtime,
+    SMOLLM2, Stored, Weights, WeightsError, Wheels, sha256_of,
 };
 pub use worker::{Launch, Released};
 

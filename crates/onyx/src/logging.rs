@@ -43,7 +43,7 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
         Some("json") => stderr.json().with_writer(Stderr::new(&ring, Form::Json)).boxed(),
         _ => stderr.with_writer(Stderr::new(&ring, Form::Text)).boxed(),
     };
-    let kept = Kept { ring: Arc::clone(&ring), clock: SystemClock::new() };
+    let kept = RingLayer { ring: Arc::clone(&ring), clock: SystemClock::new() };
     tracing_subscriber::registry().with(filter).with(stderr).with(kept).init();
     if let Some(error) = bad {
         output::warning(&format!("ONYX_LOG is not understood ({error}); logging at {usual}"));
@@ -125,20 +125,20 @@ impl Drop for EventLine<'_> {
     }
 }
 
-struct Kept {
+struct RingLayer {
     ring: Arc<LogRing>,
     clock: SystemClock,
 }
 
 /// What a span says of everything that happens in it. A list: hardly a word is said in most spans.
-struct Said(Vec<(&'static str, Value)>);
+struct SpanFields(Vec<(&'static str, Value)>);
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Kept {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RingLayer {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let mut fields = Fields::default();
         attributes.record(&mut fields);
         if let Some(span) = context.span(id) {
-            span.extensions_mut().insert(Said(fields.others));
+            span.extensions_mut().insert(SpanFields(fields.others));
         }
     }
 
@@ -148,7 +148,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Kept {
         let owned = |(name, value): (&str, Value)| (name.to_owned(), value);
         let mut others: Map<String, Value> = fields.others.into_iter().map(owned).collect();
         for span in context.event_scope(event).into_iter().flatten() {
-            if let Some(Said(said)) = span.extensions().get::<Said>() {
+            if let Some(SpanFields(said)) = span.extensions().get::<SpanFields>() {
                 for (name, value) in said {
                     let name = format!("{}.{name}", span.name());
                     others.entry(name).or_insert_with(|| value.clone());

@@ -31,7 +31,7 @@ pub(crate) struct Guard {
 }
 
 /// An event on its way to the hooks that hear of it.
-struct Telling<'a> {
+struct HookCall<'a> {
     event: HookEvent,
     method: &'static str,
     person: &'a PersonId,
@@ -43,7 +43,7 @@ struct Telling<'a> {
 }
 
 /// What one hook said.
-enum Said {
+enum HookReply {
     Nothing,
     No(String),
     Note(String),
@@ -51,7 +51,7 @@ enum Said {
 
 impl Guard {
     /// The hooks that hear of it, if this person's are heard at all.
-    fn hooks<'a>(&'a self, telling: &'a Telling<'_>) -> impl Iterator<Item = &'a Hook> {
+    fn hooks<'a>(&'a self, telling: &'a HookCall<'_>) -> impl Iterator<Item = &'a Hook> {
         let hears = move |hook: &&Hook| {
             hook.event == telling.event && telling.tool.is_none_or(|tool| hook.hears_of(tool))
         };
@@ -59,35 +59,35 @@ impl Guard {
         self.facts.hooks.iter().filter(move |hook| is_for && hears(hook))
     }
 
-    async fn ask(&self, hook: &Hook, telling: &Telling<'_>) -> Said {
+    async fn ask(&self, hook: &Hook, telling: &HookCall<'_>) -> HookReply {
         let params = telling.params(&self.facts.grants);
         let limit = Duration::from_millis(hook.deadline_ms);
         let host = match &self.host {
             Ok(host) => host,
-            Err(why) if hook.veto => return Said::No(why.clone()),
-            Err(_) => return Said::Nothing,
+            Err(why) if hook.veto => return HookReply::No(why.clone()),
+            Err(_) => return HookReply::Nothing,
         };
         if hook.veto {
             return match host.ask(telling.method, &params, limit).await {
                 Ok(answer) => said(&answer, hook),
-                Err(error) => Said::No(unanswered(&error)),
+                Err(error) => HookReply::No(unanswered(&error)),
             };
         }
         if !hook.annotate {
             host.tell(telling.method, params);
-            return Said::Nothing;
+            return HookReply::Nothing;
         }
         match host.ask_if_quick(telling.method, &params, limit).await {
             Ok(answer) => said(&answer, hook),
             Err(error) => {
                 tracing::debug!(plugin = self.plugin, %error, "a note was not waited for");
-                Said::Nothing
+                HookReply::Nothing
             }
         }
     }
 }
 
-impl Telling<'_> {
+impl HookCall<'_> {
     fn params(&self, grants: &Grants) -> Value {
         let mut all = self.plain.clone();
         if grants.content {
@@ -103,24 +103,24 @@ fn unanswered(error: &PluginError) -> String {
 
 /// `{}`, `{"veto": "why"}`, `{"annotate": "words"}`. What a guard says that is none of them is a no:
 /// it cannot be told from one.
-fn said(answer: &Value, hook: &Hook) -> Said {
+fn said(answer: &Value, hook: &Hook) -> HookReply {
     let Some(fields) = answer.as_object() else {
         return if hook.veto {
-            Said::No("its answer was not understood".to_owned())
+            HookReply::No("its answer was not understood".to_owned())
         } else {
-            Said::Nothing
+            HookReply::Nothing
         };
     };
     match fields.get("veto") {
-        Some(Value::String(why)) if hook.veto => return Said::No(bounded(why)),
+        Some(Value::String(why)) if hook.veto => return HookReply::No(bounded(why)),
         None | Some(Value::Null | Value::Bool(false)) => {}
-        Some(_) if hook.veto => return Said::No("it gave no reason".to_owned()),
+        Some(_) if hook.veto => return HookReply::No("it gave no reason".to_owned()),
         // A hook that was not granted a no has none.
         Some(_) => {}
     }
     match fields.get("annotate").and_then(Value::as_str) {
-        Some(words) if !words.trim().is_empty() => Said::Note(bounded(words)),
-        Some(_) | None => Said::Nothing,
+        Some(words) if !words.trim().is_empty() => HookReply::Note(bounded(words)),
+        Some(_) | None => HookReply::Nothing,
     }
 }
 
@@ -131,15 +131,15 @@ fn bounded(words: &str) -> String {
 
 impl Plugins {
     /// Asks one after the other, until one says no.
-    async fn hear(&self, telling: Telling<'_>) -> HookAnswer {
+    async fn hear(&self, telling: HookCall<'_>) -> HookAnswer {
         let mut answer = HookAnswer::default();
         for guard in self.guards().iter() {
             for hook in guard.hooks(&telling) {
                 let by = guard.plugin.clone();
                 match guard.ask(hook, &telling).await {
-                    Said::Nothing => {}
-                    Said::Note(text) => answer.notes.push(HookNote { by, text }),
-                    Said::No(why) => {
+                    HookReply::Nothing => {}
+                    HookReply::Note(text) => answer.notes.push(HookNote { by, text }),
+                    HookReply::No(why) => {
                         answer.veto = Some(Veto { by, why });
                         return answer;
                     }
@@ -204,7 +204,7 @@ impl Hooks for Plugins {
     }
 }
 
-fn of_call<'a>(event: HookEvent, method: &'static str, call: &HookedCall<'a>) -> Telling<'a> {
+fn of_call<'a>(event: HookEvent, method: &'static str, call: &HookedCall<'a>) -> HookCall<'a> {
     let plain = json!({
         "person": call.person, "agent": call.agent, "session": call.session, "run": call.run,
         "tool": call.tool, "effect": call.effect,
@@ -216,7 +216,7 @@ fn of_call<'a>(event: HookEvent, method: &'static str, call: &HookedCall<'a>) ->
         call.arguments.clone()
     };
     let content = json!({"arguments": arguments, "summary": cut(call.summary)});
-    Telling {
+    HookCall {
         event,
         method,
         person: call.person,
@@ -226,12 +226,12 @@ fn of_call<'a>(event: HookEvent, method: &'static str, call: &HookedCall<'a>) ->
     }
 }
 
-fn of_run<'a>(event: HookEvent, method: &'static str, run: &HookedRun<'a>) -> Telling<'a> {
+fn of_run<'a>(event: HookEvent, method: &'static str, run: &HookedRun<'a>) -> HookCall<'a> {
     let plain = json!({
         "person": run.person, "agent": run.agent, "session": run.session, "run": run.run,
     });
     let content = json!({"text": cut(run.text)});
-    Telling {
+    HookCall {
         event,
         method,
         person: run.person,

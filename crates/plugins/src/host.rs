@@ -14,7 +14,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::PluginError;
-use crate::package::{Ground, HookEvent, Package};
+use crate::package::{HookEvent, Package, PackageFolders};
 use crate::process::{Arrived, Connection, INBOX, LaunchOrder, Launcher};
 
 /// The version of what is spoken with plugins.
@@ -74,7 +74,7 @@ pub enum PluginStatus {
 /// What a program is made from.
 pub(crate) struct HostSetup {
     pub(crate) package: Arc<Package>,
-    pub(crate) ground: Ground,
+    pub(crate) ground: PackageFolders,
     pub(crate) config: Map<String, Value>,
     pub(crate) launcher: Launcher,
     pub(crate) secrets: OpenSecret,

@@ -23,7 +23,7 @@ pub mod wire;
 pub use aliases::ModelsSettings;
 pub use decorators::{
     BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics, Payer,
-    RetryPolicy, SpendBook, SpendLimits, Till,
+    RetryPolicy, SpendAccounts, SpendBook, SpendLimits,
 };
 pub use http::{Download, RawPiece};
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
@@ -34,7 +34,7 @@ pub use oauth::{
     VendorDevice, VendorLogin, VendorRedirect,
 };
 pub use registry::{
-    AuthStyle, CompatSettings, Environment, Finding, Forwarding, Found, KeyNeed, ListedModel,
+    AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, LocalServer,
     Locality, MachineIdentity, MediaRequest, ModelSettings, ModelSource, ModelStatus, ModelWeights,
     NamedSource, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings, ProviderState,
     ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup, TimeoutSettings,

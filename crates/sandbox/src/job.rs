@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Program, Rung};
+use crate::{Program, SandboxKind};
 
 /// A command and what it may touch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl Default for Bounds {
 /// What a child is told, as JSON in its arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
-    pub(crate) rung: Rung,
+    pub(crate) rung: SandboxKind,
     pub(crate) job: Job,
     /// Who gave the order; when it is gone, so is the job.
     pub(crate) parent: i32,

@@ -19,15 +19,15 @@
 mod bubblewrap;
 mod child;
 mod job;
+mod kind;
 mod proxied;
-mod rung;
 mod running;
 mod scratch;
 mod seccomp;
 
 pub use child::{MayRead, child, hold_this_process};
 pub use job::{Bounds, Input, Job, Network};
+pub use kind::{NoSandbox, Program, Sandbox, SandboxKind};
 pub use proxied::PROXY_PORT;
-pub use rung::{NoSandbox, Program, Rung, Sandbox};
 pub use running::{Running, SandboxError, trusted};
 pub use scratch::{Scratch, real_path};

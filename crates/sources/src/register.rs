@@ -30,7 +30,7 @@ struct Running {
 
 /// What a look into the register told.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct RegisterState {
     pub(crate) is_running: bool,
     changes: u64,
 }
@@ -69,9 +69,9 @@ impl Register {
         }
     }
 
-    pub(crate) fn look(&self, id: SourceId) -> Seen {
+    pub(crate) fn look(&self, id: SourceId) -> RegisterState {
         let entries = self.lock();
-        Seen { is_running: entries.running.contains_key(&id), changes: entries.changes }
+        RegisterState { is_running: entries.running.contains_key(&id), changes: entries.changes }
     }
 
     pub(crate) fn progress(&self, id: SourceId) -> Option<watch::Receiver<Progress>> {

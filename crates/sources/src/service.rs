@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use onyx_egress::{Address, Egress};
 use onyx_extract::{LARGEST_DOCUMENT, Reader};
 use onyx_storage::{Area, Expect, Files, ObjectKey, Objects, StoreError};
-use onyx_types::{Clock, Mint, Pauses, PersonId, Scope, SourceId, SpaceId};
+use onyx_types::{Clock, IdGenerator, Pauses, PersonId, Scope, SourceId, SpaceId};
 use tokio::sync::{Semaphore, watch};
 
 use crate::gather::{ORIGINAL, Places};
@@ -27,7 +27,7 @@ struct Inner {
     egress: Box<dyn Fn() -> Egress + Send + Sync>,
     reader: Reader,
     clock: Arc<dyn Clock>,
-    mint: Mutex<Mint>,
+    mint: Mutex<IdGenerator>,
     turns: Semaphore,
     register: Arc<Register>,
     pauses: Pauses,
@@ -83,7 +83,7 @@ impl Sources {
         egress: impl Fn() -> Egress + Send + Sync + 'static,
         reader: Reader,
         clock: Arc<dyn Clock>,
-        mint: Mint,
+        mint: IdGenerator,
         pauses: Pauses,
     ) -> Self {
         let inner = Inner {

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::blocking::{Blocking, lock};
 use crate::local::{Dir, FileOps, KnownFiles, LocalObjects, PathLocks, SystemFiles};
-use crate::objects::{Area, Files, Found, Wanted};
+use crate::objects::{Area, Files, FoundObject, Wanted};
 use crate::{MemoryOrigins, Objects, Origins, StoreError};
 
 /// Where things lie in a home. Knowing it needs no ownership: commands that go through the socket
@@ -221,7 +221,7 @@ impl Files for Home {
     async fn find(
         &self,
         wanted: Vec<(Area, Wanted)>,
-    ) -> Result<Vec<Result<Found, StoreError>>, StoreError> {
+    ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
         if let Some(found) = self.known.all(&self.root, &wanted) {
             return Ok(found.into_iter().map(Ok).collect());
         }

@@ -28,8 +28,8 @@ pub use blocking::Steps;
 pub use chunks::{
     ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityName, EntityRow,
     FactId, FactRow, Group, GroupId, Holds, Message, NameDecisions, ObjectKind, OutlinedChunk,
-    OutlinedMessage, SourceChange, SourceId, SourceKey, SourceKind, SourceRow, Stamp, Standing,
-    StoredChunk, StoredFact, StoredVector,
+    OutlinedMessage, SourceChange, SourceId, SourceKey, SourceKind, SourceRow, Stamp,
+    StorePosition, StoredChunk, StoredFact, StoredVector,
 };
 pub use documents::{
     Channel, ChannelCard, Channels, Coworker, Entities, Entity, EntityChange, EntityEdit,
@@ -53,23 +53,25 @@ pub use ledger::{
 };
 pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
 pub use objects::{
-    Area, End, Expect, Files, Found, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects, Wanted,
+    Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
+    Wanted,
 };
 pub use postgres::{
-    BootClock, DatabaseReport, DatabaseUrl, FailureBucket, GatewayOverview, GatewayRow,
-    GatewaySettings, GatewayState, Heard, MoveError, MoveExtras, Moved, MovingServer, News,
-    Overflow, Owned, Room, SCHEMA_VERSION, Sealing, ServerError, SharedConfig, SharedFailures,
-    inspect_database, list_gateways, migrate_database, read_shared_config,
+    BootClock, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl, FailureBucket,
+    GatewayOverview, GatewayRow, GatewaySettings, GatewayState, Heard, MoveError, MoveExtras,
+    Moved, MovingServer, News, OpenRuns, Overflow, Owned, Room, SCHEMA_VERSION, Sealing,
+    ServerCopy, ServerError, SharedConfig, SharedFailures, inspect_database, list_gateways,
+    migrate_database, read_shared_config, server_secrets,
 };
 pub use provenance::{
-    Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,
-    note_changed,
+    Change, ContentRecord, History, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS,
+    Version, note_changed,
 };
-pub use s3::{ObjectsUrl, S3Settings};
+pub use s3::{BlockingBucket, ListedObject, ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};
 pub use sessions::{
     Damage, DamageKind, LiveText, LogState, Messages, Page, Pos, Rebuilt, TurnLog, find_session,
     forget_details, keep_details, preview_of, rebuild_person, title_of,
 };
-pub use sqlite::{copy_database, open_chunks};
+pub use sqlite::{ReadOnlySecrets, copy_database, open_chunks};
 pub use store::Store;

@@ -279,8 +279,9 @@ impl Store {
                 audit.clone(),
                 clocks.records,
                 Arc::clone(&gateway),
+                leases.clone(),
             )),
-            drafts: Arc::new(PostgresDrafts::new(database.clone(), audit.clone())),
+            drafts: Arc::new(PostgresDrafts::new(database.clone(), audit.clone(), leases.clone())),
             accounts: Arc::new(PostgresAccounts::new(database.clone())),
             secrets: Arc::new(PostgresSecrets::new(database.clone())),
             jobs: Arc::new(PostgresJobs::new(

@@ -4,7 +4,7 @@
 
 use onyx_surface::{Part, RunFold};
 use onyx_types::{
-    AgentId, AsksFor, CallReport, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, Mint,
+    AgentId, AsksFor, CallReport, DraftId, Envelope, ErrorCode, Event, Fault, IdGenerator, LaneId,
     Preview, RunId, RunStatus, SessionId, Timestamp, ToolUseId, TurnId, Usage, Verb,
 };
 use serde_json::json;
@@ -18,7 +18,7 @@ fn agent(name: &str) -> AgentId {
 }
 
 fn turns() -> [TurnId; 3] {
-    let mut mint = Mint::new(1);
+    let mut mint = IdGenerator::new(1);
     [(); 3].map(|()| mint.turn(Timestamp::UNIX_EPOCH))
 }
 

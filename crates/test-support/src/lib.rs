@@ -13,49 +13,27 @@
     clippy::disallowed_methods
 )]
 
-mod answer;
-mod authorization;
-pub mod canary;
-mod clock;
-mod delays;
-mod desktop;
-mod fuzz;
-mod gullible;
-mod linkedin;
+mod attacks;
+mod fakes;
+mod machine;
 mod memory;
-pub mod networks;
-mod occasion;
-mod process;
-mod programs;
-mod script;
-mod server;
-mod servers;
-mod site;
-mod tracer;
-mod wait;
-mod wire;
+mod model;
+mod waiting;
 
-pub use answer::{Answer, Content, Delivery, Encoding, Fault, LineEnd, Pieces};
-pub use authorization::{AuthorizationServer, Decision, Grant};
-pub use clock::ManualClock;
-pub use delays::{HoldUp, delays};
-pub use desktop::Desktop;
-pub use fuzz::{Dice, Fuzz, fuzz_time};
-pub use gullible::{HEED, ORDER, QUOTE, disguises, is_full_redteam};
-pub use linkedin::{LinkedInFault, LinkedInServer};
-pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
-pub use occasion::{Begun, Load, Occasion};
-pub use process::{
-    AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess,
-    Reply, SmallDisk, resident_bytes_of,
+pub use attacks::{Dice, Fuzz, HEED, ORDER, QUOTE, canary, disguises, fuzz_time, is_full_redteam};
+pub use fakes::{
+    AuthorizationServer, Decision, FakeProgram, Grant, LinkedInFault, LinkedInServer, Page, Site,
+    networks,
 };
-pub use programs::FakeProgram;
-pub use script::{
-    ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
+pub use machine::{
+    AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, Desktop, Fate,
+    FileChange, MASTER_KEY, OnyxBuilder, OnyxProcess, Reply, ServerPlace, Servers, SmallDisk,
+    Tracer, resident_bytes_of,
 };
-pub use server::{RecordedRequest, Recording, Rule, ScriptFile, ScriptedModel};
-pub use servers::{MASTER_KEY, ServerPlace, Servers};
-pub use site::{Page, Site};
-pub use tracer::{Fate, FileChange, Tracer};
-pub use wait::{wait_for, wait_until};
-pub use wire::{Frame, Frames, Wire};
+pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Turnstile, TurnstileFuture};
+pub use model::{
+    Answer, Content, Delivery, Encoding, ErrorKind, Fault, Finish, Frame, Frames, LineEnd, Pieces,
+    RecordedRequest, Recording, Rule, Script, ScriptFile, ScriptedCall, ScriptedError,
+    ScriptedModel, ScriptedUsage, Step, Terminator, Wire,
+};
+pub use waiting::{Begun, HoldUp, Load, ManualClock, Occasion, delays, wait_for, wait_until};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onyx_storage::{Area, Change, Expect, Files, Found, ObjectKey, StoreError, Wanted};
+use onyx_storage::{Area, Change, Expect, Files, FoundObject, ObjectKey, StoreError, Wanted};
 use onyx_types::{Author, Clock, ErrorCode, Fault, Origin, PersonId, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -177,7 +177,7 @@ impl PreferenceFiles {
         let wanted = vec![(area.clone(), file), (area, prompt)];
         let mut found = self.files.find(wanted).await?.into_iter();
         let mut next = || match found.next() {
-            Some(Ok(Found::File(object))) => Ok(Some(object.bytes)),
+            Some(Ok(FoundObject::File(object))) => Ok(Some(object.bytes)),
             Some(Err(StoreError::NotFound)) | Some(Ok(_)) | None => Ok(None),
             Some(Err(error)) => Err(Fault::from(error)),
         };

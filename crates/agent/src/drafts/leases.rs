@@ -109,14 +109,14 @@ impl Drop for DraftLease {
 
 #[cfg(test)]
 mod tests {
-    use onyx_types::{Mint, Timestamp};
+    use onyx_types::{IdGenerator, Timestamp};
 
     use super::*;
 
     #[tokio::test]
     async fn a_draft_has_one_holder_at_a_time() {
         let leases: Arc<dyn DraftLeases> = Arc::new(LocalDraftLeases::default());
-        let draft = Mint::new(1).draft(Timestamp::from_millis(1));
+        let draft = IdGenerator::new(1).draft(Timestamp::from_millis(1));
         let held = DraftLease::acquire(&leases, draft).await.unwrap().expect("it is free");
         assert!(
             DraftLease::acquire(&leases, draft).await.unwrap().is_none(),

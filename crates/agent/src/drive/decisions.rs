@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use onyx_storage::{Draft, Drafts};
 use onyx_tools::selected_model;
-use onyx_types::{Answer, CallReport, Cancel, DraftId, DraftState, PersonId, ToolOutcome};
+use onyx_types::{CallReport, Cancel, DecisionTiming, DraftId, DraftState, PersonId, ToolOutcome};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -27,7 +27,7 @@ pub(super) fn await_decision(
     let id = proposal.draft;
     // Drafts that it replaces were told of when it was made, and are not told of again.
     proposal.replaces.clear();
-    proposal.answer = Answer::Later;
+    proposal.answer = DecisionTiming::Later;
     // Heard from here on, so that a decision made before the first look is not missed.
     let notices = services.notices.listen();
     let drafts = Arc::clone(&services.drafts);
@@ -100,7 +100,7 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
         | DraftState::Expired => return undecided,
     };
     let proposal = undecided.draft.map(|mut proposal| {
-        proposal.answer = Answer::Given;
+        proposal.answer = DecisionTiming::Given;
         proposal
     });
     // What was planned is what was decided on; only its state is new.

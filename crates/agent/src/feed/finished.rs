@@ -98,12 +98,12 @@ fn weight_of(outline: &Outline) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use onyx_types::{Event, LaneId, Mint, RunStatus, Timestamp, Usage};
+    use onyx_types::{Event, IdGenerator, LaneId, RunStatus, Timestamp, Usage};
 
     use super::*;
 
     /// What a model that says `ok` makes of a message.
-    fn short_run(mint: &mut Mint) -> (RunId, Arc<Feed>) {
+    fn short_run(mint: &mut IdGenerator) -> (RunId, Arc<Feed>) {
         let now = Timestamp::from_millis(1);
         let (run, turn_id, session_id) = (mint.run(now), mint.turn(now), mint.session(now));
         let agent: onyx_types::AgentId = "main".parse().unwrap();
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_short_runs_are_kept_for_their_time_and_weigh_little() {
-        let (mut mint, mut finished) = (Mint::new(1), FinishedFeeds::default());
+        let (mut mint, mut finished) = (IdGenerator::new(1), FinishedFeeds::default());
         let person: PersonId = "ana".parse().unwrap();
         let mut runs = Vec::new();
         for second in 0..10_000 {

@@ -1,8 +1,9 @@
 //! What the config says of jobs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use onyx_storage::{ObjectsUrl, S3Settings, ServerError};
 use onyx_types::{AgentId, ErrorCode, Fault, JobId, PersonId};
 use serde::Deserialize;
 
@@ -67,8 +68,10 @@ pub struct CleanupSettings {
 pub struct BackupSettings {
     /// Once a day where it says nothing.
     pub every: Option<String>,
-    /// A folder outside the home, by its full path.
-    pub to: PathBuf,
+    /// A folder outside the home, by its full path, or `s3://bucket/prefix`.
+    pub to: String,
+    /// How an S3 store is reached; as `storage.s3` says where it is missing.
+    pub s3: Option<S3Settings>,
     /// So many of the newest snapshots stay.
     pub keep: Option<usize>,
     /// `secret:<name>` or `env:<NAME>`; with one the backups are encrypted.
@@ -141,14 +144,16 @@ impl JobsSettings {
 }
 
 fn backup_job(backup: &BackupSettings, owner: &PersonId) -> Result<SystemJob, Fault> {
-    let BackupSettings { every, to, keep, passphrase } = backup;
-    if !to.is_absolute() || to == Path::new("/") {
-        return Err(wrong("jobs.backup.to", "it must be the full path of a folder of its own"));
+    let BackupSettings { every, to, s3, keep, passphrase } = backup;
+    check_place(to)?;
+    let secret = s3.as_ref().and_then(|s3| s3.secret_access_key.as_deref());
+    if secret.is_some_and(|text| !is_reference(text) && !text.starts_with("file:")) {
+        let why = "write `secret:<name>`, `env:<NAME>` or `file:/path`, so that it does not stand in the config";
+        return Err(wrong("jobs.backup.s3.secretAccessKey", why));
     }
     if *keep == Some(0) {
         return Err(wrong("jobs.backup.keep", "it must be 1 or more"));
     }
-    let is_reference = |text: &String| text.starts_with("secret:") || text.starts_with("env:");
     if passphrase.as_ref().is_some_and(|text| !is_reference(text)) {
         // What was written is not repeated: it may be the passphrase.
         let why = "write `secret:<name>` or `env:<NAME>`, so that it does not stand in the config";
@@ -158,6 +163,24 @@ fn backup_job(backup: &BackupSettings, owner: &PersonId) -> Result<SystemJob, Fa
     let every = every.as_deref().unwrap_or("1d");
     let base = job("backup", owner, "jobs.backup.every", every)?;
     Ok(SystemJob { work: SystemWork::Backup(plan), ..base })
+}
+
+fn is_reference(text: &str) -> bool {
+    text.starts_with("secret:") || text.starts_with("env:")
+}
+
+fn check_place(to: &str) -> Result<(), Fault> {
+    if to.starts_with("s3://") {
+        return ObjectsUrl::parse(to).map(drop).map_err(|error| match error {
+            ServerError::ObjectsUrl(why) => wrong("jobs.backup.to", &why),
+            other => other.into(),
+        });
+    }
+    if !Path::new(to).is_absolute() || to == "/" {
+        let why = "it must be the full path of a folder of its own, or s3://bucket/prefix";
+        return Err(wrong("jobs.backup.to", why));
+    }
+    Ok(())
 }
 
 fn cleanup_job(cleanup: &CleanupSettings, owner: &PersonId) -> Result<SystemJob, Fault> {

@@ -1,6 +1,5 @@
 //! A job as its file says it, every value checked.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use onyx_types::{AgentId, Timestamp};
@@ -87,7 +86,8 @@ pub enum SystemWork {
 /// Where a backup of the home goes, and what stays there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupPlan {
-    pub to: PathBuf,
+    /// A folder, or `s3://bucket/prefix`, which is reached as the config says.
+    pub to: String,
     /// So many of the newest snapshots stay; `None`: all.
     pub keep: Option<usize>,
     /// `secret:<name>` or `env:<NAME>`, never the passphrase itself; with one it is encrypted.

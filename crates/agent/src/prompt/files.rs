@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use onyx_storage::{Area, End, Files, Found, LocalObjects, Objects as _, StoreError, Wanted};
+use onyx_storage::{Area, End, Files, FoundObject, LocalObjects, Objects as _, StoreError, Wanted};
 use onyx_tools::DailyLog;
 use onyx_types::{PersonId, Timestamp, Zone};
 
@@ -83,7 +83,7 @@ impl PromptFiles<'_> {
             ("TOOLS.md", &mut sources.tools),
         ] {
             match objects.get(&name.parse()?, LONGEST_END).await {
-                Ok(found) => *place = found.and_then(|object| text(Found::File(object))),
+                Ok(found) => *place = found.and_then(|object| text(FoundObject::File(object))),
                 Err(StoreError::Refused(why)) => {
                     tracing::warn!(agent = %self.agent.id, name, why, "left out of the prompt");
                 }
@@ -135,19 +135,19 @@ impl PromptFiles<'_> {
     async fn find<const N: usize>(
         &self,
         lookups: [Lookup<'_>; N],
-    ) -> Result<[Found; N], StoreError> {
+    ) -> Result<[FoundObject; N], StoreError> {
         let wanted = lookups.iter().map(Lookup::wanted).collect::<Result<_, _>>()?;
         let answers = self.files.find(wanted).await?;
         let found = answers.into_iter().zip(&lookups).map(|(answer, lookup)| match answer {
             // One file that cannot be read must not silence the agent, and must not go unnoticed.
             Err(StoreError::Refused(why)) => {
                 tracing::warn!(?lookup, why, "left out of the prompt");
-                Ok(Found::Nothing)
+                Ok(FoundObject::Nothing)
             }
             other => other,
         });
         let mut found = found.collect::<Result<Vec<_>, _>>()?.into_iter();
-        Ok(std::array::from_fn(|_| found.next().unwrap_or(Found::Nothing)))
+        Ok(std::array::from_fn(|_| found.next().unwrap_or(FoundObject::Nothing)))
     }
 }
 
@@ -162,11 +162,11 @@ impl Lookup<'_> {
     }
 }
 
-pub(super) fn text(found: Found) -> Option<FileText> {
+pub(super) fn text(found: FoundObject) -> Option<FileText> {
     match found {
-        Found::File(object) => Some(String::from_utf8_lossy(&object.bytes).into()),
-        Found::End(end) => Some(whole_lines(&end)),
-        Found::Nothing | Found::Folder(_) => None,
+        FoundObject::File(object) => Some(String::from_utf8_lossy(&object.bytes).into()),
+        FoundObject::End(end) => Some(whole_lines(&end)),
+        FoundObject::Nothing | FoundObject::Folder(_) => None,
     }
 }
 

@@ -20,11 +20,11 @@ const LARGEST_PAGE: usize = 2_048;
 /// Histories of sessions that had a run lately.
 pub(crate) struct HistoryCache {
     turns: Arc<dyn TurnLog>,
-    recent: Mutex<Kept>,
+    recent: Mutex<CachedHistories>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedHistories {
     sessions: HashMap<SessionKey, Entry>,
     bytes: usize,
     /// Counts uses; the smallest stamp is the longest unused.
@@ -79,12 +79,12 @@ impl HistoryCache {
         self.lock().remove(key)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CachedHistories> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CachedHistories {
     fn remove(&mut self, key: &SessionKey) -> Option<Entry> {
         let entry = self.sessions.remove(key)?;
         self.bytes -= entry.bytes;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onyx_storage::{Area, Files, Found, Object, ObjectKey, StoreError, declared_origin};
+use onyx_storage::{Area, Files, FoundObject, Object, ObjectKey, StoreError, declared_origin};
 use onyx_types::{Hash, Origin, Timestamp};
 
 use super::snapshot::{FileText, MAX_FILE, bounded};
@@ -37,11 +37,11 @@ impl ForeignFile {
 /// Remembers what it found, so that a run asks nobody about files that are as they were.
 pub(super) struct Judge {
     files: Arc<dyn Files>,
-    known: Mutex<HashMap<(Area, ObjectKey), Known>>,
+    known: Mutex<HashMap<(Area, ObjectKey), JudgedFile>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct Known {
+struct JudgedFile {
     changed: Timestamp,
     bytes: u64,
     /// Of what is known about origins.
@@ -59,7 +59,7 @@ impl Judge {
         &self,
         area: &Area,
         path: &str,
-        found: Found,
+        found: FoundObject,
         foreign: &mut Vec<ForeignFile>,
     ) -> Result<Option<FileText>, StoreError> {
         let Some((changed, bytes)) = seen(&found) else { return Ok(None) };
@@ -79,12 +79,12 @@ impl Judge {
         &self,
         area: &Area,
         path: &ObjectKey,
-        found: &Found,
+        found: &FoundObject,
         (changed, bytes): (Timestamp, u64),
     ) -> Result<Origin, StoreError> {
         let version = self.files.origins().version(&area.path()).await?;
         let key = (area.clone(), path.clone());
-        let is_same = |known: &Known| {
+        let is_same = |known: &JudgedFile| {
             (known.changed, known.bytes, known.version) == (changed, bytes, version)
         };
         if let Some(known) = self.lock().get(&key).copied().filter(is_same) {
@@ -98,7 +98,7 @@ impl Judge {
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        known.insert(key, Known { changed, bytes, version, origin });
+        known.insert(key, JudgedFile { changed, bytes, version, origin });
         Ok(origin)
     }
 
@@ -106,32 +106,32 @@ impl Judge {
         &self,
         area: &Area,
         path: &ObjectKey,
-        found: &Found,
+        found: &FoundObject,
     ) -> Result<Option<Object>, StoreError> {
         match found {
-            Found::File(object) => Ok(Some(object.clone())),
-            Found::End(end) if end.before == 0 => Ok(Some(Object {
+            FoundObject::File(object) => Ok(Some(object.clone())),
+            FoundObject::End(end) if end.before == 0 => Ok(Some(Object {
                 hash: Hash::of(&end.bytes),
                 bytes: end.bytes.clone(),
                 modified: end.changed,
                 changed: end.changed,
             })),
-            Found::End(_) => self.files.objects(area)?.get(path, u64::MAX).await,
-            Found::Nothing | Found::Folder(_) => Ok(None),
+            FoundObject::End(_) => self.files.objects(area)?.get(path, u64::MAX).await,
+            FoundObject::Nothing | FoundObject::Folder(_) => Ok(None),
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Area, ObjectKey), Known>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Area, ObjectKey), JudgedFile>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// When it was last changed, and how long it is.
-fn seen(found: &Found) -> Option<(Timestamp, u64)> {
+fn seen(found: &FoundObject) -> Option<(Timestamp, u64)> {
     match found {
-        Found::File(object) => Some((object.changed, object.bytes.len() as u64)),
-        Found::End(end) => Some((end.changed, end.before + end.bytes.len() as u64)),
-        Found::Nothing | Found::Folder(_) => None,
+        FoundObject::File(object) => Some((object.changed, object.bytes.len() as u64)),
+        FoundObject::End(end) => Some((end.changed, end.before + end.bytes.len() as u64)),
+        FoundObject::Nothing | FoundObject::Folder(_) => None,
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct PromptSnapshots {
     clock: Arc<dyn Clock>,
     mask: SecretMask,
     judge: Judge,
-    recent: Mutex<HashMap<(SessionId, AgentId), Kept>>,
+    recent: Mutex<HashMap<(SessionId, AgentId), CachedSnapshot>>,
     /// Empty where nobody can have skills.
     skills: OnceLock<Skills>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct RenderedPrompt {
     pub(crate) foreign: Vec<ForeignFile>,
 }
 
-struct Kept {
+struct CachedSnapshot {
     snapshot: Arc<PromptSnapshot>,
     /// What a person writes; a change here renders anew. What agents write into memory meanwhile
     /// does not: it would throw the provider's cache away at every step.
@@ -63,8 +63,10 @@ impl PromptSnapshots {
     ) -> Result<RenderedPrompt, Fault> {
         let now = self.clock.now();
         let files = self.files_of(key, agent);
-        let (mut written, mut foreign) = files.written_by_people().await?;
-        written.skills = self.skills_of(key, agent).await?;
+        // Read together: a store on another machine is asked once.
+        let (written, skills) = tokio::join!(files.written_by_people(), self.skills_of(key, agent));
+        let (mut written, mut foreign) = written?;
+        written.skills = skills?;
         let id = (key.session, agent.id.clone());
         if let Some(snapshot) = self.unchanged(&id, &written, now.mono) {
             return Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign });
@@ -113,7 +115,10 @@ impl PromptSnapshots {
             Some(kept) => (Arc::clone(&kept.snapshot), Arc::clone(&kept.written_by_people)),
             None => (Arc::new(snapshot), Arc::new(written_by_people)),
         };
-        kept.insert(id, Kept { snapshot: Arc::clone(&snapshot), written_by_people, used });
+        kept.insert(
+            id,
+            CachedSnapshot { snapshot: Arc::clone(&snapshot), written_by_people, used },
+        );
         snapshot
     }
 
@@ -166,7 +171,7 @@ impl PromptSnapshots {
         PromptFiles { files: &*self.files, agent, person: &key.person, judge: &self.judge }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(SessionId, AgentId), Kept>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(SessionId, AgentId), CachedSnapshot>> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

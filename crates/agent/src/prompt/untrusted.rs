@@ -118,13 +118,13 @@ fn one_line(label: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use onyx_types::{Mint, Timestamp};
+    use onyx_types::{IdGenerator, Timestamp};
 
     use super::*;
 
     #[test]
     fn a_block_is_read_again_as_it_was_marked() {
-        let mut mint = Mint::new(1);
+        let mut mint = IdGenerator::new(1);
         let (session, turn) =
             (mint.session(Timestamp::from_millis(1)), mint.turn(Timestamp::from_millis(1)));
         let piece = |scope: &str, source: &str, lines, text: &str| UntrustedPiece {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_label_says_what_a_source_is_called_and_no_title_can_leave_it() {
-        let mut mint = Mint::new(1);
+        let mut mint = IdGenerator::new(1);
         let (session, turn) =
             (mint.session(Timestamp::from_millis(1)), mint.turn(Timestamp::from_millis(1)));
         let label = |title: &str| {

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use onyx_storage::Lease;
-use onyx_types::{DraftId, ErrorCode, Fault, Mint, Now, RunId, SessionKey, TurnBody, TurnId};
+use onyx_types::{
+    DraftId, ErrorCode, Fault, IdGenerator, Now, RunId, SessionKey, TurnBody, TurnId,
+};
 
 use super::Shared;
 use super::inbox::waiting_words;
@@ -20,7 +22,7 @@ const LOOK_BACK: usize = 256;
 pub(super) struct OpenedSession {
     pub(super) now: Now,
     pub(super) run: RunId,
-    pub(super) mint: Mint,
+    pub(super) mint: IdGenerator,
     pub(super) message: MessageToAnswer,
     /// The message that the run answers, where that was known before the run.
     pub(super) answers: Option<TurnId>,
@@ -77,7 +79,7 @@ pub(super) async fn open_session(
         }
     };
     let message = message_to_answer(runs, plan, input, leading, fresh_turn).await?;
-    Ok(OpenedSession { now, run, mint: Mint::new(seed), message, answers, inbox, decisions })
+    Ok(OpenedSession { now, run, mint: IdGenerator::new(seed), message, answers, inbox, decisions })
 }
 
 async fn message_to_answer(

@@ -1,17 +1,17 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onyx_types::{Clock, Mint, SessionId, Timestamp, TurnId};
+use onyx_types::{Clock, IdGenerator, SessionId, Timestamp, TurnId};
 
 /// Makes ids, and says what time it is.
 #[derive(Clone)]
 pub(crate) struct Ids {
-    mint: Arc<Mutex<Mint>>,
+    mint: Arc<Mutex<IdGenerator>>,
     clock: Arc<dyn Clock>,
 }
 
 impl Ids {
     pub(crate) fn new(seed: u64, clock: Arc<dyn Clock>) -> Self {
-        Self { mint: Arc::new(Mutex::new(Mint::new(seed))), clock }
+        Self { mint: Arc::new(Mutex::new(IdGenerator::new(seed))), clock }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -29,7 +29,7 @@ impl Ids {
     }
 
     /// For several ids of one moment.
-    pub(crate) fn mint(&self) -> MutexGuard<'_, Mint> {
+    pub(crate) fn mint(&self) -> MutexGuard<'_, IdGenerator> {
         self.mint.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! The results of one round of tool calls, as turns and events.
 
 use onyx_types::{
-    Answer, Author, CallState, Event, LaneId, Origin, Proposal, ToolCall, ToolOutcome,
+    Author, CallState, DecisionTiming, Event, LaneId, Origin, Proposal, ToolCall, ToolOutcome,
     ToolResultTurn, Turn, TurnBody,
 };
 
@@ -85,8 +85,8 @@ fn draft_event(outcome: &ToolOutcome) -> Option<Event> {
     let Proposal { draft: draft_id, tool, summary, preview, asks_for, answer, .. } =
         outcome.draft.as_deref()?.clone();
     match answer {
-        Answer::Later => Some(Event::Draft { draft_id, tool, summary, preview, asks_for }),
+        DecisionTiming::Later => Some(Event::Draft { draft_id, tool, summary, preview, asks_for }),
         // People were told of it when the wait began.
-        Answer::Awaited | Answer::Given => None,
+        DecisionTiming::Awaited | DecisionTiming::Given => None,
     }
 }

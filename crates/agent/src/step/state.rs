@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use onyx_storage::Messages;
 use onyx_types::{
-    ActionRun, AgentId, Attendance, BatchId, CallLabel, DraftId, Event, Fault, LaneId, LaneOrder,
-    Limits, Mint, Now, RunId, RunStatus, SessionKey, Spending, StatusCode, Taint, TextStatus,
+    ActionRun, AgentId, Attendance, BatchId, CallLabel, DraftId, Event, Fault, IdGenerator, LaneId,
+    LaneOrder, Limits, Now, RunId, RunStatus, SessionKey, Spending, StatusCode, Taint, TextStatus,
     ToolCall, ToolUseId, Turn, TurnBody, TurnId, Usage,
 };
 
@@ -38,7 +38,7 @@ pub struct RunSetup {
     pub attendance: Attendance,
     /// What the log holds before this run, oldest first, as far as a prompt can use it.
     pub history: History,
-    pub mint: Mint,
+    pub mint: IdGenerator,
     pub now: Now,
     pub describe: DescribeCall,
     /// The action that this run performs, where it is one.
@@ -64,7 +64,7 @@ pub struct RunState {
     /// The ids of this run's tool calls.
     pub(super) call_ids: BTreeSet<ToolUseId>,
     pub(super) ending: Ending,
-    pub(super) mint: Mint,
+    pub(super) mint: IdGenerator,
     pending: VecDeque<Pending>,
     describe: DescribeCall,
     /// What models said of themselves, so that each is told once.

@@ -2,7 +2,7 @@
 //! decision, the run's clock stands still.
 
 use onyx_storage::Delivery;
-use onyx_types::{Answer, Event, LaneId, Proposal, StatusCode, ToolOutcome, ToolUseId};
+use onyx_types::{DecisionTiming, Event, LaneId, Proposal, StatusCode, ToolOutcome, ToolUseId};
 
 use super::input::{DecidedDraft, Effect, Speaker, UserInput};
 use super::lane::{Lane, Phase};
@@ -42,12 +42,12 @@ pub(super) fn note_proposal(
     let Some(proposal) = &outcome.draft else { return };
     let waiting = &mut state.waiting;
     match proposal.answer {
-        Answer::Given => waiting.decided_drafts.push(proposal.draft),
-        Answer::Awaited => {
+        DecisionTiming::Given => waiting.decided_drafts.push(proposal.draft),
+        DecisionTiming::Awaited => {
             waiting.awaited_drafts.insert(proposal.draft);
         }
         // Nobody decided in time: a decision from now on is told by itself.
-        Answer::Later => {
+        DecisionTiming::Later => {
             waiting.awaited_drafts.remove(&proposal.draft);
         }
     }
@@ -57,7 +57,8 @@ pub(super) fn note_proposal(
 
 /// Whether a person must decide before this outcome is final.
 pub(super) fn needs_decision(state: &RunState, outcome: &ToolOutcome) -> bool {
-    let awaited = outcome.draft.as_ref().is_some_and(|draft| draft.answer == Answer::Awaited);
+    let awaited =
+        outcome.draft.as_ref().is_some_and(|draft| draft.answer == DecisionTiming::Awaited);
     awaited && !state.is_stopping()
 }
 

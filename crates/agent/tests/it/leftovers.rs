@@ -12,10 +12,10 @@ use onyx_agent::{
     StopTarget,
 };
 use onyx_storage::{BeginIn, BeginRun, Store, StoreError};
-use onyx_test_support::{LeasePlace, MemoryDisk, Moment, Op, Passing, Turnstile, wait_for};
+use onyx_test_support::{LeasePlace, MemoryDisk, Moment, Op, Turnstile, TurnstileFuture, wait_for};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
-    Cancel, Clock, ErrorCode, Event, Fault, FinishReason, Limits, Mint, Model, ModelEvent,
+    Cancel, Clock, ErrorCode, Event, Fault, FinishReason, IdGenerator, Limits, Model, ModelEvent,
     ModelRequest, Role, RunStatus, SessionKey, SessionOrigin, SystemClock, TextStatus,
     TokenCounter, ToolUseId, Turn, TurnBody,
 };
@@ -53,7 +53,7 @@ impl Switch {
 }
 
 impl Turnstile for Switch {
-    fn pass(&self, op: Op, moment: Moment) -> Option<Passing<'_>> {
+    fn pass(&self, op: Op, moment: Moment) -> Option<TurnstileFuture<'_>> {
         let (_, answer) = (*self.fault.lock().unwrap()).filter(|(on, _)| *on == op)?;
         if moment == Moment::After {
             return None;
@@ -204,7 +204,7 @@ impl Desk {
         }
     }
 
-    async fn begin_in_books(&self, key: &SessionKey, mint: &mut Mint) {
+    async fn begin_in_books(&self, key: &SessionKey, mint: &mut IdGenerator) {
         let now = onyx_types::Timestamp::from_millis(1_767_225_600_000);
         let begin = BeginRun {
             run: mint.run(now),
@@ -249,7 +249,7 @@ async fn recovery_leaves_runs_at_work_alone_and_closes_the_others() {
     let mut at_work = desk.agent.runs.start(request(None, "one")).await.unwrap();
     at_work.events.next().await.unwrap();
     let (left, _) = desk.say(None, "two").await;
-    let mut mint = Mint::new(3);
+    let mut mint = IdGenerator::new(3);
     // Two at once: a process that had lost the session began the second.
     for _ in 0..2 {
         desk.begin_in_books(&left, &mut mint).await;
@@ -302,7 +302,7 @@ async fn a_run_that_wrote_nothing_leaves_the_notes_to_the_one_that_made_them() {
     let desk = Desk::new([vec![says("half an answer")]]);
     let key = desk.leave_noted(None).await;
     // Earlier than the other: a process that had lost the session began it.
-    desk.begin_in_books(&key, &mut Mint::new(3)).await;
+    desk.begin_in_books(&key, &mut IdGenerator::new(3)).await;
     assert_eq!(desk.agent.recover().await.unwrap(), 2);
     assert_eq!(interrupted_texts(&desk.log(&key).await), ["half an answer"]);
 }

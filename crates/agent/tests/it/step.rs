@@ -10,10 +10,10 @@ use onyx_agent::step::{
 };
 use onyx_tools::Registration;
 use onyx_types::{
-    Attendance, ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent,
-    ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode,
-    Taint, TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse,
-    ToolUseId, Turn, TurnBody, Usage, UserContent, estimate_tokens,
+    Attendance, ErrorCode, Event, Fault, FinishReason, IdGenerator, LaneId, Limits, Message,
+    ModelEvent, ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey,
+    StatusCode, Taint, TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome,
+    ToolUse, ToolUseId, Turn, TurnBody, Usage, UserContent, estimate_tokens,
 };
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ impl Bench {
 
     pub(crate) fn with_lanes(limits: Limits, lanes: Vec<LaneSetup>, order: LaneOrder) -> Self {
         let now = Now { wall: Timestamp::from_millis(1_000_000), mono: Duration::ZERO };
-        let mut mint = Mint::new(1);
+        let mut mint = IdGenerator::new(1);
         let state = RunState::new(RunSetup {
             run: mint.run(now.wall),
             key: SessionKey {

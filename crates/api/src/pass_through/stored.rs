@@ -14,10 +14,10 @@ const MOST: usize = 256;
 
 /// What clients may come back to.
 #[derive(Debug, Default)]
-pub(crate) struct Stored(Mutex<BTreeMap<PersonId, Kept>>);
+pub(crate) struct Stored(Mutex<BTreeMap<PersonId, StoredThreads>>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredThreads {
     responses: VecDeque<StoredResponse>,
     conversations: VecDeque<StoredConversation>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct StoredConversation {
 }
 
 impl Stored {
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<PersonId, Kept>> {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<PersonId, StoredThreads>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

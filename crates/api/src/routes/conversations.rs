@@ -193,7 +193,8 @@ pub(super) async fn stream(
             Wanted::Answer(message)
         }
     };
-    let telling = Telling { state, caller, session, names, wanted, ready: VecDeque::new() };
+    let telling =
+        ConversationStream { state, caller, session, names, wanted, ready: VecDeque::new() };
     let frames = unfold(telling, |mut telling| async move {
         let frame = telling.next().await?;
         Some((Ok(Event::from(frame)), telling))
@@ -202,13 +203,13 @@ pub(super) async fn stream(
 }
 
 /// Where a client was when it lost the stream: `<run>:<seq>` of a feed, `<run>:log-<seq>` of a log.
-pub(super) struct Seen {
+pub(super) struct StreamPosition {
     pub(super) run: RunId,
     pub(super) after: u64,
     from: EventsFrom,
 }
 
-pub(super) fn seen(headers: &HeaderMap) -> Result<Option<Seen>, Problem> {
+pub(super) fn seen(headers: &HeaderMap) -> Result<Option<StreamPosition>, Problem> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let parsed = value.to_str().ok().and_then(|text| {
         let (run, seq) = text.split_once(':')?;
@@ -216,7 +217,7 @@ pub(super) fn seen(headers: &HeaderMap) -> Result<Option<Seen>, Problem> {
             Some(seq) => (EventsFrom::Log, seq),
             None => (EventsFrom::Feed, seq),
         };
-        Some(Seen { run: run.parse().ok()?, after: seq.parse().ok()?, from })
+        Some(StreamPosition { run: run.parse().ok()?, after: seq.parse().ok()?, from })
     });
     parsed.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "is not one of this stream"))
 }
@@ -244,7 +245,7 @@ async fn rejoined(
     caller: &AuthContext,
     session: SessionId,
     names: FieldNames,
-    Seen { run, after, from }: Seen,
+    StreamPosition { run, after, from }: StreamPosition,
 ) -> Result<Wanted, Problem> {
     if state.agent.sessions.of_run(&caller.person, run).await? != Some(session) {
         return Err(Problem::field("Last-Event-ID", "is not one of this stream"));
@@ -267,7 +268,7 @@ async fn rejoined(
     Ok(Wanted::Kept { events, frames, after })
 }
 
-struct Telling {
+struct ConversationStream {
     state: ApiState,
     caller: AuthContext,
     session: SessionId,
@@ -276,7 +277,7 @@ struct Telling {
     ready: VecDeque<SseFrame>,
 }
 
-impl Telling {
+impl ConversationStream {
     async fn next(&mut self) -> Option<SseFrame> {
         loop {
             if let Some(frame) = self.ready.pop_front() {

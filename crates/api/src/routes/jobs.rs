@@ -51,7 +51,7 @@ pub(super) fn routes() -> Routes {
         Route::post("/api/jobs/{id}/accept", Write, accept)
             .summary("Lets it fire as it is now")
             .path_value("id", ID)
-            .body::<Seen>()
+            .body::<JobShown>()
             .answers_json::<JobView>(),
         Route::post("/api/jobs/{id}/run", Write, run)
             .summary("Fires it once, now")
@@ -164,7 +164,7 @@ async fn remove(
 
 /// Says what was looked at.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Seen {
+pub(crate) struct JobShown {
     /// The `hash` of the job as it was shown.
     #[schemars(regex(pattern = r"^[0-9A-Fa-f]{64}$"))]
     hash: String,
@@ -174,7 +174,7 @@ async fn accept(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-    JsonBody(seen): JsonBody<Seen>,
+    JsonBody(seen): JsonBody<JobShown>,
 ) -> Result<Json<JobView>, Problem> {
     let seen = Hash::from_hex(&seen.hash)
         .ok_or_else(|| Problem::field("hash", "64 hex digits are expected"))?;

@@ -17,7 +17,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use onyx_mcp::serving::{Answer, Headers, Service as _};
+use onyx_mcp::serving::{Headers, HttpReply, Service as _};
 use onyx_types::AgentId;
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema};
@@ -101,18 +101,18 @@ fn known(headers: &HeaderMap) -> Headers {
 }
 
 /// What the protocol answers, over HTTP.
-pub fn mcp_response(answer: Answer) -> Response {
+pub fn mcp_response(answer: HttpReply) -> Response {
     let status = |number: u16| StatusCode::from_u16(number).unwrap_or(StatusCode::BAD_REQUEST);
     match answer {
-        Answer::Empty { status: number } => status(number).into_response(),
-        Answer::Json { status: number, session, body } => {
+        HttpReply::Empty { status: number } => status(number).into_response(),
+        HttpReply::Json { status: number, session, body } => {
             let response = (status(number), axum::Json(body));
             match session {
                 Some(session) => ([("mcp-session-id", session)], response).into_response(),
                 None => response.into_response(),
             }
         }
-        Answer::Events(events) => {
+        HttpReply::Events(events) => {
             let headers =
                 [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
             let events = stream::unfold(events, |mut events| async {

@@ -5,7 +5,7 @@ mod graph;
 mod keeping;
 
 use axum::extract::State;
-use onyx_knowledge::{Answer, Hit, IndexStatus, Search, SnippetPart};
+use onyx_knowledge::{Hit, IndexStatus, Search, SearchResults, SnippetPart};
 use onyx_storage::{Channels, SourceKind, Spaces};
 use onyx_types::{
     AgentId, Fault, MatchType, Origin, RunId, Scope, ScopeSet, SessionId, Timestamp, TurnId,
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Routes {
         Route::get("/v1/memory/search", Read, search)
             .summary("What is remembered and noted, best first")
             .query::<MemoryQuery>()
-            .answers_json::<Found>(),
+            .answers_json::<SearchResultsView>(),
         Route::post("/v1/memory", Write, write)
             .summary("Adds to a daily log or MEMORY.md")
             .body::<NewMemory>()
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Routes {
     let everything = Route::get("/api/search", Read, search_all)
         .summary("Everything of the person's, by kind")
         .query::<KnowledgeQuery>()
-        .answers_json::<Found>();
+        .answers_json::<SearchResultsView>();
     Routes::tagged("memory", rows)
         .merge(files::routes())
         .merge(graph::routes())
@@ -78,7 +78,7 @@ pub(crate) struct KnowledgeQuery {
 
 /// What was found, best first.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Found {
+pub(crate) struct SearchResultsView {
     pub(super) results: Vec<FoundView>,
     /// Meaning was not searched for, only words; `reason` says why.
     pub(super) degraded: bool,
@@ -147,8 +147,8 @@ impl From<Hit> for FoundView {
     }
 }
 
-impl From<Answer> for Found {
-    fn from(answer: Answer) -> Self {
+impl From<SearchResults> for SearchResultsView {
+    fn from(answer: SearchResults) -> Self {
         Self {
             results: answer.hits.into_iter().map(FoundView::from).collect(),
             degraded: answer.degraded.is_some(),
@@ -162,7 +162,7 @@ pub(super) async fn search(
     State(state): State<ApiState>,
     caller: AuthContext,
     QueryOf(query): QueryOf<MemoryQuery>,
-) -> Result<Json<Found>, Problem> {
+) -> Result<Json<SearchResultsView>, Problem> {
     Ok(Json(find(&state, &caller, query).await?))
 }
 
@@ -171,7 +171,7 @@ pub(super) async fn find(
     state: &ApiState,
     caller: &AuthContext,
     query: MemoryQuery,
-) -> Result<Found, Problem> {
+) -> Result<SearchResultsView, Problem> {
     let all = || SourceKind::ALL.into_iter();
     let (wanted, kinds): (_, Vec<SourceKind>) = match (query.agent, query.scope.as_deref()) {
         (Some(_), Some(_)) => {
@@ -194,7 +194,7 @@ pub(super) async fn search_all(
     State(state): State<ApiState>,
     caller: AuthContext,
     QueryOf(query): QueryOf<KnowledgeQuery>,
-) -> Result<Json<Found>, Problem> {
+) -> Result<Json<SearchResultsView>, Problem> {
     let space = query.space.as_deref().map(|id| id.parse().map(Scope::Space));
     let space = space.transpose().map_err(|error| Problem::field("space", error))?;
     let kinds = query.types.as_deref().unwrap_or_default();
@@ -210,7 +210,7 @@ async fn ask(
     scopes: ScopeSet,
     kinds: Vec<SourceKind>,
     limit: Option<u32>,
-) -> Result<Found, Problem> {
+) -> Result<SearchResultsView, Problem> {
     if text.trim().is_empty() {
         return Err(Problem::field("q", "it must not be empty"));
     }

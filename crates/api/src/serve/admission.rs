@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::network::Network;
-use super::slot::{ConnectionSlot, OpenSlot, Standing};
+use super::slot::{ConnectionSlot, CountedAs, OpenSlot};
 use super::{ConnectionLimits, Peer};
 
 /// How long a guest may take for an answer once its request is there: to compute it, and to read it.
@@ -66,13 +66,13 @@ pub(super) struct State {
 pub(super) struct Guest {
     slot: Arc<ConnectionSlot>,
     network: Network,
-    place: Place,
+    place: SlotKind,
     phase: Phase,
     since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SlotKind {
     Ordinary,
     Reserve,
 }
@@ -96,13 +96,13 @@ impl Guest {
     }
 
     fn is_ordinary_of(&self, network: Network) -> bool {
-        self.network == network && self.place == Place::Ordinary
+        self.network == network && self.place == SlotKind::Ordinary
     }
 
     fn patience(&self, limits: &ConnectionLimits) -> Duration {
         match (self.is_silent(), self.place) {
-            (true, Place::Ordinary) => limits.head,
-            (true, Place::Reserve) => limits.head.min(RESERVE_LIMIT),
+            (true, SlotKind::Ordinary) => limits.head,
+            (true, SlotKind::Reserve) => limits.head.min(RESERVE_LIMIT),
             (false, _) => ANSWER_LIMIT,
         }
     }
@@ -142,7 +142,7 @@ impl Admission {
         let mut state = self.state();
         state.unsettled += 1;
         match peer {
-            Peer::LocalUser => slot.stand(Standing::LocalUser),
+            Peer::LocalUser => slot.stand(CountedAs::LocalUser),
             Peer::Network { from, .. } => {
                 let network = Network::of(from.ip());
                 let place = self.room(&mut state, network);
@@ -190,34 +190,34 @@ impl Admission {
         self.settled.notify_one();
     }
 
-    fn room(&self, state: &mut State, network: Network) -> Place {
+    fn room(&self, state: &mut State, network: Network) -> SlotKind {
         let limits = self.limits();
         let is_crowded = state.guests_of(network) >= limits.per_address;
         let is_full = state.ordinary >= limits.unauthenticated;
         if !is_crowded && !is_full {
-            return Place::Ordinary;
+            return SlotKind::Ordinary;
         }
         let silent = if is_crowded { state.silent_of(network) } else { None };
         if let Some(key) = silent.or_else(|| state.silent_in_a_crowd().filter(|_| is_full)) {
             self.close(state, key);
-            return Place::Ordinary;
+            return SlotKind::Ordinary;
         }
         if !is_full && state.has_young(network) {
-            return Place::Ordinary;
+            return SlotKind::Ordinary;
         }
         let reserved = state.guests.len() - state.ordinary;
         if reserved >= limits.reserve()
-            && let Some(key) = state.oldest(|guest| guest.place == Place::Reserve)
+            && let Some(key) = state.oldest(|guest| guest.place == SlotKind::Reserve)
         {
             self.close(state, key);
         }
-        Place::Reserve
+        SlotKind::Reserve
     }
 
     fn close(&self, state: &mut State, key: u64) {
         let Some(guest) = state.leave(key) else { return };
         state.unsettled += 1;
-        guest.slot.stand(Standing::Closed);
+        guest.slot.stand(CountedAs::Closed);
         guest.slot.close();
         self.closed.fetch_add(1, Ordering::Relaxed);
     }
@@ -248,14 +248,14 @@ impl State {
         let silent = self
             .guests
             .iter()
-            .filter(|(_, guest)| guest.place == Place::Ordinary && guest.is_silent());
+            .filter(|(_, guest)| guest.place == SlotKind::Ordinary && guest.is_silent());
         silent
             .max_by_key(|(key, guest)| (self.guests_of(guest.network), Reverse(**key)))
             .map(|(key, _)| *key)
     }
 
-    fn enter(&mut self, slot: &Arc<ConnectionSlot>, network: Network, place: Place) {
-        if place == Place::Ordinary {
+    fn enter(&mut self, slot: &Arc<ConnectionSlot>, network: Network, place: SlotKind) {
+        if place == SlotKind::Ordinary {
             self.ordinary += 1;
             *self.per_network.entry(network).or_default() += 1;
         }
@@ -265,7 +265,7 @@ impl State {
 
     fn put(&mut self, guest: Guest) {
         self.sequence += 1;
-        guest.slot.stand(Standing::Guest { key: self.sequence, place: guest.place });
+        guest.slot.stand(CountedAs::Guest { key: self.sequence, place: guest.place });
         self.guests.insert(self.sequence, guest);
     }
 
@@ -278,7 +278,7 @@ impl State {
 
     pub(super) fn leave(&mut self, key: u64) -> Option<Guest> {
         let guest = self.guests.remove(&key)?;
-        if guest.place == Place::Ordinary {
+        if guest.place == SlotKind::Ordinary {
             self.ordinary -= 1;
             if let Some(count) = self.per_network.get_mut(&guest.network) {
                 *count -= 1;

@@ -27,19 +27,19 @@ impl Lanes {
     }
 
     /// A place in the lane with the fewest connections.
-    pub(crate) fn quietest(&self) -> Place {
+    pub(crate) fn quietest(&self) -> LanePermit {
         let fewest = self.0.iter().min_by_key(|lane| lane.open.load(Ordering::Relaxed));
         // There is one at least.
         let lane = Arc::clone(fewest.unwrap_or(&self.0[0]));
         lane.open.fetch_add(1, Ordering::Relaxed);
-        Place(lane)
+        LanePermit(lane)
     }
 }
 
 /// Of one connection.
-pub(crate) struct Place(Arc<Lane>);
+pub(crate) struct LanePermit(Arc<Lane>);
 
-impl Place {
+impl LanePermit {
     /// The place is free again when the task ends.
     pub(crate) fn spawn(
         self,
@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for LanePermit {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }

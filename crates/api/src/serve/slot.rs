@@ -10,7 +10,7 @@ use futures::task::AtomicWaker;
 use onyx_types::{ErrorCode, Fault};
 
 use super::ConnectionLimits;
-use super::admission::{Admission, Phase, Place};
+use super::admission::{Admission, Phase, SlotKind};
 use crate::Problem;
 
 /// In the extensions of every request that came over a connection.
@@ -18,7 +18,7 @@ use crate::Problem;
 pub(crate) struct ConnectionSlot {
     admission: Arc<Admission>,
     /// Changed only while the admission's state is locked.
-    standing: Mutex<Standing>,
+    standing: Mutex<CountedAs>,
     /// Nobody closes a connection on which somebody has signed in; it need not look.
     is_known: AtomicBool,
     is_closed: AtomicBool,
@@ -31,12 +31,12 @@ pub(crate) struct ConnectionSlot {
 
 /// What a connection is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum CountedAs {
     /// Of the user who owns the home: not counted.
     LocalUser,
     Guest {
         key: u64,
-        place: Place,
+        place: SlotKind,
     },
     SignedIn,
     Closed,
@@ -46,7 +46,7 @@ impl ConnectionSlot {
     pub(super) fn new(admission: Arc<Admission>) -> Self {
         Self {
             admission,
-            standing: Mutex::new(Standing::Closed),
+            standing: Mutex::new(CountedAs::Closed),
             is_known: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             is_settled: AtomicBool::new(false),
@@ -66,7 +66,7 @@ impl ConnectionSlot {
     }
 
     pub(crate) fn is_in_reserve(&self) -> bool {
-        matches!(self.standing(), Standing::Guest { place: Place::Reserve, .. })
+        matches!(self.standing(), CountedAs::Guest { place: SlotKind::Reserve, .. })
     }
 
     /// Somebody has shown a good credential. From now on the connection takes a place among those of
@@ -76,13 +76,13 @@ impl ConnectionSlot {
             return Ok(());
         }
         let mut state = self.admission.state();
-        let Standing::Guest { key, .. } = self.standing() else { return Ok(()) };
+        let CountedAs::Guest { key, .. } = self.standing() else { return Ok(()) };
         if state.signed_in >= self.limits().signed_in() {
             return Err(no_room());
         }
         state.leave(key);
         state.signed_in += 1;
-        self.stand(Standing::SignedIn);
+        self.stand(CountedAs::SignedIn);
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl ConnectionSlot {
             return;
         }
         let mut state = self.admission.state();
-        if let Standing::Guest { key, .. } = self.standing() {
+        if let CountedAs::Guest { key, .. } = self.standing() {
             state.turn_to(key, phase);
         }
     }
@@ -156,13 +156,13 @@ impl ConnectionSlot {
         self.task.wake();
     }
 
-    pub(super) fn stand(&self, standing: Standing) {
-        let is_known = matches!(standing, Standing::LocalUser | Standing::SignedIn);
+    pub(super) fn stand(&self, standing: CountedAs) {
+        let is_known = matches!(standing, CountedAs::LocalUser | CountedAs::SignedIn);
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
         self.is_known.store(is_known, Ordering::Release);
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> CountedAs {
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -202,11 +202,11 @@ impl Drop for OpenSlot {
         let slot = &self.0;
         let mut state = slot.admission.state();
         match slot.standing() {
-            Standing::LocalUser => {}
-            Standing::Guest { key, .. } => drop(state.leave(key)),
-            Standing::SignedIn => state.signed_in -= 1,
-            Standing::Closed => slot.admission.one_more_settled(&mut state),
+            CountedAs::LocalUser => {}
+            CountedAs::Guest { key, .. } => drop(state.leave(key)),
+            CountedAs::SignedIn => state.signed_in -= 1,
+            CountedAs::Closed => slot.admission.one_more_settled(&mut state),
         }
-        slot.stand(Standing::LocalUser);
+        slot.stand(CountedAs::LocalUser);
     }
 }

@@ -1,8 +1,8 @@
 //! One run with everything in it, as the core tells it.
 
 use onyx_types::{
-    AgentId, CitedSource, ContextPiece, DraftId, Envelope, ErrorCode, Event, Fault, LaneId,
-    MatchType, Mint, Origin, Preview, RunId, RunStatus, Scope, SessionId, StatusCode, Timestamp,
+    AgentId, CitedSource, ContextPiece, DraftId, Envelope, ErrorCode, Event, Fault, IdGenerator,
+    LaneId, MatchType, Origin, Preview, RunId, RunStatus, Scope, SessionId, StatusCode, Timestamp,
     ToolUseId, TurnId, Usage,
 };
 use serde_json::json;
@@ -28,7 +28,7 @@ fn agent() -> AgentId {
 }
 
 pub(crate) fn turns() -> [TurnId; 3] {
-    let mut mint = Mint::new(1);
+    let mut mint = IdGenerator::new(1);
     [(); 3].map(|()| mint.turn(Timestamp::UNIX_EPOCH))
 }
 

@@ -8,14 +8,15 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use onyx_storage::copy_database;
-use onyx_types::Cancel;
+use onyx_storage::{ServerCopy, copy_database};
+use onyx_types::{Cancel, Clock as _, SystemClock};
 use serde::Serialize;
 
 use crate::aside::FolderAside;
 use crate::error::BackupError;
 use crate::folder::Folder;
-use crate::home::{DATABASE, Found, is_left_out, is_log, walk};
+use crate::home::{DATABASE, WalkEntry, is_left_out, is_log, walk};
+use crate::server::{Stored, walk_server};
 use crate::take::refuse_inside;
 
 const README: &str = include_str!("readme.md");
@@ -31,9 +32,10 @@ pub struct ExportReport {
     pub unreadable: Vec<String>,
 }
 
-/// Writes everything of a home into a new or empty folder.
+/// Writes everything of a home, or of what gateways share, into a new or empty folder.
 pub fn export_everything(
     home: &Path,
+    server: Option<&ServerCopy>,
     to: &Path,
     stop: &Cancel,
 ) -> Result<ExportReport, BackupError> {
@@ -43,7 +45,11 @@ pub fn export_everything(
     }
     let root = Folder::open(home).map_err(BackupError::at_errno(home))?;
     let aside = FolderAside::begin(&to, "exporting")?;
-    match write_all(home, &root, &aside, stop) {
+    let written = match server {
+        Some(copy) => write_server(copy, &aside, stop),
+        None => write_all(home, &root, &aside, stop),
+    };
+    match written {
         Ok(report) => {
             aside.put_in_place(|_| Ok(()))?;
             Ok(report)
@@ -77,28 +83,73 @@ fn write_all(
     Ok(report)
 }
 
-fn take(found: Found, aside: &FolderAside, report: &mut ExportReport) -> Result<(), BackupError> {
+fn write_server(
+    copy: &ServerCopy,
+    aside: &FolderAside,
+    stop: &Cancel,
+) -> Result<ExportReport, BackupError> {
+    let mut report = ExportReport { files: 1, ..ExportReport::default() };
+    write(aside.folder(), Path::new("README.md"), README.as_bytes())?;
+    copy.ledger_into(&aside.path().join(DATABASE))?;
+    let now = SystemClock::new().wall();
+    walk_server(copy, now, stop, &mut |stored| take_stored(stored, aside, &mut report))?;
+    Ok(report)
+}
+
+fn take_stored(
+    stored: Stored<'_>,
+    aside: &FolderAside,
+    report: &mut ExportReport,
+) -> Result<(), BackupError> {
+    let (path, content) = match stored {
+        Stored::Folder { path } => {
+            let path = Path::new("home").join(path);
+            let name = path.file_name().unwrap_or_default();
+            let parent = aside.folder().make_parent_of(&path);
+            let made = parent.and_then(|parent| parent.make_folder(name));
+            return made.map(drop).map_err(BackupError::at_errno(&path));
+        }
+        Stored::File { path, content, .. } => (path, content),
+    };
+    let bytes = match content.read()? {
+        Ok(bytes) => bytes,
+        Err(why) => {
+            report.unreadable.push(format!("{}: {why}", path.display()));
+            return Ok(());
+        }
+    };
+    write(aside.folder(), &Path::new("home").join(&path), &bytes)?;
+    report.files += 1;
+    report.bytes += bytes.len() as u64;
+    if is_log(&path) { page(&path, aside, report) } else { Ok(()) }
+}
+
+fn take(
+    found: WalkEntry,
+    aside: &FolderAside,
+    report: &mut ExportReport,
+) -> Result<(), BackupError> {
     let placed = |path: &Path| -> Result<(Folder, PathBuf), BackupError> {
         let path = Path::new("home").join(path);
         let parent = aside.folder().make_parent_of(&path);
         Ok((parent.map_err(BackupError::at_errno(&path))?, path))
     };
     match found {
-        Found::Folder { path, .. } => {
+        WalkEntry::Folder { path, .. } => {
             let (parent, path) = placed(&path)?;
             let name = path.file_name().unwrap_or_default();
             parent.make_folder(name).map_err(BackupError::at_errno(&path))?;
         }
-        Found::Link { path, target } => {
+        WalkEntry::Link { path, target } => {
             let (parent, path) = placed(&path)?;
             let name = path.file_name().unwrap_or_default();
             parent.make_link(name, &target).map_err(BackupError::at_errno(&path))?;
         }
-        Found::Special { .. } => {}
-        Found::Unreadable { path, why } => {
+        WalkEntry::Special { .. } => {}
+        WalkEntry::Unreadable { path, why } => {
             report.unreadable.push(format!("{}: {why}", path.display()));
         }
-        Found::File { path, mut file } => {
+        WalkEntry::File { path, mut file } => {
             let (parent, to) = placed(&path)?;
             copy(&mut file, &parent, &to, report)?;
             if is_log(&path) {

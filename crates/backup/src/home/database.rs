@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use onyx_storage::copy_database;
+use onyx_storage::{ServerCopy, copy_database};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
@@ -22,18 +22,31 @@ pub(crate) struct DatabaseCopy {
 
 impl DatabaseCopy {
     pub(crate) fn make(home: &Path) -> Result<Self, BackupError> {
-        let folder = home.join("cache/backup");
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(BackupError::at(&folder))?;
-        let lock = lock(&folder)?;
-        let mut copy = Self { folder, is_there: false, _lock: lock };
-        // What a killed backup left.
-        copy.remove()?;
+        let mut copy = Self::empty(home)?;
         let database = home.join(DATABASE);
         if database.is_file() {
             copy.is_there = true;
             copy_database(&database, &copy.path())?;
         }
+        Ok(copy)
+    }
+
+    /// The ledgers of a server, in the form of a home's.
+    pub(crate) fn of_server(home: &Path, server: &ServerCopy) -> Result<Self, BackupError> {
+        let mut copy = Self::empty(home)?;
+        copy.is_there = true;
+        server.ledger_into(&copy.path())?;
+        Ok(copy)
+    }
+
+    fn empty(home: &Path) -> Result<Self, BackupError> {
+        let folder = home.join("cache/backup");
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(BackupError::at(&folder))?;
+        let lock = lock(&folder)?;
+        let copy = Self { folder, is_there: false, _lock: lock };
+        // What a killed backup left.
+        copy.remove()?;
         Ok(copy)
     }
 

@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 
 pub(crate) use database::DatabaseCopy;
 pub(crate) use reading::{Extent, Failed, kept_mode, read_file, seen};
-pub(crate) use walk::{Found, walk};
+pub(crate) use walk::{WalkEntry, walk};
 
 pub(crate) const DATABASE: &str = "onyx.db";
 

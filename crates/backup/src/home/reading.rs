@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use onyx_types::Hash;
 
 use crate::error::BackupError;
-use crate::repository::{CHUNK, Seen};
+use crate::repository::{CHUNK, FileStamp};
 
 /// A file that is written all the time is taken as it is after so many tries.
 const TRIES: usize = 3;
@@ -17,7 +17,7 @@ const NANOS: i64 = 1_000_000_000;
 pub(crate) struct Read {
     pub(crate) size: u64,
     pub(crate) chunks: Vec<Hash>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: FileStamp,
     /// Somebody wrote to it all the while, so it may be of no single moment.
     pub(crate) is_torn: bool,
 }
@@ -31,9 +31,9 @@ pub(crate) enum Extent {
 }
 
 /// By which the file is known again.
-pub(crate) fn seen(metadata: &Metadata) -> Seen {
+pub(crate) fn seen(metadata: &Metadata) -> FileStamp {
     let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(NANOS).saturating_add(nanos);
-    Seen {
+    FileStamp {
         size: metadata.len(),
         inode: metadata.ino(),
         modified: nanos(metadata.mtime(), metadata.mtime_nsec()),

@@ -12,7 +12,7 @@ use crate::error::BackupError;
 use crate::folder::Folder;
 
 /// One thing that was met. Paths begin at the folder that is walked.
-pub(crate) enum Found {
+pub(crate) enum WalkEntry {
     /// Before what is in it.
     Folder {
         path: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) enum Found {
 pub(crate) fn walk(
     root: &Folder,
     is_left_out: &dyn Fn(&Path) -> bool,
-    visit: &mut dyn FnMut(Found) -> Result<(), BackupError>,
+    visit: &mut dyn FnMut(WalkEntry) -> Result<(), BackupError>,
 ) -> Result<(), BackupError> {
     walk_in(root, Path::new(""), is_left_out, visit)
 }
@@ -48,12 +48,12 @@ fn walk_in(
     folder: &Folder,
     at: &Path,
     is_left_out: &dyn Fn(&Path) -> bool,
-    visit: &mut dyn FnMut(Found) -> Result<(), BackupError>,
+    visit: &mut dyn FnMut(WalkEntry) -> Result<(), BackupError>,
 ) -> Result<(), BackupError> {
     let entries = match folder.entries() {
         Ok(entries) => entries,
         Err(error) => {
-            return visit(Found::Unreadable { path: at.to_owned(), why: error.into() });
+            return visit(WalkEntry::Unreadable { path: at.to_owned(), why: error.into() });
         }
     };
     for (name, kind) in entries {
@@ -64,11 +64,11 @@ fn walk_in(
         match look(folder, &name, kind, &path) {
             // It went, or became something else, since the folder was read.
             Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {}
-            Err(error) => visit(Found::Unreadable { path, why: error.into() })?,
-            Ok(Found::Folder { path, handle }) => {
+            Err(error) => visit(WalkEntry::Unreadable { path, why: error.into() })?,
+            Ok(WalkEntry::Folder { path, handle }) => {
                 let inside =
                     handle.folder(OsStr::new(".")).map_err(BackupError::at_errno(&path))?;
-                visit(Found::Folder { path: path.clone(), handle })?;
+                visit(WalkEntry::Folder { path: path.clone(), handle })?;
                 walk_in(&inside, &path, is_left_out, visit)?;
             }
             Ok(found) => visit(found)?,
@@ -77,12 +77,12 @@ fn walk_in(
     Ok(())
 }
 
-fn look(folder: &Folder, name: &OsStr, kind: FileType, path: &Path) -> Result<Found, Errno> {
+fn look(folder: &Folder, name: &OsStr, kind: FileType, path: &Path) -> Result<WalkEntry, Errno> {
     let path = path.to_owned();
     Ok(match kind {
-        FileType::Directory => Found::Folder { path, handle: folder.folder(name)? },
-        FileType::RegularFile => Found::File { path, file: folder.file(name)? },
-        FileType::Symlink => Found::Link { path, target: folder.link_target(name)? },
-        _ => Found::Special { path },
+        FileType::Directory => WalkEntry::Folder { path, handle: folder.folder(name)? },
+        FileType::RegularFile => WalkEntry::File { path, file: folder.file(name)? },
+        FileType::Symlink => WalkEntry::Link { path, target: folder.link_target(name)? },
+        _ => WalkEntry::Special { path },
     })
 }

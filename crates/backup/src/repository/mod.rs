@@ -1,8 +1,8 @@
-//! A folder of backups.
+//! A repository of backups, in a folder or in a bucket.
 //!
 //! ```text
-//! onyx-backup.json         the format, and of an encrypted folder how its key is opened
-//! lock                     one writer at a time
+//! onyx-backup.json         the format, and of an encrypted repository how its key is opened
+//! lock, or locks/          one writer at a time
 //! packs/<random>.pack      chunks of files
 //! snapshots/<id>.snapshot  one manifest for each snapshot
 //! ```
@@ -12,27 +12,25 @@
 
 mod pack;
 mod packs;
+mod place;
 mod seal;
 mod snapshot;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use onyx_types::{Hash, Timestamp};
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::error::BackupError;
 use seal::{Cipher, KeyBox};
 
 pub(crate) use packs::{CHUNK, ChunkState, PackFlaw, Packs, Thorough, sync};
+pub use place::BackupPlace;
+use place::PlaceFiles;
 pub use seal::Passphrase;
 pub use snapshot::SnapshotInfo;
-pub(crate) use snapshot::{Entry, EntryKind, FileEntry, Seen, Snapshot, write_durably};
+pub(crate) use snapshot::{Entry, EntryKind, FileEntry, FileStamp, Snapshot, write_durably};
 
 const FORMAT: u32 = 1;
 const FORMAT_FILE: &str = "onyx-backup.json";
@@ -65,10 +63,9 @@ pub(crate) enum Purpose {
 }
 
 pub(crate) struct Repository {
-    folder: PathBuf,
+    files: Arc<dyn PlaceFiles>,
     cipher: Arc<Cipher>,
-    /// Goes with the process, however that ends.
-    _lock: Option<File>,
+    _lock: Option<Box<dyn Send>>,
 }
 
 /// The snapshots of a folder, oldest first, and what could not be read.
@@ -78,24 +75,24 @@ pub struct SnapshotListing {
     pub damaged: Vec<String>,
 }
 
-/// Needs the folder a passphrase? `None`: there is none yet.
-pub fn is_encrypted(folder: &Path) -> Result<Option<bool>, BackupError> {
-    match read_format(folder) {
+/// Needs the repository a passphrase? `None`: there is none yet.
+pub fn is_encrypted(place: &BackupPlace) -> Result<Option<bool>, BackupError> {
+    match read_format(&*place.open(Purpose::Read)?) {
         Ok(format) => Ok(Some(format.encryption.is_some())),
         Err(BackupError::NotABackup { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// What is in a folder of backups.
+/// What is in a repository.
 pub fn list(
-    folder: &Path,
+    place: &BackupPlace,
     passphrase: Option<&Passphrase>,
 ) -> Result<SnapshotListing, BackupError> {
-    let repository = Repository::open(folder, passphrase, Purpose::Read)?;
+    let repository = Repository::open(place, passphrase, Purpose::Read)?;
     let mut listing = SnapshotListing::default();
     for id in repository.snapshot_ids()? {
-        match Snapshot::read_info(&repository.snapshot_path(&id), &id, &repository.cipher) {
+        match Snapshot::read_info(&*repository.files, &id, &repository.cipher) {
             Ok(info) => listing.snapshots.push(info),
             Err(BackupError::Damaged(why)) => listing.damaged.push(why),
             Err(error) => return Err(error),
@@ -106,13 +103,23 @@ pub fn list(
 
 impl Repository {
     pub(crate) fn open(
-        folder: &Path,
+        place: &BackupPlace,
         passphrase: Option<&Passphrase>,
         purpose: Purpose,
     ) -> Result<Self, BackupError> {
-        let format = read_format(folder)?;
-        let lock = lock(folder, purpose)?;
-        let path = || folder.to_owned();
+        let files = place.open(purpose)?;
+        let format = read_format(&*files)?;
+        let lock = files.lock(purpose)?;
+        Self::unlocked(files, format, passphrase, lock)
+    }
+
+    fn unlocked(
+        files: Arc<dyn PlaceFiles>,
+        format: Format,
+        passphrase: Option<&Passphrase>,
+        lock: Option<Box<dyn Send>>,
+    ) -> Result<Self, BackupError> {
+        let path = || files.shown("");
         let cipher = match (format.encryption, passphrase) {
             (None, _) => Cipher::plain(),
             (Some(_), None) => return Err(BackupError::PassphraseNeeded { path: path() }),
@@ -120,33 +127,36 @@ impl Repository {
                 .open(passphrase)
                 .ok_or_else(|| BackupError::WrongPassphrase { path: path() })?,
         };
-        Ok(Self { folder: path(), cipher: Arc::new(cipher), _lock: lock })
+        Ok(Self { files, cipher: Arc::new(cipher), _lock: lock })
     }
 
-    /// The folder, made if there is none.
+    /// The repository, made if there is none.
     pub(crate) fn open_or_make(
-        folder: &Path,
+        place: &BackupPlace,
         passphrase: Option<&Passphrase>,
         encryption: Encryption,
     ) -> Result<Self, BackupError> {
-        match read_format(folder) {
-            Err(BackupError::NotABackup { .. }) => make(folder, passphrase, encryption)?,
+        let files = place.open(Purpose::Write)?;
+        match read_format(&*files) {
+            Err(BackupError::NotABackup { .. }) => make(&*files, passphrase, encryption)?,
             Err(error) => return Err(error),
             Ok(format) if encryption == Encryption::Wanted && format.encryption.is_none() => {
-                return Err(BackupError::NotEncrypted { path: folder.to_owned() });
+                return Err(BackupError::NotEncrypted { path: files.shown("") });
             }
             Ok(_) => {}
         }
-        let repository = Self::open(folder, passphrase, Purpose::Write)?;
+        let lock = files.lock(Purpose::Write)?;
+        let format = read_format(&*files)?;
+        let repository = Self::unlocked(files, format, passphrase, lock)?;
         // Manifests that a killed backup had begun.
-        for path in packs::files_in(&folder.join(SNAPSHOTS), "new")? {
-            fs::remove_file(&path).map_err(BackupError::at(&path))?;
+        for name in repository.files.list(SNAPSHOTS, "new")? {
+            repository.files.remove(&name)?;
         }
         Ok(repository)
     }
 
     pub(crate) fn packs(&self) -> Result<Packs, BackupError> {
-        Packs::open(&self.folder.join(PACKS), &self.cipher)
+        Packs::open(&self.files, &self.cipher)
     }
 
     /// The one that is asked for by the beginning of its id, or else the newest.
@@ -170,38 +180,33 @@ impl Repository {
 
     /// Oldest first: an id begins with its time.
     pub(crate) fn snapshot_ids(&self) -> Result<Vec<String>, BackupError> {
-        let files = packs::files_in(&self.folder.join(SNAPSHOTS), snapshot::EXTENSION)?;
-        let ids = files.iter().filter_map(|path| path.file_stem()?.to_str().map(str::to_owned));
-        Ok(ids.collect())
+        let names = self.files.list(SNAPSHOTS, snapshot::EXTENSION)?;
+        let stems = names.iter().filter_map(|name| Path::new(name).file_stem()?.to_str());
+        Ok(stems.map(str::to_owned).collect())
     }
 
     pub(crate) fn read(&self, id: &str) -> Result<Snapshot, BackupError> {
-        Snapshot::read(&self.snapshot_path(id), id, &self.cipher)
+        Snapshot::read(&*self.files, id, &self.cipher)
     }
 
     pub(crate) fn write(&self, snapshot: &Snapshot) -> Result<(), BackupError> {
-        snapshot.write(&self.folder.join(SNAPSHOTS), &self.cipher)
+        snapshot.write(&*self.files, &self.cipher)
     }
 
     pub(crate) fn remove(&self, id: &str) -> Result<(), BackupError> {
-        let path = self.snapshot_path(id);
-        fs::remove_file(&path).map_err(BackupError::at(&path))
+        self.files.remove(&snapshot::file_name(id))
     }
 
     /// Takes a damaged manifest out of the list; its bytes stay for whoever wants to look.
     pub(crate) fn set_aside(&self, id: &str) -> Result<(), BackupError> {
-        let path = self.snapshot_path(id);
-        fs::rename(&path, path.with_extension("damaged")).map_err(BackupError::at(&path))?;
-        sync(&self.folder.join(SNAPSHOTS))
+        let aside = format!("{SNAPSHOTS}/{id}.damaged");
+        self.files.rename(&snapshot::file_name(id), &aside)?;
+        self.files.sync(SNAPSHOTS)
     }
 
-    /// Removals are on the disk when this returns.
+    /// Removals are durable when this returns.
     pub(crate) fn sync_snapshots(&self) -> Result<(), BackupError> {
-        sync(&self.folder.join(SNAPSHOTS))
-    }
-
-    fn snapshot_path(&self, id: &str) -> PathBuf {
-        self.folder.join(SNAPSHOTS).join(format!("{id}.{}", snapshot::EXTENSION))
+        self.files.sync(SNAPSHOTS)
     }
 
     /// `20261117T081500Z-3f9a`: sorts by time, and two of one second differ.
@@ -213,16 +218,12 @@ impl Repository {
     }
 }
 
-fn read_format(folder: &Path) -> Result<Format, BackupError> {
-    let path = folder.join(FORMAT_FILE);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Err(BackupError::NotABackup { path: folder.to_owned() });
-        }
-        Err(error) if error.kind() == ErrorKind::InvalidData => return Err(damaged_format(&path)),
-        Err(error) => return Err(BackupError::at(&path)(error)),
+fn read_format(files: &dyn PlaceFiles) -> Result<Format, BackupError> {
+    let path = files.shown(FORMAT_FILE);
+    let Some(bytes) = files.read(FORMAT_FILE)? else {
+        return Err(BackupError::NotABackup { path: files.shown("") });
     };
+    let text = String::from_utf8(bytes).map_err(|_| damaged_format(&path))?;
     let (content, check) =
         text.trim_end().rsplit_once('\n').ok_or_else(|| damaged_format(&path))?;
     if Hash::from_hex(check) != Some(Hash::of(content.as_bytes())) {
@@ -230,7 +231,7 @@ fn read_format(folder: &Path) -> Result<Format, BackupError> {
     }
     let format: Format = serde_json::from_str(content).map_err(|_| damaged_format(&path))?;
     if format.format > FORMAT {
-        return Err(BackupError::Newer { path: folder.to_owned() });
+        return Err(BackupError::Newer { path: files.shown("") });
     }
     Ok(format)
 }
@@ -239,72 +240,25 @@ fn damaged_format(path: &Path) -> BackupError {
     BackupError::Damaged(format!("{} is damaged", path.display()))
 }
 
-/// Makes a folder of backups out of an empty or missing folder. Its format is written last.
+/// Makes a repository out of an empty or missing place. Its format is written last.
 fn make(
-    folder: &Path,
+    files: &dyn PlaceFiles,
     passphrase: Option<&Passphrase>,
     encryption: Encryption,
 ) -> Result<(), BackupError> {
-    let make_folder = |path: &Path| {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(BackupError::at(path))
-    };
-    make_folder(folder)?;
-    refuse_strangers(folder)?;
+    let path = || files.shown("");
+    files.prepare(&[FORMAT_FILE, PACKS, SNAPSHOTS])?;
     let encryption = match encryption {
         Encryption::AsItIs => None,
         Encryption::Wanted => {
             let passphrase = passphrase.filter(|passphrase| !passphrase.is_empty());
-            let passphrase = passphrase
-                .ok_or_else(|| BackupError::PassphraseNeeded { path: folder.to_owned() })?;
-            Some(KeyBox::make(passphrase).map_err(BackupError::at(folder))?.0)
+            let passphrase =
+                passphrase.ok_or_else(|| BackupError::PassphraseNeeded { path: path() })?;
+            Some(KeyBox::make(passphrase).map_err(BackupError::at(&path()))?.0)
         }
     };
-    for name in [PACKS, SNAPSHOTS] {
-        make_folder(&folder.join(name))?;
-    }
-    let (path, fresh) = (folder.join(FORMAT_FILE), folder.join("onyx-backup.json.new"));
     let content = serde_json::to_string_pretty(&Format { format: FORMAT, encryption });
-    let content = content.map_err(|error| BackupError::at(&path)(error.into()))?;
+    let content = content.map_err(|error| BackupError::at(&path())(error.into()))?;
     let text = format!("{content}\n{}\n", Hash::of(content.as_bytes()));
-    snapshot::write_durably(&fresh, text.as_bytes()).map_err(BackupError::at(&fresh))?;
-    fs::rename(&fresh, &path).map_err(BackupError::at(&path))?;
-    sync(folder)
-}
-
-/// Backups go into a folder of their own. What a killed beginning left is ours.
-fn refuse_strangers(folder: &Path) -> Result<(), BackupError> {
-    const OURS: [&str; 4] = [LOCK, PACKS, SNAPSHOTS, "onyx-backup.json.new"];
-    for entry in fs::read_dir(folder).map_err(BackupError::at(folder))? {
-        let name = entry.map_err(BackupError::at(folder))?.file_name();
-        if !OURS.iter().any(|ours| name == *ours) {
-            return Err(BackupError::NotEmpty { path: folder.to_owned() });
-        }
-    }
-    Ok(())
-}
-
-fn lock(folder: &Path, purpose: Purpose) -> Result<Option<File>, BackupError> {
-    let path = folder.join(LOCK);
-    let (opened, how) = match purpose {
-        Purpose::Write => {
-            let mut options = OpenOptions::new();
-            let options = options.create(true).truncate(false).write(true).mode(0o600);
-            (options.open(&path), FlockOperation::NonBlockingLockExclusive)
-        }
-        Purpose::Read => (File::open(&path), FlockOperation::NonBlockingLockShared),
-    };
-    let file = match opened {
-        Ok(file) => file,
-        // A copy on a medium that nobody writes to.
-        Err(error) if purpose == Purpose::Read && error.kind() == ErrorKind::NotFound => {
-            return Ok(None);
-        }
-        Err(error) => return Err(BackupError::at(&path)(error)),
-    };
-    match rustix::fs::flock(&file, how) {
-        Ok(()) => Ok(Some(file)),
-        Err(Errno::WOULDBLOCK) => Err(BackupError::Busy { path: folder.to_owned() }),
-        Err(error) => Err(BackupError::at_errno(&path)(error)),
-    }
+    files.put(FORMAT_FILE, text.into_bytes())
 }

@@ -2,19 +2,18 @@
 //! list of all of them. Written from front to back and never changed afterwards. A pack whose writer
 //! died has no list; it is read from the front instead.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::io;
 
 use onyx_types::Hash;
+
+use super::place::{NewFile, PlaceFiles, ReadAt};
+use crate::error::BackupError;
 
 const MAGIC: &[u8; 8] = b"ONYXPAK1";
 const END: &[u8; 8] = b"ONYXEND1";
 const HEAD: usize = 32 + 4;
 const ROW: usize = 32 + 8 + 4;
 const FOOT: usize = 32 + 4 + 8;
-const BUFFER: usize = 1024 * 1024;
 /// Longer than any chunk in its kept form.
 const LONGEST: u32 = 4 * 1024 * 1024;
 
@@ -33,19 +32,18 @@ impl Placed {
 }
 
 pub(super) struct PackWriter {
-    pub(super) path: PathBuf,
-    file: BufWriter<File>,
+    pub(super) name: String,
+    file: Box<dyn NewFile>,
     at: u64,
     pub(super) placed: Vec<Placed>,
 }
 
 impl PackWriter {
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        let mut file = BufWriter::with_capacity(BUFFER, file);
+    pub(super) fn create(files: &dyn PlaceFiles, name: &str) -> io::Result<Self> {
+        let mut file = files.create(name)?;
         file.write_all(MAGIC)?;
         let at = MAGIC.len() as u64;
-        Ok(Self { path: path.to_owned(), file, at, placed: Vec::new() })
+        Ok(Self { name: name.to_owned(), file, at, placed: Vec::new() })
     }
 
     pub(super) fn add(&mut self, name: Hash, kept: &[u8]) -> io::Result<Placed> {
@@ -64,11 +62,10 @@ impl PackWriter {
         self.at
     }
 
-    /// With its list, and on the disk when it returns.
+    /// With its list, and durable when it returns.
     pub(super) fn finish(mut self) -> io::Result<Vec<Placed>> {
         self.file.write_all(&list_of(&self.placed))?;
-        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.sync_all()?;
+        self.file.finish()?;
         Ok(self.placed)
     }
 }
@@ -92,17 +89,18 @@ fn list_of(placed: &[Placed]) -> Vec<u8> {
 
 /// Puts a list at the end of a pack that has none that is whole. What follows the last good chunk is
 /// cut off.
-pub(super) fn give_list(path: &Path, placed: &[Placed]) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
+pub(super) fn give_list(
+    files: &dyn PlaceFiles,
+    name: &str,
+    placed: &[Placed],
+) -> Result<(), BackupError> {
     let end = placed.iter().map(Placed::end).max().unwrap_or(MAGIC.len() as u64);
-    file.set_len(end)?;
-    file.write_all_at(&list_of(placed), end)?;
-    file.sync_all()
+    files.replace_end(name, end, &list_of(placed))
 }
 
 /// The list of a pack that was finished; `None` where there is none that is whole.
-pub(super) fn listed(file: &File) -> io::Result<Option<Vec<Placed>>> {
-    let length = file.metadata()?.len();
+pub(super) fn listed(file: &dyn ReadAt) -> io::Result<Option<Vec<Placed>>> {
+    let length = file.length()?;
     let foot_at = length.checked_sub(FOOT as u64).filter(|at| *at >= MAGIC.len() as u64);
     let Some(foot_at) = foot_at else { return Ok(None) };
     let mut foot = [0; FOOT];
@@ -131,8 +129,8 @@ fn row(bytes: &[u8]) -> Option<Placed> {
 
 /// What the heads before the chunks say, from the front as far as they make sense. The contents are
 /// still to be compared with their names.
-pub(super) fn scanned(file: &File) -> io::Result<Vec<Placed>> {
-    let end = file.metadata()?.len();
+pub(super) fn scanned(file: &dyn ReadAt) -> io::Result<Vec<Placed>> {
+    let end = file.length()?;
     let (mut at, mut placed) = (MAGIC.len() as u64, Vec::new());
     while at + HEAD as u64 <= end {
         let Some(row) = head_at(file, at)? else { break };
@@ -146,7 +144,7 @@ pub(super) fn scanned(file: &File) -> io::Result<Vec<Placed>> {
 }
 
 /// The chunk whose head is there.
-pub(super) fn head_at(file: &File, at: u64) -> io::Result<Option<Placed>> {
+pub(super) fn head_at(file: &dyn ReadAt, at: u64) -> io::Result<Option<Placed>> {
     let mut head = [0; HEAD];
     file.read_exact_at(&mut head, at)?;
     let mut name = [0; 32];
@@ -157,12 +155,12 @@ pub(super) fn head_at(file: &File, at: u64) -> io::Result<Option<Placed>> {
 }
 
 /// Does the head before a chunk say what the list says, and does the pack begin as one?
-pub(super) fn agrees(file: &File, row: &Placed) -> io::Result<bool> {
+pub(super) fn agrees(file: &dyn ReadAt, row: &Placed) -> io::Result<bool> {
     let Some(at) = row.offset.checked_sub(HEAD as u64) else { return Ok(false) };
     Ok(head_at(file, at)? == Some(*row))
 }
 
-pub(super) fn begins_well(file: &File) -> io::Result<bool> {
+pub(super) fn begins_well(file: &dyn ReadAt) -> io::Result<bool> {
     let mut magic = [0; 8];
     match file.read_exact_at(&mut magic, 0) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

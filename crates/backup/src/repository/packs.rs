@@ -1,15 +1,16 @@
 //! All chunks of a folder of backups: which there are, where each lies, and adding new ones.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use onyx_types::Hash;
 
+use super::PACKS;
 use super::pack::{self, PackWriter, Placed};
+use super::place::{PlaceFiles, ReadAt};
 use super::seal::{self, Cipher};
 use crate::error::BackupError;
 
@@ -19,32 +20,30 @@ pub(crate) const CHUNK: usize = 256 * 1024;
 const LARGEST: usize = 1024 * 1024;
 /// A pack that is as long as this is finished and another one begun.
 const PACK: u64 = 32 * 1024 * 1024;
-/// Packs that are kept open for reading.
-const MOST_OPEN: usize = 64;
 /// A pack is written anew without what nobody names when that is more than a quarter of it.
 const WASTE: u64 = 4;
 const EXTENSION: &str = "pack";
 
 pub(crate) struct Packs {
-    folder: PathBuf,
+    files: Arc<dyn PlaceFiles>,
     cipher: Arc<Cipher>,
     packs: Vec<Pack>,
-    places: HashMap<Hash, Place>,
-    open: HashMap<usize, File>,
+    places: HashMap<Hash, ChunkLocation>,
+    open: HashMap<usize, Box<dyn ReadAt>>,
     writer: Option<PackWriter>,
     /// Bytes of new chunks in their kept form.
     pub(crate) written: u64,
 }
 
 struct Pack {
-    path: PathBuf,
+    name: String,
     /// It has its list at its end.
     is_listed: bool,
     chunks: Vec<Placed>,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct ChunkLocation {
     pack: usize,
     placed: Placed,
 }
@@ -72,9 +71,12 @@ pub(crate) struct PackFlaw {
 }
 
 impl Packs {
-    pub(super) fn open(folder: &Path, cipher: &Arc<Cipher>) -> Result<Self, BackupError> {
+    pub(super) fn open(
+        files: &Arc<dyn PlaceFiles>,
+        cipher: &Arc<Cipher>,
+    ) -> Result<Self, BackupError> {
         let mut packs = Self {
-            folder: folder.to_owned(),
+            files: Arc::clone(files),
             cipher: Arc::clone(cipher),
             packs: Vec::new(),
             places: HashMap::new(),
@@ -82,26 +84,30 @@ impl Packs {
             writer: None,
             written: 0,
         };
-        for path in files_in(folder, EXTENSION)? {
-            packs.take_in(&path)?;
+        for name in files.list(PACKS, EXTENSION)? {
+            packs.take_in(name)?;
         }
         Ok(packs)
     }
 
-    fn take_in(&mut self, path: &Path) -> Result<(), BackupError> {
-        let file = File::open(path).map_err(BackupError::at(path))?;
-        let listed = pack::listed(&file).map_err(BackupError::at(path))?;
+    fn take_in(&mut self, name: String) -> Result<(), BackupError> {
+        let file = self.files.open(&name)?;
+        let listed = pack::listed(&*file).map_err(self.at(&name))?;
         let is_listed = listed.is_some();
         let chunks = match listed {
             Some(chunks) => chunks,
             // Its writer died, so nobody has seen yet whether its bytes reached the disk.
-            None => self.whole_ones(&file).map_err(BackupError::at(path))?,
+            None => self.whole_ones(&*file).map_err(self.at(&name))?,
         };
-        self.note(Pack { path: path.to_owned(), is_listed, chunks });
+        self.note(Pack { name, is_listed, chunks });
         Ok(())
     }
 
-    fn whole_ones(&self, file: &File) -> io::Result<Vec<Placed>> {
+    fn at(&self, name: &str) -> impl FnOnce(io::Error) -> BackupError + use<> {
+        BackupError::at(&self.files.shown(name))
+    }
+
+    fn whole_ones(&self, file: &dyn ReadAt) -> io::Result<Vec<Placed>> {
         let mut whole = Vec::new();
         for placed in pack::scanned(file)? {
             if self.look(file, &placed)? != ChunkState::Damaged {
@@ -114,7 +120,9 @@ impl Packs {
     fn note(&mut self, pack: Pack) {
         let index = self.packs.len();
         for placed in &pack.chunks {
-            self.places.entry(placed.name).or_insert(Place { pack: index, placed: *placed });
+            self.places
+                .entry(placed.name)
+                .or_insert(ChunkLocation { pack: index, placed: *placed });
         }
         self.packs.push(pack);
     }
@@ -123,10 +131,10 @@ impl Packs {
     pub(crate) fn mend(&mut self) -> Result<(), BackupError> {
         for pack in self.packs.iter_mut().filter(|pack| !pack.is_listed) {
             if pack.chunks.is_empty() {
-                fs::remove_file(&pack.path).map_err(BackupError::at(&pack.path))?;
+                self.files.remove(&pack.name)?;
                 continue;
             }
-            pack::give_list(&pack.path, &pack.chunks).map_err(BackupError::at(&pack.path))?;
+            pack::give_list(&*self.files, &pack.name, &pack.chunks)?;
             pack.is_listed = true;
         }
         self.packs.retain(|pack| pack.is_listed);
@@ -152,8 +160,7 @@ impl Packs {
         if self.places.contains_key(&name) {
             return Ok(name);
         }
-        let folder = self.folder.clone();
-        let kept = self.cipher.seal(name.as_bytes(), content).map_err(BackupError::at(&folder))?;
+        let kept = self.cipher.seal(name.as_bytes(), content).map_err(self.at(PACKS))?;
         self.write(name, &kept)?;
         Ok(name)
     }
@@ -162,49 +169,49 @@ impl Packs {
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
             None => {
-                let path = self.fresh_path()?;
-                PackWriter::create(&path).map_err(BackupError::at(&path))?
+                let name = self.fresh_name()?;
+                PackWriter::create(&*self.files, &name).map_err(self.at(&name))?
             }
         };
-        let placed = writer.add(name, kept).map_err(BackupError::at(&writer.path))?;
+        let placed = writer.add(name, kept).map_err(self.at(&writer.name))?;
         // The pack that is being written comes after all others.
-        self.places.insert(name, Place { pack: self.packs.len(), placed });
+        self.places.insert(name, ChunkLocation { pack: self.packs.len(), placed });
         self.written += u64::from(placed.length);
         let is_full = writer.length() >= PACK;
         self.writer = Some(writer);
         if is_full { self.finish() } else { Ok(()) }
     }
 
-    fn fresh_path(&self) -> Result<PathBuf, BackupError> {
-        let random = seal::random::<8>().map_err(BackupError::at(&self.folder))?;
-        Ok(self.folder.join(format!("{:016x}.{EXTENSION}", u64::from_le_bytes(random))))
+    fn fresh_name(&self) -> Result<String, BackupError> {
+        let random = seal::random::<8>().map_err(self.at(PACKS))?;
+        Ok(format!("{PACKS}/{:016x}.{EXTENSION}", u64::from_le_bytes(random)))
     }
 
-    /// Everything that was added is on the disk when this returns.
+    /// Everything that was added is durable when this returns.
     pub(crate) fn finish(&mut self) -> Result<(), BackupError> {
         let Some(writer) = self.writer.take() else { return Ok(()) };
-        let path = writer.path.clone();
-        let chunks = writer.finish().map_err(BackupError::at(&path))?;
-        self.packs.push(Pack { path, is_listed: true, chunks });
-        sync(&self.folder)
+        let name = writer.name.clone();
+        let chunks = writer.finish().map_err(self.at(&name))?;
+        self.packs.push(Pack { name, is_listed: true, chunks });
+        self.files.sync(PACKS)
     }
 
     /// A chunk as it was added; `None` where it is missing or damaged.
     pub(crate) fn read(&mut self, name: &Hash) -> Result<Option<Vec<u8>>, BackupError> {
-        let Some(Place { pack, placed }) = self.places.get(name).copied() else { return Ok(None) };
-        let path = self.packs[pack].path.clone();
+        let Some(ChunkLocation { pack, placed }) = self.places.get(name).copied() else {
+            return Ok(None);
+        };
+        let path = &self.packs[pack].name;
         if !self.open.contains_key(&pack) {
-            if self.open.len() >= MOST_OPEN {
+            if self.open.len() >= self.files.most_open() {
                 self.open.clear();
             }
-            let file = File::open(&path).map_err(BackupError::at(&path))?;
-            self.open.insert(pack, file);
+            self.open.insert(pack, self.files.open(path)?);
         }
-        let content = self.content(&self.open[&pack], &placed).map_err(BackupError::at(&path))?;
-        Ok(content)
+        self.content(&*self.open[&pack], &placed).map_err(self.at(path))
     }
 
-    fn content(&self, file: &File, placed: &Placed) -> io::Result<Option<Vec<u8>>> {
+    fn content(&self, file: &dyn ReadAt, placed: &Placed) -> io::Result<Option<Vec<u8>>> {
         let mut kept = vec![0; placed.length as usize];
         match file.read_exact_at(&mut kept, placed.offset) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -214,7 +221,7 @@ impl Packs {
         Ok(content.ok().filter(|content| self.cipher.name(content) == placed.name))
     }
 
-    fn look(&self, file: &File, placed: &Placed) -> io::Result<ChunkState> {
+    fn look(&self, file: &dyn ReadAt, placed: &Placed) -> io::Result<ChunkState> {
         if !pack::agrees(file, placed)? {
             return Ok(ChunkState::Damaged);
         }
@@ -226,11 +233,11 @@ impl Packs {
     pub(crate) fn examine(&self) -> Result<PacksState, BackupError> {
         let mut state = PacksState::default();
         for pack in &self.packs {
-            let path = &pack.path;
-            let shown = path.file_name().unwrap_or_default().display();
-            let file = File::open(path).map_err(BackupError::at(path))?;
+            let name = &pack.name;
+            let shown = name.rsplit('/').next().unwrap_or_default();
+            let file = self.files.open(name)?;
             let chunks = || pack.chunks.iter().map(|placed| placed.name).collect();
-            if !pack::begins_well(&file).map_err(BackupError::at(path))? {
+            if !pack::begins_well(&*file).map_err(self.at(name))? {
                 let what = format!("the beginning of pack {shown} is damaged");
                 state.flaws.push(PackFlaw { what, chunks: chunks() });
             }
@@ -239,7 +246,7 @@ impl Packs {
                 state.flaws.push(PackFlaw { what, chunks: chunks() });
             }
             for placed in &pack.chunks {
-                let found = self.look(&file, placed).map_err(BackupError::at(path))?;
+                let found = self.look(&*file, placed).map_err(self.at(name))?;
                 // One whole copy is enough.
                 let known = state.chunks.entry(placed.name).or_insert(found);
                 if found != ChunkState::Damaged {
@@ -257,7 +264,7 @@ impl Packs {
         thorough: Thorough,
     ) -> Result<(), BackupError> {
         let mut kept = HashSet::new();
-        let mut left: Vec<PathBuf> = Vec::new();
+        let mut left: Vec<String> = Vec::new();
         for pack in std::mem::take(&mut self.packs) {
             let good = match thorough {
                 Thorough::Yes => self.good_ones(&pack)?,
@@ -266,31 +273,33 @@ impl Packs {
             let is_useful = |row: &&Placed| wanted.contains(&row.name) && !kept.contains(&row.name);
             let useful: Vec<Placed> = good.iter().filter(is_useful).copied().collect();
             let stays = match thorough {
-                Thorough::Yes => useful.len() == pack.chunks.len() && begins_well(&pack.path)?,
+                Thorough::Yes => {
+                    useful.len() == pack.chunks.len() && self.begins_well(&pack.name)?
+                }
                 Thorough::No => !useful.is_empty() && !is_wasteful(&useful, &pack.chunks),
             };
             kept.extend(useful.iter().map(|row| row.name));
             if stays {
                 self.packs.push(pack);
             } else {
-                self.rescue(&pack.path, &useful)?;
-                left.push(pack.path);
+                self.rescue(&pack.name, &useful)?;
+                left.push(pack.name);
             }
         }
-        // Copies are on the disk before anything goes.
+        // Copies are durable before anything goes.
         self.finish()?;
-        for path in left {
-            fs::remove_file(&path).map_err(BackupError::at(&path))?;
+        for name in left {
+            self.files.remove(&name)?;
         }
         self.find_places();
-        sync(&self.folder)
+        self.files.sync(PACKS)
     }
 
     fn good_ones(&self, pack: &Pack) -> Result<Vec<Placed>, BackupError> {
-        let file = File::open(&pack.path).map_err(BackupError::at(&pack.path))?;
+        let file = self.files.open(&pack.name)?;
         let mut good = Vec::new();
         for placed in &pack.chunks {
-            let found = self.look(&file, placed).map_err(BackupError::at(&pack.path))?;
+            let found = self.look(&*file, placed).map_err(self.at(&pack.name))?;
             if found != ChunkState::Damaged {
                 good.push(*placed);
             }
@@ -299,20 +308,19 @@ impl Packs {
     }
 
     /// Writes chunks of a pack into another one, in their kept form.
-    fn rescue(&mut self, from: &Path, useful: &[Placed]) -> Result<(), BackupError> {
-        let file = File::open(from).map_err(BackupError::at(from))?;
+    fn rescue(&mut self, from: &str, useful: &[Placed]) -> Result<(), BackupError> {
+        let file = self.files.open(from)?;
         for placed in useful {
             let mut bytes = vec![0; placed.length as usize];
-            file.read_exact_at(&mut bytes, placed.offset).map_err(BackupError::at(from))?;
+            file.read_exact_at(&mut bytes, placed.offset).map_err(self.at(from))?;
             self.write(placed.name, &bytes)?;
         }
         Ok(())
     }
-}
 
-fn begins_well(path: &Path) -> Result<bool, BackupError> {
-    let file = File::open(path).and_then(|file| pack::begins_well(&file));
-    file.map_err(BackupError::at(path))
+    fn begins_well(&self, name: &str) -> Result<bool, BackupError> {
+        pack::begins_well(&*self.files.open(name)?).map_err(self.at(name))
+    }
 }
 
 fn is_wasteful(useful: &[Placed], all: &[Placed]) -> bool {
@@ -328,19 +336,6 @@ pub(crate) enum Thorough {
     Yes,
     /// A little that nobody names may stay, where writing the pack anew would cost more.
     No,
-}
-
-/// The files of a folder with this extension, in the order of their names.
-pub(super) fn files_in(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, BackupError> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(BackupError::at(folder))? {
-        let path = entry.map_err(BackupError::at(folder))?.path();
-        if path.extension().is_some_and(|found| found == extension) {
-            files.push(path);
-        }
-    }
-    files.sort_unstable();
-    Ok(files)
 }
 
 /// Names that were made or taken away in a folder are on the disk when this returns.

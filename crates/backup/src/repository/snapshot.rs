@@ -1,6 +1,6 @@
 //! The manifest of one snapshot: what was backed up when, and for each file the names of its chunks.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use onyx_types::{Hash, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::packs::sync;
+use super::SNAPSHOTS;
+use super::place::PlaceFiles;
 use super::seal::{Cipher, Unreadable};
 use crate::error::BackupError;
 use crate::named_path::NamedPath;
@@ -60,12 +61,15 @@ pub(crate) struct FileEntry {
     pub(crate) chunks: Vec<Hash>,
     /// How the file looked when it was read; `None`: it is read again by every backup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<FileStamp>,
+    /// What a server called the content when it was read from there: under the same name it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<String>,
 }
 
 /// By which a file that has not changed is known again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct FileStamp {
     pub(crate) size: u64,
     pub(crate) inode: u64,
     pub(crate) modified: i64,
@@ -80,14 +84,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Whole or not at all: nobody sees it before it is on the disk.
-    pub(crate) fn write(&self, folder: &Path, cipher: &Cipher) -> Result<(), BackupError> {
-        let bytes = self.encoded(cipher).map_err(BackupError::at(folder))?;
-        let path = folder.join(format!("{}.{EXTENSION}", self.info.id));
-        let fresh = folder.join(format!("{}.new", self.info.id));
-        write_durably(&fresh, &bytes).map_err(BackupError::at(&fresh))?;
-        fs::rename(&fresh, &path).map_err(BackupError::at(&path))?;
-        sync(folder)
+    /// Whole or not at all: nobody sees it before it is durable.
+    pub(super) fn write(&self, files: &dyn PlaceFiles, cipher: &Cipher) -> Result<(), BackupError> {
+        let name = file_name(&self.info.id);
+        let bytes = self.encoded(cipher).map_err(BackupError::at(&files.shown(&name)))?;
+        files.put(&name, bytes)
     }
 
     fn encoded(&self, cipher: &Cipher) -> io::Result<Vec<u8>> {
@@ -106,8 +107,12 @@ impl Snapshot {
         Ok(bytes)
     }
 
-    pub(crate) fn read(path: &Path, id: &str, cipher: &Cipher) -> Result<Self, BackupError> {
-        let bytes = fs::read(path).map_err(BackupError::at(path))?;
+    pub(super) fn read(
+        files: &dyn PlaceFiles,
+        id: &str,
+        cipher: &Cipher,
+    ) -> Result<Self, BackupError> {
+        let bytes = bytes_of(files, id)?;
         let damaged = |_| damaged(id);
         let (head, body) = parts(&bytes).map_err(damaged)?;
         let info = read_head(id, head, cipher).map_err(damaged)?;
@@ -124,15 +129,25 @@ impl Snapshot {
         Ok(Self { info, entries })
     }
 
-    pub(crate) fn read_info(
-        path: &Path,
+    pub(super) fn read_info(
+        files: &dyn PlaceFiles,
         id: &str,
         cipher: &Cipher,
     ) -> Result<SnapshotInfo, BackupError> {
-        let bytes = fs::read(path).map_err(BackupError::at(path))?;
+        let bytes = bytes_of(files, id)?;
         let info = parts(&bytes).and_then(|(head, _)| read_head(id, head, cipher));
         info.map_err(|_| damaged(id))
     }
+}
+
+pub(super) fn file_name(id: &str) -> String {
+    format!("{SNAPSHOTS}/{id}.{EXTENSION}")
+}
+
+fn bytes_of(files: &dyn PlaceFiles, id: &str) -> Result<Vec<u8>, BackupError> {
+    let name = file_name(id);
+    let missing = || BackupError::at(&files.shown(&name))(io::ErrorKind::NotFound.into());
+    files.read(&name)?.ok_or_else(missing)
 }
 
 fn damaged(id: &str) -> BackupError {

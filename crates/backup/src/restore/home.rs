@@ -46,8 +46,8 @@ pub struct RestoreReport {
 
 /// Restores a home where there is none, or an empty one.
 pub fn restore_home(request: &RestoreRequest<'_>) -> Result<RestoreReport, BackupError> {
-    let Source { folder, snapshot, passphrase } = request.source;
-    let repository = Repository::open(folder, passphrase, Purpose::Read)?;
+    let Source { place, snapshot, passphrase } = request.source;
+    let repository = Repository::open(place, passphrase, Purpose::Read)?;
     let snapshot = repository.choose(snapshot)?;
     let home = real_place(request.home)?;
     let _lock = refuse_used(&home)?;

@@ -6,9 +6,7 @@ mod one;
 mod session;
 mod writing;
 
-use std::path::Path;
-
-use crate::repository::Passphrase;
+use crate::repository::{BackupPlace, Passphrase};
 
 pub use home::{RestoreReport, RestoreRequest, WhenDamaged, restore_home};
 pub use one::{RestoredFile, restore_file};
@@ -17,7 +15,7 @@ pub use session::{RestoredSession, SessionRequest, restore_session};
 /// What is restored from.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    pub folder: &'a Path,
+    pub place: &'a BackupPlace,
     /// The beginning of a snapshot's id; `None`: the newest.
     pub snapshot: Option<&'a str>,
     pub passphrase: Option<&'a Passphrase>,

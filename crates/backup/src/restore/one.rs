@@ -31,7 +31,7 @@ pub fn restore_file(
     home: &Path,
     path: &Path,
 ) -> Result<RestoredFile, BackupError> {
-    let repository = Repository::open(source.folder, source.passphrase, Purpose::Read)?;
+    let repository = Repository::open(source.place, source.passphrase, Purpose::Read)?;
     let snapshot = repository.choose(source.snapshot)?;
     let mut packs = repository.packs()?;
     let entry = find(&snapshot, path)?;

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use onyx_types::{Clock, Mint, SessionId};
+use onyx_types::{Clock, IdGenerator, SessionId};
 use serde_json::{Map, Value, json};
 
 use super::Source;
@@ -36,8 +36,8 @@ pub struct RestoredSession {
 /// Restores a conversation's log and what is kept beside it. Whoever holds the home's ledger has to
 /// read its sessions anew afterwards.
 pub fn restore_session(request: &SessionRequest<'_>) -> Result<RestoredSession, BackupError> {
-    let Source { folder, snapshot, passphrase } = request.source;
-    let repository = Repository::open(folder, passphrase, Purpose::Read)?;
+    let Source { place, snapshot, passphrase } = request.source;
+    let repository = Repository::open(place, passphrase, Purpose::Read)?;
     let snapshot = repository.choose(snapshot)?;
     let mut packs = repository.packs()?;
     let (path, log) = find_log(&snapshot, request.session)?;
@@ -46,7 +46,7 @@ pub fn restore_session(request: &SessionRequest<'_>) -> Result<RestoredSession, 
     let taken = parent.has(path.file_name().unwrap_or_default());
     let is_taken = taken.map_err(BackupError::at_errno(path))?;
     let session = if is_taken {
-        Mint::new(request.seed).session(request.clock.wall())
+        IdGenerator::new(request.seed).session(request.clock.wall())
     } else {
         request.session
     };

@@ -36,7 +36,7 @@ fn a_flipped_bit_in_any_byte_of_a_pack_is_found_and_the_file_is_named() {
     let mut named = BTreeSet::new();
     for at in 0..before.len() {
         flip(pack, at);
-        let report = verify(&world.backups(), None, Repair::No).unwrap();
+        let report = verify(&world.place(), None, Repair::No).unwrap();
         assert!(!report.is_sound(), "byte {at} of {}", before.len());
         named.extend(report.damage.into_iter().filter_map(|damage| damage.path));
         fs::write(pack, &before).unwrap();
@@ -49,7 +49,7 @@ fn a_flipped_bit_in_any_byte_of_a_pack_is_found_and_the_file_is_named() {
         .map(|(path, _)| path)
         .collect();
     assert_eq!(named, files);
-    assert!(verify(&world.backups(), None, Repair::No).unwrap().is_sound());
+    assert!(verify(&world.place(), None, Repair::No).unwrap().is_sound());
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_flipped_bit_in_any_byte_of_a_manifest_is_found_and_the_snapshot_is_named() 
     let before = fs::read(&manifests[0]).unwrap();
     for at in 0..before.len() {
         flip(&manifests[0], at);
-        let report = verify(&world.backups(), None, Repair::No).unwrap();
+        let report = verify(&world.place(), None, Repair::No).unwrap();
         assert_eq!(report.damage, [Damage { snapshot: id.clone(), path: None }], "byte {at}");
         fs::write(&manifests[0], &before).unwrap();
     }
@@ -80,7 +80,7 @@ fn a_flipped_bit_in_the_file_of_the_format_is_found() {
     // The last byte is the end of the line, which says nothing.
     for at in 0..before.len() - 1 {
         flip(&format, at);
-        let refused = verify(&world.backups(), None, Repair::No);
+        let refused = verify(&world.place(), None, Repair::No);
         assert!(matches!(refused, Err(BackupError::Damaged(_))), "byte {at}: {refused:?}");
         fs::write(&format, &before).unwrap();
     }
@@ -109,7 +109,7 @@ fn a_damaged_file_stops_a_restore_by_name_or_is_left_out_when_that_is_asked_for(
     assert!(refused.contains("people/owner/vault/random.txt"), "{refused}");
     assert!(!world.other("again").exists() && !world.other(".again.restoring").exists());
     let report = restore_home(&RestoreRequest {
-        source: Source { folder: &world.backups(), snapshot: None, passphrase: None },
+        source: Source { place: &world.place(), snapshot: None, passphrase: None },
         home: &world.other("again"),
         when_damaged: WhenDamaged::Skip,
         stop: &Cancel::new(),
@@ -127,12 +127,12 @@ fn after_a_repair_the_next_backup_makes_old_snapshots_whole_again() {
     let first = world.back_up();
     damage_note(&world);
     world.later();
-    let report = verify(&world.backups(), None, Repair::Yes).unwrap();
+    let report = verify(&world.place(), None, Repair::Yes).unwrap();
     let path = Some("people/owner/vault/random.txt".to_owned());
     assert_eq!(report.damage, [Damage { snapshot: first.snapshot.clone(), path }]);
     let second = world.back_up();
     assert_eq!(second.read_files, 2, "the damaged file and the note of the last backup");
-    assert!(verify(&world.backups(), None, Repair::No).unwrap().is_sound());
+    assert!(verify(&world.place(), None, Repair::No).unwrap().is_sound());
     world.restore_snapshot("again", Some(&first.snapshot), None).unwrap();
     assert_eq!(restored(&world.other("again")), world.kept());
 }
@@ -144,9 +144,9 @@ fn a_pack_that_is_gone_or_cut_short_is_damage_of_the_files_in_it() {
     let packs = files_of(&world.backups().join("packs"), "pack");
     let length = fs::metadata(&packs[0]).unwrap().len();
     fs::File::options().write(true).open(&packs[0]).unwrap().set_len(length / 2).unwrap();
-    let cut = verify(&world.backups(), None, Repair::No).unwrap().damage.len();
+    let cut = verify(&world.place(), None, Repair::No).unwrap().damage.len();
     fs::remove_file(&packs[0]).unwrap();
-    let gone = verify(&world.backups(), None, Repair::No).unwrap().damage.len();
+    let gone = verify(&world.place(), None, Repair::No).unwrap().damage.len();
     assert!(0 < cut && cut < gone, "{cut} {gone}");
 }
 
@@ -160,7 +160,7 @@ fn a_manifest_that_leads_out_of_the_home_is_refused() {
     symlink(&outside, world.home().join("people/owner/vault/trap")).unwrap();
     world.back_up();
     let refused = onyx_backup::restore_file(
-        Source { folder: &world.backups(), snapshot: None, passphrase: None },
+        Source { place: &world.place(), snapshot: None, passphrase: None },
         &world.home(),
         Path::new("people/owner/vault/trap/../../../../outside/x"),
     );

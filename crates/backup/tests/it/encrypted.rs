@@ -32,14 +32,14 @@ fn nothing_of_the_home_stands_in_an_encrypted_folder_and_only_its_passphrase_ope
     let has = |needle: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
     let name = onyx_types::Hash::of(canary.as_bytes());
     assert!(!has(canary.as_bytes()) && !has(b"canary-file-name") && !has(name.as_bytes()));
-    assert_eq!(is_encrypted(&world.backups()).unwrap(), Some(true));
+    assert_eq!(is_encrypted(&world.place()).unwrap(), Some(true));
 
     let wrong = Passphrase::new("correct horse battery stable");
     let refused = world.restore_snapshot("again", None, Some(&wrong));
     assert!(matches!(refused, Err(BackupError::WrongPassphrase { .. })), "{refused:?}");
     let refused = world.restore("again");
     assert!(matches!(refused, Err(BackupError::PassphraseNeeded { .. })), "{refused:?}");
-    let refused = list(&world.backups(), Some(&wrong));
+    let refused = list(&world.place(), Some(&wrong));
     assert!(matches!(refused, Err(BackupError::WrongPassphrase { .. })), "{refused:?}");
     assert!(!world.other("again").exists());
 
@@ -48,7 +48,7 @@ fn nothing_of_the_home_stands_in_an_encrypted_folder_and_only_its_passphrase_ope
     assert!(second.new_bytes < 10_000, "what is there is known again: {second:?}");
     world.restore_snapshot("again", None, Some(&right)).unwrap();
     assert_eq!(restored(&world.other("again")), world.kept());
-    assert!(verify(&world.backups(), Some(&right), Repair::No).unwrap().is_sound());
+    assert!(verify(&world.place(), Some(&right), Repair::No).unwrap().is_sound());
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_manifest_under_another_snapshots_name_is_not_that_snapshot() {
     world.try_back_up(Some(&passphrase), None).unwrap();
     let manifests = files_of(&world.backups().join("snapshots"), "snapshot");
     fs::copy(&manifests[0], &manifests[1]).unwrap();
-    let report = verify(&world.backups(), Some(&passphrase), Repair::No).unwrap();
+    let report = verify(&world.place(), Some(&passphrase), Repair::No).unwrap();
     assert_eq!(report.damage.len(), 1, "{report:?}");
 }
 
@@ -83,7 +83,7 @@ fn a_changed_bit_of_an_encrypted_pack_is_found() {
         let mut bytes = before.clone();
         bytes[before.len() * part / 5] ^= 1;
         fs::write(pack, bytes).unwrap();
-        let report = verify(&world.backups(), Some(&passphrase), Repair::No).unwrap();
+        let report = verify(&world.place(), Some(&passphrase), Repair::No).unwrap();
         assert!(!report.is_sound(), "part {part}");
     }
 }

@@ -12,7 +12,7 @@ fn an_export_has_every_file_each_conversation_to_read_and_a_readme_and_no_secret
     let world = World::new();
     world.write(".env", "KEY=SECRET-CANARY\n");
     let to = world.other("leaving");
-    let report = export_everything(&world.home(), &to, &Cancel::new()).unwrap();
+    let report = export_everything(&world.home(), None, &to, &Cancel::new()).unwrap();
     let mut kept = world.kept();
     kept.retain(|path, _| path != "token" && path != ".env");
     let plain = |tree: crate::world::Tree| -> Vec<(String, Vec<u8>)> {
@@ -37,8 +37,8 @@ fn an_export_into_a_folder_with_files_or_into_the_home_is_refused() {
     let world = World::new();
     fs::create_dir(world.other("full")).unwrap();
     fs::write(world.other("full/file"), "mine").unwrap();
-    let refused = export_everything(&world.home(), &world.other("full"), &Cancel::new());
+    let refused = export_everything(&world.home(), None, &world.other("full"), &Cancel::new());
     assert!(matches!(refused, Err(BackupError::NotEmpty { .. })), "{refused:?}");
-    let inside = export_everything(&world.home(), &world.home().join("out"), &Cancel::new());
+    let inside = export_everything(&world.home(), None, &world.home().join("out"), &Cancel::new());
     assert!(matches!(inside, Err(BackupError::InsideHome { .. })), "{inside:?}");
 }

@@ -5,18 +5,30 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use onyx_backup::{
-    BackupRequest, Encryption, Repair, RestoreRequest, Source, WhenDamaged, back_up, list,
-    restore_home, verify,
+    BackupPlace, BackupRequest, Encryption, Repair, RestoreRequest, Source, WhenDamaged, back_up,
+    list, restore_home, verify,
 };
 use onyx_test_support::{Fate, FileChange, SmallDisk, Tracer};
 use onyx_types::{Cancel, SystemClock};
 
+use crate::test_bucket::place_at;
 use crate::world::{World, restored, rows};
 
 /// With fewer places to die at, the work does not do what it should.
 const FEWEST: usize = 6;
 /// So many of the places are tried: a case takes a while, and neighbours die alike.
 const TRIED: usize = 40;
+
+/// A folder, or how a bucket of the tests is reached.
+fn place_of(text: &str) -> BackupPlace {
+    match text.strip_prefix("s3://") {
+        Some(rest) => {
+            let (host, name) = rest.split_once('/').unwrap();
+            place_at(host, name)
+        }
+        None => Path::new(text).into(),
+    }
+}
 
 /// The work of a process that is killed: told on its standard input what to do, and nothing at all
 /// when it is told nothing.
@@ -30,7 +42,8 @@ fn worker() {
         ["backup", home, to] => {
             let request = BackupRequest {
                 home: Path::new(home),
-                to: Path::new(to),
+                server: None,
+                to: &place_of(to),
                 passphrase: None,
                 encryption: Encryption::AsItIs,
                 keep: Some(2),
@@ -40,7 +53,7 @@ fn worker() {
             back_up(&request).unwrap();
         }
         ["restore", from, home] => {
-            let source = Source { folder: Path::new(from), snapshot: None, passphrase: None };
+            let source = Source { place: &place_of(from), snapshot: None, passphrase: None };
             let request = RestoreRequest {
                 source,
                 home: Path::new(home),
@@ -53,7 +66,7 @@ fn worker() {
     }
 }
 
-fn start() -> Child {
+pub(crate) fn start() -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "killed::worker", "--ignored", "--test-threads=1"])
         .stdin(Stdio::piped())
@@ -87,6 +100,7 @@ fn backup_case(fate: Fate) -> Vec<FileChange> {
     let order = ["backup", home.to_str().unwrap(), to.to_str().unwrap()];
     let seen = meet(fate, &to, &order);
     let at = format!("killed at {:?}", seen.last());
+    let to = world.place();
     let listed = list(&to, None).unwrap();
     assert!(listed.damaged.is_empty() && !listed.snapshots.is_empty(), "{at}");
     assert!(verify(&to, None, Repair::No).unwrap().is_sound(), "{at}");
@@ -120,10 +134,11 @@ fn a_full_disk_is_told_keeps_earlier_snapshots_whole_and_the_next_backup_goes_on
     std::fs::create_dir(world.backups()).unwrap();
     let disk = SmallDisk::mount(&world.backups(), 8 * 1024 * 1024);
     // The disk keeps its ballast beside the folder of backups.
-    let to = world.backups().join("onyx");
+    let to = BackupPlace::Folder(world.backups().join("onyx"));
     let back_up = || {
         back_up(&BackupRequest {
             home: &world.home(),
+            server: None,
             to: &to,
             passphrase: None,
             encryption: Encryption::AsItIs,
@@ -145,7 +160,7 @@ fn a_full_disk_is_told_keeps_earlier_snapshots_whole_and_the_next_backup_goes_on
         assert!(report.is_sound() && report.snapshots == 1, "{pages}: {report:?}");
     }
     back_up().unwrap();
-    let source = Source { folder: &to, snapshot: None, passphrase: None };
+    let source = Source { place: &to, snapshot: None, passphrase: None };
     let home = world.other("again");
     let request = RestoreRequest {
         source,

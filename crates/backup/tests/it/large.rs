@@ -31,7 +31,7 @@ fn a_home_of_ten_thousand_sessions_and_a_hundred_thousand_files_comes_back_byte_
     }
     let second = timed("second backup, 100 files changed", || world.back_up());
     println!("{} read, {} kept", second.read_files, second.new_bytes);
-    let report = timed("verify", || verify(&world.backups(), None, Repair::No).unwrap());
+    let report = timed("verify", || verify(&world.place(), None, Repair::No).unwrap());
     assert!(report.is_sound());
     timed("restore", || world.restore("again").unwrap());
     assert!(restored(&world.other("again")) == world.kept(), "something is different");

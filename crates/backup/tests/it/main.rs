@@ -10,5 +10,7 @@ mod exporting;
 mod killed;
 mod large;
 mod restoring;
+mod stored;
 mod taking;
+mod test_bucket;
 mod world;

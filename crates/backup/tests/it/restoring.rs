@@ -3,14 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use onyx_backup::{BackupError, SessionRequest, Source, restore_file, restore_session};
+use onyx_backup::{
+    BackupError, BackupPlace, SessionRequest, Source, restore_file, restore_session,
+};
 use onyx_storage::Home;
 use serde_json::Value;
 
 use crate::world::{SESSION, World, restored, tree, turn};
 
-fn source(folder: &Path) -> Source<'_> {
-    Source { folder, snapshot: None, passphrase: None }
+fn source(place: &BackupPlace) -> Source<'_> {
+    Source { place, snapshot: None, passphrase: None }
 }
 
 #[test]
@@ -52,7 +54,7 @@ fn a_snapshot_is_chosen_by_the_beginning_of_its_id() {
 fn one_file_comes_back_under_its_name_or_beside_what_has_it() {
     let world = World::new();
     world.back_up();
-    let (backups, home) = (world.backups(), world.home());
+    let (backups, home) = (world.place(), world.home());
     let note = Path::new("people/owner/vault/note.md");
     fs::write(home.join(note), "changed\n").unwrap();
     let date = {
@@ -83,7 +85,7 @@ fn a_file_is_never_restored_through_a_link_that_was_put_in_a_folders_place() {
     fs::remove_dir_all(world.home().join("people/owner/vault")).unwrap();
     std::os::unix::fs::symlink(&outside, world.home().join("people/owner/vault")).unwrap();
     let note = Path::new("people/owner/vault/note.md");
-    restore_file(source(&world.backups()), &world.home(), note).unwrap_err();
+    restore_file(source(&world.place()), &world.home(), note).unwrap_err();
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
 }
 
@@ -91,7 +93,7 @@ fn a_file_is_never_restored_through_a_link_that_was_put_in_a_folders_place() {
 fn a_session_comes_back_as_itself_where_it_is_gone_and_as_another_where_it_is_not() {
     let world = World::new();
     world.back_up();
-    let (backups, home) = (world.backups(), world.home());
+    let (backups, home) = (world.place(), world.home());
     let id = SESSION.rsplit('/').next().unwrap().parse().unwrap();
     let request = SessionRequest {
         source: source(&backups),

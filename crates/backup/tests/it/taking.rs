@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use onyx_backup::{BackupError, BackupRequest, Encryption, back_up, last_backup, list};
+use onyx_backup::{
+    BackupError, BackupPlace, BackupRequest, Encryption, back_up, last_backup, list,
+};
 use onyx_types::Cancel;
 
 use crate::world::{SESSION, World, files_of, restored, rows, tree, turn};
@@ -146,7 +148,7 @@ fn old_snapshots_go_with_what_no_other_names_and_the_rest_stays_whole() {
         world.try_back_up(None, Some(2)).unwrap();
         world.later();
     }
-    let listing = list(&world.backups(), None).unwrap();
+    let listing = list(&world.place(), None).unwrap();
     assert_eq!((listing.snapshots.len(), listing.damaged.len()), (2, 0));
     for snapshot in &listing.snapshots {
         world.restore_snapshot(&snapshot.id, Some(&snapshot.id), None).unwrap();
@@ -176,7 +178,8 @@ fn a_folder_inside_the_home_is_refused_whatever_way_it_is_named() {
     for to in [world.home(), world.home().join("shared/new/backups"), alias.join("backups")] {
         let refused = back_up(&BackupRequest {
             home: &world.home(),
-            to: &to,
+            server: None,
+            to: &BackupPlace::Folder(to),
             passphrase: None,
             encryption: Encryption::AsItIs,
             keep: None,
@@ -205,7 +208,8 @@ fn a_backup_that_is_told_to_stop_leaves_no_snapshot() {
     stop.cancel();
     let stopped = back_up(&BackupRequest {
         home: &world.home(),
-        to: &world.backups(),
+        server: None,
+        to: &world.place(),
         passphrase: None,
         encryption: Encryption::AsItIs,
         keep: None,
@@ -213,5 +217,5 @@ fn a_backup_that_is_told_to_stop_leaves_no_snapshot() {
         stop: &stop,
     });
     assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
-    assert_eq!(list(&world.backups(), None).unwrap().snapshots, []);
+    assert_eq!(list(&world.place(), None).unwrap().snapshots, []);
 }

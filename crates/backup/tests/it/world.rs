@@ -1,4 +1,4 @@
-//! A home with something of every kind in it, and a folder of backups beside it.
+//! A home with something of every kind in it, and a place for backups beside it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,17 +7,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use onyx_backup::{
-    BackupError, BackupReport, BackupRequest, Encryption, Passphrase, RestoreReport,
+    BackupError, BackupPlace, BackupReport, BackupRequest, Encryption, Passphrase, RestoreReport,
     RestoreRequest, Source, WhenDamaged, back_up, restore_home,
 };
 use onyx_test_support::ManualClock;
 use onyx_types::{Cancel, Clock as _, SystemClock};
 use tempfile::TempDir;
 
+use crate::test_bucket::TestBucket;
+
 pub(crate) const SESSION: &str = "people/owner/sessions/main/0193b0c0-0000-7000-8000-000000000001";
 
 pub(crate) struct World {
     folder: TempDir,
+    pub(crate) bucket: Option<TestBucket>,
     pub(crate) clock: ManualClock,
 }
 
@@ -26,7 +29,16 @@ pub(crate) type Tree = BTreeMap<String, (u32, String, Vec<u8>)>;
 
 impl World {
     pub(crate) fn new() -> Self {
-        let world = Self { folder: tempfile::tempdir().unwrap(), clock: clock() };
+        Self::with(None)
+    }
+
+    /// With backups in a bucket of its own.
+    pub(crate) fn with_bucket() -> Self {
+        Self::with(Some(TestBucket::make()))
+    }
+
+    fn with(bucket: Option<TestBucket>) -> Self {
+        let world = Self { folder: tempfile::tempdir().unwrap(), bucket, clock: clock() };
         fs::create_dir(world.home()).unwrap();
         world.fill();
         world
@@ -38,6 +50,14 @@ impl World {
 
     pub(crate) fn backups(&self) -> PathBuf {
         self.folder.path().join("backups")
+    }
+
+    /// Where backups go: the folder beside the home, or a bucket.
+    pub(crate) fn place(&self) -> BackupPlace {
+        match &self.bucket {
+            Some(bucket) => bucket.place(),
+            None => BackupPlace::Folder(self.backups()),
+        }
     }
 
     pub(crate) fn other(&self, name: &str) -> PathBuf {
@@ -94,7 +114,8 @@ impl World {
         let encryption = if passphrase.is_some() { Encryption::Wanted } else { Encryption::AsItIs };
         back_up(&BackupRequest {
             home: &self.home(),
-            to: &self.backups(),
+            server: None,
+            to: &self.place(),
             passphrase,
             encryption,
             keep,
@@ -119,7 +140,7 @@ impl World {
         passphrase: Option<&Passphrase>,
     ) -> Result<RestoreReport, BackupError> {
         restore_home(&RestoreRequest {
-            source: Source { folder: &self.backups(), snapshot, passphrase },
+            source: Source { place: &self.place(), snapshot, passphrase },
             home: &self.other(to),
             when_damaged: WhenDamaged::Stop,
             stop: &Cancel::new(),

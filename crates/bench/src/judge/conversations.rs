@@ -7,7 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use onyx_types::{
-    AssistantText, Author, LaneId, Mint, Origin, TextStatus, Timestamp, Turn, TurnBody, UserContent,
+    AssistantText, Author, IdGenerator, LaneId, Origin, TextStatus, Timestamp, Turn, TurnBody,
+    UserContent,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,11 +22,11 @@ pub(crate) struct Conversation {
 
 struct Session {
     at: Timestamp,
-    turns: Vec<Said>,
+    turns: Vec<Utterance>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct Utterance {
     dia_id: String,
     speaker: String,
     text: String,
@@ -130,7 +131,7 @@ fn time(text: &str) -> Result<Timestamp> {
     read().with_context(|| format!("not a time: {text:?}"))
 }
 
-impl Said {
+impl Utterance {
     fn words(&self) -> String {
         match &self.blip_caption {
             Some(caption) => format!("{} [shares {caption}]", self.text),
@@ -149,7 +150,7 @@ impl Conversation {
 
     fn logs(&self) -> Result<Files> {
         let (mut files, mut named) = (Vec::new(), HashMap::new());
-        let mut mint = Mint::new(1);
+        let mut mint = IdGenerator::new(1);
         for session in &self.sessions {
             let (id, run) = (mint.session(session.at), mint.run(session.at));
             let mut log = String::new();
@@ -183,7 +184,7 @@ impl Conversation {
         })
     }
 
-    fn body(&self, said: &Said) -> TurnBody {
+    fn body(&self, said: &Utterance) -> TurnBody {
         if said.speaker == self.first_speaker {
             return TurnBody::User(UserContent::Text(said.words()).into());
         }

@@ -19,13 +19,13 @@ pub(crate) enum Approach {
 
 /// Whether a peer may talk to agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum PeerStanding {
     Known,
     Stranger,
     Blocked,
 }
 
-impl Standing {
+impl PeerStanding {
     /// `is_allowed`: the config names the peer.
     pub(crate) fn of(peer: Option<&PeerRow>, is_allowed: bool) -> Self {
         match peer.map(|peer| peer.state) {
@@ -37,21 +37,21 @@ impl Standing {
     }
 }
 
-pub(crate) fn decide(incoming: &Incoming, standing: Standing, groups: GroupRule) -> Approach {
+pub(crate) fn decide(incoming: &Incoming, standing: PeerStanding, groups: GroupRule) -> Approach {
     let is_group = incoming.kind == PeerKind::Group;
-    if standing == Standing::Blocked || (is_group && groups == GroupRule::Off) {
+    if standing == PeerStanding::Blocked || (is_group && groups == GroupRule::Off) {
         return Approach::Ignore;
     }
     if let Some(press) = &incoming.press {
         return match standing {
-            Standing::Known => Approach::Press(press.clone()),
-            Standing::Stranger | Standing::Blocked => Approach::Ignore,
+            PeerStanding::Known => Approach::Press(press.clone()),
+            PeerStanding::Stranger | PeerStanding::Blocked => Approach::Ignore,
         };
     }
     if is_group && !incoming.is_addressed {
         return Approach::Ignore;
     }
-    if standing == Standing::Stranger {
+    if standing == PeerStanding::Stranger {
         return Approach::GiveCode;
     }
     match Command::parse(&incoming.text) {
@@ -88,13 +88,13 @@ mod tests {
         let rule = GroupRule::Mention;
         for text in ["hello", "/new", "/approve 1", "/pair ABCD2345"] {
             let said = message(text, PeerKind::Person, true);
-            assert_eq!(decide(&said, Standing::Stranger, rule), Approach::GiveCode, "{text}");
+            assert_eq!(decide(&said, PeerStanding::Stranger, rule), Approach::GiveCode, "{text}");
         }
         let press = Press { id: "1".to_owned(), data: "approve:x".to_owned() };
         let pressed = Incoming { press: Some(press), ..message("", PeerKind::Person, true) };
-        assert_eq!(decide(&pressed, Standing::Stranger, rule), Approach::Ignore);
+        assert_eq!(decide(&pressed, PeerStanding::Stranger, rule), Approach::Ignore);
         assert_eq!(
-            decide(&message("hello", PeerKind::Person, true), Standing::Blocked, rule),
+            decide(&message("hello", PeerKind::Person, true), PeerStanding::Blocked, rule),
             Approach::Ignore
         );
     }
@@ -103,9 +103,9 @@ mod tests {
     fn a_group_is_answered_when_it_speaks_to_the_bot() {
         let (quiet, spoken) =
             (message("hi", PeerKind::Group, false), message("hi", PeerKind::Group, true));
-        assert_eq!(decide(&quiet, Standing::Known, GroupRule::Mention), Approach::Ignore);
-        assert_eq!(decide(&spoken, Standing::Known, GroupRule::Mention), Approach::Answer);
-        assert_eq!(decide(&spoken, Standing::Known, GroupRule::Off), Approach::Ignore);
-        assert_eq!(decide(&quiet, Standing::Stranger, GroupRule::Mention), Approach::Ignore);
+        assert_eq!(decide(&quiet, PeerStanding::Known, GroupRule::Mention), Approach::Ignore);
+        assert_eq!(decide(&spoken, PeerStanding::Known, GroupRule::Mention), Approach::Answer);
+        assert_eq!(decide(&spoken, PeerStanding::Known, GroupRule::Off), Approach::Ignore);
+        assert_eq!(decide(&quiet, PeerStanding::Stranger, GroupRule::Mention), Approach::Ignore);
     }
 }

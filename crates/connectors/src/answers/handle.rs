@@ -7,9 +7,9 @@ use onyx_storage::{
 use onyx_types::{ErrorCode, Fault, PersonId};
 
 use super::commands::{Command, HELP};
-use super::decision::{Approach, Standing, decide};
+use super::decision::{Approach, PeerStanding, decide};
 use super::proposals::pressed;
-use super::pursue::{Asked, answering_agent, is_passing, pursue};
+use super::pursue::{PeerMessage, answering_agent, is_passing, pursue};
 use crate::connector::{Incoming, Press};
 use crate::context::AccountContext;
 use crate::outbox::{Destination, plain_part, press_answer};
@@ -48,7 +48,7 @@ async fn act(
 ) -> Result<(), Fault> {
     let known = context.ledger.peer(&update.peer).await?;
     let is_allowed = context.allows(&incoming.peer);
-    let standing = Standing::of(known.as_ref(), is_allowed);
+    let standing = PeerStanding::of(known.as_ref(), is_allowed);
     match decide(incoming, standing, context.account.groups) {
         Approach::Ignore => context.finish(update.id, Vec::new()).await,
         Approach::GiveCode => give_code(context, update, incoming, known).await,
@@ -62,7 +62,7 @@ async fn act(
         }
         Approach::Answer => {
             let (peer, person) = acquainted(context, update, incoming, known).await?;
-            pursue(context, Asked { update, incoming, peer: &peer, person }).await
+            pursue(context, PeerMessage { update, incoming, peer: &peer, person }).await
         }
     }
 }

@@ -19,20 +19,23 @@ use crate::peers::{Asker, agent_for};
 use crate::port::{Company, RunEvents, RunFate, StartRun, StartedRun};
 
 /// A message of a peer that agents may answer.
-pub(super) struct Asked<'a> {
+pub(super) struct PeerMessage<'a> {
     pub(super) update: &'a InboxUpdate,
     pub(super) incoming: &'a Incoming,
     pub(super) peer: &'a PeerRow,
     pub(super) person: PersonId,
 }
 
-impl Asked<'_> {
+impl PeerMessage<'_> {
     fn thread(&self) -> &str {
         &self.incoming.thread
     }
 }
 
-pub(super) async fn pursue(context: &Arc<AccountContext>, asked: Asked<'_>) -> Result<(), Fault> {
+pub(super) async fn pursue(
+    context: &Arc<AccountContext>,
+    asked: PeerMessage<'_>,
+) -> Result<(), Fault> {
     let ledger = &context.ledger;
     let update = asked.update;
     let place = context.line_up((update.peer.peer.clone(), asked.thread().to_owned()), update.id);
@@ -73,7 +76,7 @@ struct Told {
 
 async fn take_up(
     context: &Arc<AccountContext>,
-    asked: &Asked<'_>,
+    asked: &PeerMessage<'_>,
     conversation: &ConversationRow,
     promised: &Promised,
 ) -> Result<TakenUp, Fault> {
@@ -153,7 +156,7 @@ pub(super) fn is_passing(code: ErrorCode) -> bool {
 
 async fn start(
     context: &Arc<AccountContext>,
-    asked: &Asked<'_>,
+    asked: &PeerMessage<'_>,
     conversation: &ConversationRow,
     promised: &Promised,
 ) -> Result<StartedRun, Fault> {
@@ -208,7 +211,7 @@ pub(super) fn answering_agent(
 
 async fn follow(
     context: &Arc<AccountContext>,
-    asked: &Asked<'_>,
+    asked: &PeerMessage<'_>,
     mut events: Box<dyn RunEvents>,
 ) -> Result<(), Fault> {
     let update = asked.update;
@@ -249,7 +252,7 @@ async fn follow(
 /// The run cannot be had, and trying again would not help: the person is told why.
 async fn refuse(
     context: &Arc<AccountContext>,
-    asked: &Asked<'_>,
+    asked: &PeerMessage<'_>,
     fault: &Fault,
 ) -> Result<(), Fault> {
     let name = format!("in:{}", asked.update.id);

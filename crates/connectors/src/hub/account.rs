@@ -2,7 +2,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use onyx_storage::{AccountKey, SendEnd};
-use onyx_types::{Cancel, Mint};
+use onyx_types::{Cancel, IdGenerator};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::Shared;
@@ -11,10 +11,10 @@ use super::health::{AccountStatus, Health};
 use super::listen::listen;
 use crate::connector::{Connector, Listening};
 use crate::context::{AccountContext, HomeContext};
-use crate::ground::Tempo;
 use crate::outbox::{HearSend, Pace, Sender};
 use crate::peers::{MOST_VISITORS, forget_idle_visitors};
 use crate::settings::Account;
+use crate::setup::Tempo;
 
 /// What was answered and sent is forgotten after this.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
@@ -41,7 +41,7 @@ impl RunningAccount {
         let ground = &home.ground;
         let limits = ground.tempo.pace.unwrap_or(connector.traits().pace);
         let pace = Pace::new(limits, ground.clock.now().mono);
-        let mint = Mint::new(seed());
+        let mint = IdGenerator::new(seed());
         let context =
             Arc::new(AccountContext::new(account, connector, pace, Arc::clone(home), mint));
         let (health, stop) = (Arc::new(Health::default()), Cancel::new());

@@ -9,7 +9,7 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use super::health::Health;
 use crate::connector::{Batch, NetworkError};
 use crate::context::AccountContext;
-use crate::ground::Tempo;
+use crate::setup::Tempo;
 
 const LONGEST_BACKOFF: u32 = 60;
 

@@ -3,11 +3,11 @@
 //! [`Connectors`]. What a message means is decided in `answers`, what a network is in `networks`.
 
 mod account;
-mod desk;
+mod admin;
+mod announce;
 mod dispatch;
 mod health;
 mod listen;
-mod telling;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
@@ -15,13 +15,13 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use onyx_storage::AccountKey;
 
 use crate::context::HomeContext;
-use crate::ground::Ground;
 use crate::networks::Transcriber;
 use crate::notices::OwnerNotice;
 use crate::settings::{Account, Plan, TranscriberPlan};
+use crate::setup::ConnectorSetup;
 use account::RunningAccount;
 
-pub use desk::{DeadLetterView, PeerView, TestReport};
+pub use admin::{DeadLetterView, PeerView, TestReport};
 pub use health::{AccountState, AccountStatus};
 
 /// All connectors of this home. Cheap to clone.
@@ -61,7 +61,7 @@ impl Connectors {
         WeakConnectors { shared: Arc::downgrade(&self.shared) }
     }
 
-    pub fn new(ground: Ground) -> Self {
+    pub fn new(ground: ConnectorSetup) -> Self {
         let shared = Shared {
             home: Arc::new(HomeContext::new(ground)),
             accounts: RwLock::default(),

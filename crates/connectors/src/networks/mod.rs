@@ -12,14 +12,17 @@ mod widget;
 use std::sync::Arc;
 
 use crate::connector::Connector;
-use crate::ground::Ground;
 use crate::settings::Account;
+use crate::setup::ConnectorSetup;
 
 pub(crate) use transcriber::Transcriber;
 pub(crate) use widget::is_visitor;
 
 /// The connector of an account, or why there is none.
-pub(crate) fn connect(account: &Account, ground: &Ground) -> Result<Arc<dyn Connector>, String> {
+pub(crate) fn connect(
+    account: &Account,
+    ground: &ConnectorSetup,
+) -> Result<Arc<dyn Connector>, String> {
     if let Some(provided) = &account.provided {
         return Ok(provided.connector());
     }

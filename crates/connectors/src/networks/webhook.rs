@@ -19,8 +19,8 @@ use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
     OutgoingKind, PaceLimits, Pushed, Update,
 };
-use crate::ground::{Ground, Tempo};
 use crate::settings::{Account, Secret};
+use crate::setup::{ConnectorSetup, Tempo};
 use crate::text::{TextFormat, TextLimits};
 
 /// A signature is good for so long in either direction.
@@ -50,7 +50,7 @@ struct PushedMessage {
 }
 
 impl Webhook {
-    pub(super) fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+    pub(super) fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
         if account.secret.reveal().len() < 16 {
             return Err("`secret` must have 16 characters or more".to_owned());
         }

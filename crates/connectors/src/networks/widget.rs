@@ -17,8 +17,8 @@ use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
     OutgoingKind, PaceLimits, Pushed, Update,
 };
-use crate::ground::Ground;
 use crate::settings::{Account, Visitors, plain_origin};
+use crate::setup::ConnectorSetup;
 use crate::text::{TextFormat, TextLimits};
 
 /// Before the name of a visitor that is answered without pairing. The names of paired ones have none,
@@ -69,7 +69,7 @@ pub(crate) fn is_visitor(peer: &str) -> bool {
 }
 
 impl Widget {
-    pub(super) fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+    pub(super) fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
         if account.origins.is_empty() {
             return Err("it has no `origins`: the sites that may show it".to_owned());
         }

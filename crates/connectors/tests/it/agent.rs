@@ -304,5 +304,5 @@ impl AgentPort for TestAgent {
 }
 
 pub(crate) fn a_draft() -> DraftId {
-    DraftId::from_uuid(onyx_types::Mint::new(7).uuid(Timestamp::from_millis(1)))
+    DraftId::from_uuid(onyx_types::IdGenerator::new(7).uuid(Timestamp::from_millis(1)))
 }

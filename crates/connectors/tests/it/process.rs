@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_connectors::{
-    AccountStatus, Binding, Connectors, ConnectorsSettings, Ground, PaceLimits, Plan, Tempo, plan,
+    AccountStatus, Binding, ConnectorSetup, Connectors, ConnectorsSettings, PaceLimits, Plan,
+    Tempo, plan,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_storage::{AccountKey, Home, Store};
@@ -109,7 +110,7 @@ impl Process {
             let egress = Egress::new(Arc::new(SystemResolver), Vec::new(), Bounds::default());
             let ledger = Arc::clone(&store.connectors);
             let commands = Some(crate::sandboxed::place(&scratch));
-            let ground = Ground { ledger, port, clock, egress, tempo, commands };
+            let ground = ConnectorSetup { ledger, port, clock, egress, tempo, commands };
             let connectors = Connectors::new(ground);
             connectors.follow(plan).await;
             (connectors, store)

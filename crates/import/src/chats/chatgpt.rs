@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::tree::path;
 use crate::error::ImportError;
-use crate::form::{ImportedMessage, ImportedSession, Said};
+use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
 use crate::reading::{Opened, Reading, json_file, number, object, seconds, text};
 
 pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
@@ -124,7 +124,7 @@ fn conversation(
     }
     let (way, beside) = path(&nodes, newest, |node| text(node, "parent"));
     let mut talk =
-        Talk { messages: Vec::new(), at: created_at, call: None, counts: Counts::default() };
+        ChatGptChat { messages: Vec::new(), at: created_at, call: None, counts: Counts::default() };
     for message in way.iter().filter_map(|node| object(node, "message")) {
         talk.add(message);
     }
@@ -142,7 +142,7 @@ fn conversation(
     Ok((session, Counts { beside, ..talk.counts }))
 }
 
-struct Talk {
+struct ChatGptChat {
     messages: Vec<ImportedMessage>,
     at: Timestamp,
     /// A tool was asked and has not answered.
@@ -150,7 +150,7 @@ struct Talk {
     counts: Counts,
 }
 
-impl Talk {
+impl ChatGptChat {
     fn add(&mut self, message: &Map<String, Value>) {
         let author = object(message, "author");
         let role = author.and_then(|author| text(author, "role")).unwrap_or_default();
@@ -169,23 +169,23 @@ impl Talk {
         let words = self.words(content);
         let id = text(message, "id").unwrap_or_default().to_owned();
         let said = match role {
-            "user" => Said::Person { text: words },
+            "user" => ImportedPart::Person { text: words },
             "tool" => {
                 let tool = author.and_then(|author| text(author, "name")).unwrap_or("tool");
                 let Some(id) = self.call.take() else {
                     return self.result_without_call(id, tool.to_owned(), words);
                 };
-                Said::Result { id, output: words, is_error: kind == "system_error" }
+                ImportedPart::Result { id, output: words, is_error: kind == "system_error" }
             }
             _ => match text(message, "recipient").filter(|to| *to != "all") {
                 Some(tool) => {
                     self.call = Some(id.clone());
-                    Said::Call { id, tool: tool.to_owned(), input: json!({"text": words}) }
+                    ImportedPart::Call { id, tool: tool.to_owned(), input: json!({"text": words}) }
                 }
                 None => {
                     let model = metadata.and_then(|metadata| text(metadata, "model_slug"));
                     let model = format!("openai/{}", model.unwrap_or("chatgpt"));
-                    Said::Model { text: words, model }
+                    ImportedPart::Model { text: words, model }
                 }
             },
         };
@@ -197,8 +197,8 @@ impl Talk {
         if output.trim().is_empty() {
             return;
         }
-        let call = Said::Call { id: id.clone(), tool, input: json!({}) };
-        let result = Said::Result { id, output, is_error: false };
+        let call = ImportedPart::Call { id: id.clone(), tool, input: json!({}) };
+        let result = ImportedPart::Result { id, output, is_error: false };
         self.messages.extend([call, result].map(|said| ImportedMessage { at: self.at, said }));
     }
 

@@ -6,7 +6,9 @@ use onyx_types::{Timestamp, slug};
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
-use crate::form::{ImportedFile, ImportedMessage, ImportedSession, Item, Place, Said};
+use crate::form::{
+    ImportTarget, ImportedFile, ImportedMessage, ImportedPart, ImportedSession, Item,
+};
 use crate::reading::{Opened, Reading, iso, json_file, text};
 
 pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
@@ -74,7 +76,7 @@ fn conversation(
     let created_at = created_at.ok_or_else(|| flaw("it has no `created_at`"))?;
     let said = fields.get("chat_messages").and_then(Value::as_array);
     let said = said.ok_or_else(|| flaw("it has no `chat_messages`"))?;
-    let mut talk = Talk {
+    let mut talk = ClaudeChat {
         messages: Vec::new(),
         at: created_at,
         calls: 0,
@@ -96,7 +98,7 @@ fn conversation(
     Ok((session, talk.counts))
 }
 
-struct Talk {
+struct ClaudeChat {
     messages: Vec<ImportedMessage>,
     at: Timestamp,
     calls: usize,
@@ -105,7 +107,7 @@ struct Talk {
     counts: Counts,
 }
 
-impl Talk {
+impl ClaudeChat {
     fn add(&mut self, message: &Map<String, Value>) {
         self.at = text(message, "created_at").and_then(iso).unwrap_or(self.at);
         let is_person = text(message, "sender") == Some("human");
@@ -133,7 +135,7 @@ impl Talk {
                 self.calls += 1;
                 let id = format!("call_{}", self.calls);
                 self.open.push_back(id.clone());
-                let said = Said::Call {
+                let said = ImportedPart::Call {
                     id,
                     tool: text(block, "name").unwrap_or("tool").to_owned(),
                     input: block.get("input").cloned().unwrap_or_default(),
@@ -142,7 +144,7 @@ impl Talk {
             }
             "tool_result" => {
                 let Some(id) = self.open.pop_front() else { return };
-                let said = Said::Result {
+                let said = ImportedPart::Result {
                     id,
                     output: output(block.get("content")),
                     is_error: block.get("is_error").and_then(Value::as_bool).unwrap_or(false),
@@ -156,9 +158,9 @@ impl Talk {
 
     fn say(&mut self, is_person: bool, text: String) {
         let said = if is_person {
-            Said::Person { text }
+            ImportedPart::Person { text }
         } else {
-            Said::Model { text, model: "anthropic/claude".to_owned() }
+            ImportedPart::Model { text, model: "anthropic/claude".to_owned() }
         };
         self.messages.push(ImportedMessage { at: self.at, said });
     }
@@ -224,5 +226,5 @@ fn projects(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
 }
 
 fn add_file(reading: &mut Reading, path: String, content: Vec<u8>) {
-    reading.add(Item::File(ImportedFile { place: Place::Vault, path, content }));
+    reading.add(Item::File(ImportedFile { place: ImportTarget::Vault, path, content }));
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::tree::path;
 use crate::error::ImportError;
-use crate::form::{ImportedMessage, ImportedSession, Said};
+use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
 use crate::reading::{Database, Opened, Reading, json_file, number, object, seconds, text};
 
 const DATABASE: &str = "webui.db";
@@ -201,10 +201,10 @@ fn session(row: &Row<'_>, chat: &Map<String, Value>) -> Option<(ImportedSession,
         at = number(node, "timestamp").map_or(at, moment);
         let words = text(node, "content").unwrap_or_default().to_owned();
         let said = match text(node, "role") {
-            Some("user") => Said::Person { text: words },
+            Some("user") => ImportedPart::Person { text: words },
             Some("assistant") => {
                 let model = text(node, "model").unwrap_or("model");
-                Said::Model { text: words, model: format!("open-webui/{model}") }
+                ImportedPart::Model { text: words, model: format!("open-webui/{model}") }
             }
             _ => continue,
         };

@@ -6,7 +6,7 @@ use onyx_types::{AgentId, Timestamp, our_tool_name};
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
-use crate::form::{ImportedMessage, ImportedSession, Said};
+use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
 use crate::reading::{Opened, Reading, iso, json_lines, object, text};
 
 pub(super) fn read(
@@ -61,7 +61,7 @@ fn session(
     let title = head.and_then(|head| object(head, "metadata"));
     let title = title.and_then(|metadata| text(metadata, "title")).map(str::to_owned);
     let began = head.and_then(|head| text(head, "created_at")).and_then(iso);
-    let mut talk = Talk { messages: Vec::new(), at: began, pictures: 0 };
+    let mut talk = NanobotSession { messages: Vec::new(), at: began, pictures: 0 };
     for (line, record) in records.iter().filter(|(_, record)| !record.contains_key("_type")) {
         talk.add(record, file, *line)?;
     }
@@ -73,13 +73,13 @@ fn session(
     Ok((session, talk.pictures))
 }
 
-struct Talk {
+struct NanobotSession {
     messages: Vec<ImportedMessage>,
     at: Option<Timestamp>,
     pictures: usize,
 }
 
-impl Talk {
+impl NanobotSession {
     fn add(
         &mut self,
         record: &Map<String, Value>,
@@ -95,17 +95,17 @@ impl Talk {
             role.ok_or_else(|| ImportError::broken(file, line, "a message without a role"))?;
         let words = self.words(record.get("content"));
         match role {
-            "user" => {
-                self.messages.push(ImportedMessage { at, said: Said::Person { text: words } })
-            }
+            "user" => self
+                .messages
+                .push(ImportedMessage { at, said: ImportedPart::Person { text: words } }),
             "assistant" => {
-                let said = Said::Model { text: words, model: "nanobot/model".to_owned() };
+                let said = ImportedPart::Model { text: words, model: "nanobot/model".to_owned() };
                 self.messages.push(ImportedMessage { at, said });
                 self.calls(record, at);
             }
             "tool" => {
                 let id = text(record, "tool_call_id").unwrap_or_default().to_owned();
-                let said = Said::Result { id, output: words, is_error: false };
+                let said = ImportedPart::Result { id, output: words, is_error: false };
                 self.messages.push(ImportedMessage { at, said });
             }
             _ => {}
@@ -120,7 +120,7 @@ impl Talk {
             let arguments = text(function, "arguments").unwrap_or("{}");
             // Arguments that a model wrote wrongly are kept as the words they are.
             let input = serde_json::from_str(arguments);
-            let said = Said::Call {
+            let said = ImportedPart::Call {
                 id: text(call, "id").unwrap_or_default().to_owned(),
                 tool: our_tool_name(text(function, "name").unwrap_or("tool")).to_owned(),
                 input: input.unwrap_or_else(|_| Value::from(arguments)),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::our_model_name;
 use crate::error::ImportError;
-use crate::form::{ImportedMessage, ImportedSession, Said};
+use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
 use crate::reading::{Reading, iso, millis, number, object, text};
 
 /// A record and the line, or the row, that it stands in.
@@ -45,7 +45,7 @@ impl Transcript<'_> {
                 records.iter().filter(|(place, _)| places.contains(place)).collect()
             }
         };
-        let mut talk = Talk { messages: Vec::new(), at: None, counts: Counts::default() };
+        let mut talk = ReadMessages { messages: Vec::new(), at: None, counts: Counts::default() };
         let mut title = self.title.clone();
         for (line, record) in &way {
             match text(record, "type") {
@@ -123,13 +123,13 @@ impl Counts {
     }
 }
 
-struct Talk {
+struct ReadMessages {
     messages: Vec<ImportedMessage>,
     at: Option<Timestamp>,
     counts: Counts,
 }
 
-impl Talk {
+impl ReadMessages {
     fn add(
         &mut self,
         record: &Map<String, Value>,
@@ -144,14 +144,14 @@ impl Talk {
         match text(message, "role") {
             Some("user") => {
                 let text = self.words(message.get("content"));
-                self.say(Said::Person { text });
+                self.say(ImportedPart::Person { text });
             }
             Some("assistant") => self.answer(message),
             Some("toolResult") => {
                 let output = self.words(message.get("content"));
                 let id = text(message, "toolCallId").unwrap_or_default().to_owned();
                 let is_error = message.get("isError").and_then(Value::as_bool).unwrap_or(false);
-                self.say(Said::Result { id, output, is_error });
+                self.say(ImportedPart::Result { id, output, is_error });
             }
             Some(_) => {}
             None => return Err(ImportError::broken(file, line, "a message without a role")),
@@ -165,15 +165,15 @@ impl Talk {
         let model = our_model_name(&format!("{provider}/{model}"));
         let Some(Value::Array(blocks)) = message.get("content") else {
             let text = self.words(message.get("content"));
-            return self.say(Said::Model { text, model });
+            return self.say(ImportedPart::Model { text, model });
         };
         for block in blocks.iter().filter_map(Value::as_object) {
             match text(block, "type") {
                 Some("text") => {
                     let text = text(block, "text").unwrap_or_default().to_owned();
-                    self.say(Said::Model { text, model: model.clone() });
+                    self.say(ImportedPart::Model { text, model: model.clone() });
                 }
-                Some("toolCall") => self.say(Said::Call {
+                Some("toolCall") => self.say(ImportedPart::Call {
                     id: text(block, "id").unwrap_or_default().to_owned(),
                     tool: our_tool_name(text(block, "name").unwrap_or("tool")).to_owned(),
                     input: block.get("arguments").cloned().unwrap_or_default(),
@@ -184,7 +184,7 @@ impl Talk {
         }
     }
 
-    fn say(&mut self, said: Said) {
+    fn say(&mut self, said: ImportedPart) {
         if let Some(at) = self.at {
             self.messages.push(ImportedMessage { at, said });
         }

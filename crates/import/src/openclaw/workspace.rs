@@ -6,7 +6,7 @@ use std::path::Path;
 use onyx_types::{AgentId, slug};
 
 use crate::error::ImportError;
-use crate::form::{ImportedFile, ImportedSkill, Item, Place, SkillFile};
+use crate::form::{ImportTarget, ImportedFile, ImportedSkill, Item, SkillFile};
 use crate::reading::{FoundFile, Reading, walk};
 
 const PERSONA: [&str; 5] = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "HEARTBEAT.md"];
@@ -53,20 +53,22 @@ pub(crate) fn workspace_files(
 ) {
     for FoundFile { path, content } in files {
         let (place, path) = match path.as_str() {
-            name if PERSONA.contains(&name) => (Place::Persona { agent: agent.clone() }, path),
-            "USER.md" => (Place::User, path),
+            name if PERSONA.contains(&name) => {
+                (ImportTarget::Persona { agent: agent.clone() }, path)
+            }
+            "USER.md" => (ImportTarget::User, path),
             "BOOTSTRAP.md" => {
                 reading.left_out(format!("{agent}/{path}"), "it is for an agent's first hour");
                 continue;
             }
-            "memory.md" => (Place::Memory { agent: agent.clone() }, "MEMORY.md".to_owned()),
-            "MEMORY.md" => (Place::Memory { agent: agent.clone() }, path),
+            "memory.md" => (ImportTarget::Memory { agent: agent.clone() }, "MEMORY.md".to_owned()),
+            "MEMORY.md" => (ImportTarget::Memory { agent: agent.clone() }, path),
             _ => match path.strip_prefix("memory/").filter(|name| name.ends_with(".md")) {
-                Some(name) => (Place::Memory { agent: agent.clone() }, in_memory(name)),
-                None => (Place::Vault, format!("{program}/{agent}/{path}")),
+                Some(name) => (ImportTarget::Memory { agent: agent.clone() }, in_memory(name)),
+                None => (ImportTarget::Vault, format!("{program}/{agent}/{path}")),
             },
         };
-        if std::str::from_utf8(&content).is_err() && place != Place::Vault {
+        if std::str::from_utf8(&content).is_err() && place != ImportTarget::Vault {
             reading.left_out(format!("{agent}/{path}"), "it is not UTF-8");
             continue;
         }

@@ -8,7 +8,7 @@ mod times;
 mod walk;
 
 use crate::error::ImportError;
-use crate::form::{Import, ImportedMessage, ImportedSession, Item, Note, NoteKind, Said};
+use crate::form::{Import, ImportedMessage, ImportedPart, ImportedSession, Item, Note, NoteKind};
 
 pub(crate) use database::Database;
 pub(crate) use json::{json_file, json_lines, json5, number, object, text};
@@ -91,12 +91,12 @@ impl Reading {
 fn without_orphans(messages: Vec<ImportedMessage>) -> Vec<ImportedMessage> {
     let mut called = std::collections::HashSet::new();
     let mut is_whole = |message: &ImportedMessage| match &message.said {
-        Said::Call { id, .. } => {
+        ImportedPart::Call { id, .. } => {
             called.insert(id.clone());
             true
         }
-        Said::Result { id, .. } => called.contains(id),
-        Said::Person { text } | Said::Model { text, .. } => !text.trim().is_empty(),
+        ImportedPart::Result { id, .. } => called.contains(id),
+        ImportedPart::Person { text } | ImportedPart::Model { text, .. } => !text.trim().is_empty(),
     };
     messages.into_iter().filter(|message| is_whole(message)).collect()
 }

@@ -6,7 +6,7 @@ use onyx_types::{Author, Fault, Origin};
 use serde_json::{Map, Value};
 
 use super::{Mode, Writer, Written};
-use crate::form::{ImportedFile, ImportedJob, ImportedSkill, Place};
+use crate::form::{ImportTarget, ImportedFile, ImportedJob, ImportedSkill};
 use crate::report::Outcome;
 
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -25,10 +25,11 @@ impl Writer<'_> {
     pub(super) async fn file(&self, file: &ImportedFile) -> Result<Written, Fault> {
         let target = self.target(file).map_err(Fault::from)?;
         let content = match &file.place {
-            Place::Memory { .. } if file.path.starts_with("daily/") => marked(&file.content),
-            Place::Memory { .. } | Place::Persona { .. } | Place::User | Place::Vault => {
-                file.content.clone()
-            }
+            ImportTarget::Memory { .. } if file.path.starts_with("daily/") => marked(&file.content),
+            ImportTarget::Memory { .. }
+            | ImportTarget::Persona { .. }
+            | ImportTarget::User
+            | ImportTarget::Vault => file.content.clone(),
         };
         let before = self.get(&target).await?;
         let Some(before) = before else { return self.put(&target, None, &content).await };
@@ -36,11 +37,11 @@ impl Writer<'_> {
             return Ok(Outcome::AlreadyThere.into());
         }
         match file.place {
-            Place::Memory { .. } | Place::User => {
+            ImportTarget::Memory { .. } | ImportTarget::User => {
                 let both = joined(&before.bytes, &content);
                 self.put(&target, Some(&before), &both).await
             }
-            Place::Persona { .. } | Place::Vault => {
+            ImportTarget::Persona { .. } | ImportTarget::Vault => {
                 Ok(Written::kept("another file of this name is here"))
             }
         }
@@ -50,18 +51,20 @@ impl Writer<'_> {
         let person = Area::Person(self.person.clone());
         let path = &file.path;
         Ok(match &file.place {
-            Place::Persona { agent } => Target {
+            ImportTarget::Persona { agent } => Target {
                 area: Area::Agent(agent.clone()),
                 path: path.parse()?,
                 origin: Origin::Person,
             },
-            Place::Memory { agent } => Target {
+            ImportTarget::Memory { agent } => Target {
                 area: person,
                 path: format!("memory/{agent}/{path}").parse()?,
                 origin: Origin::External,
             },
-            Place::User => Target { area: person, path: path.parse()?, origin: Origin::External },
-            Place::Vault => Target {
+            ImportTarget::User => {
+                Target { area: person, path: path.parse()?, origin: Origin::External }
+            }
+            ImportTarget::Vault => Target {
                 area: person,
                 path: format!("vault/{path}").parse()?,
                 origin: Origin::External,

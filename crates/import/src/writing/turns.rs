@@ -10,7 +10,7 @@ use onyx_types::{
 };
 use serde_json::{Map, Value};
 
-use crate::form::{ImportedMessage, ImportedSession, Said};
+use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
 use crate::ids;
 use crate::source::Source;
 
@@ -55,8 +55,10 @@ pub(super) fn turns(
 /// Calls that have a result: a prompt cannot hold one without.
 fn results(messages: &[ImportedMessage]) -> HashSet<&str> {
     let ids = messages.iter().filter_map(|message| match &message.said {
-        Said::Result { id, .. } => Some(id.as_str()),
-        Said::Person { .. } | Said::Model { .. } | Said::Call { .. } => None,
+        ImportedPart::Result { id, .. } => Some(id.as_str()),
+        ImportedPart::Person { .. } | ImportedPart::Model { .. } | ImportedPart::Call { .. } => {
+            None
+        }
     });
     ids.collect()
 }
@@ -64,7 +66,7 @@ fn results(messages: &[ImportedMessage]) -> HashSet<&str> {
 struct Log<'a> {
     who: &'a Participants<'a>,
     /// Makes the ids of runs and of the turns that mark their begin and end.
-    marks: onyx_types::Mint,
+    marks: onyx_types::IdGenerator,
     turns: Vec<Turn>,
     open: Option<RunId>,
     /// Of the newest turn: a log's times do not go back.
@@ -74,17 +76,17 @@ struct Log<'a> {
 impl Log<'_> {
     fn add(&mut self, message: &ImportedMessage, id: TurnId, answered: &HashSet<&str>) {
         self.at = self.at.max(message.at);
-        if matches!(message.said, Said::Person { .. }) {
+        if matches!(message.said, ImportedPart::Person { .. }) {
             self.end_run();
         }
         let run = self.run();
         let agent = || Author::Agent(self.who.agent.clone());
         let (author, body) = match &message.said {
-            Said::Person { text } => (
+            ImportedPart::Person { text } => (
                 Author::Person(self.who.person.clone()),
                 TurnBody::User(UserContent::Text(text.clone()).into()),
             ),
-            Said::Model { text, model } => (
+            ImportedPart::Model { text, model } => (
                 agent(),
                 TurnBody::AssistantText(AssistantText {
                     content: text.clone(),
@@ -93,7 +95,7 @@ impl Log<'_> {
                     provider_data: None,
                 }),
             ),
-            Said::Call { id, tool, input } => (
+            ImportedPart::Call { id, tool, input } => (
                 agent(),
                 TurnBody::ToolCall(ToolCallTurn {
                     tool_use_id: ToolUseId(id.clone()),
@@ -102,12 +104,12 @@ impl Log<'_> {
                     provider_data: None,
                 }),
             ),
-            Said::Result { id, output, is_error } => {
+            ImportedPart::Result { id, output, is_error } => {
                 (Author::System, result(id.clone(), output.clone(), *is_error))
             }
         };
         self.push(id, run, author, Origin::External, body);
-        if let Said::Call { id, .. } = &message.said
+        if let ImportedPart::Call { id, .. } = &message.said
             && !answered.contains(id.as_str())
         {
             let mark = self.marks.turn(self.at);

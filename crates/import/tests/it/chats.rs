@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use onyx_import::{Broken, Import, ImportedSession, Item, Said, Source, read};
+use onyx_import::{Broken, Import, ImportedPart, ImportedSession, Item, Source, read};
 use zip::write::SimpleFileOptions;
 
 use super::support::{copy_of, fixture, notes, read_copy};
@@ -19,10 +19,10 @@ fn only(import: &Import, title: &str) -> ImportedSession {
 fn talk(session: &ImportedSession) -> Vec<String> {
     let lines = session.messages.iter().map(|message| {
         let said = match &message.said {
-            Said::Person { text } => format!("person: {text}"),
-            Said::Model { text, model } => format!("{model}: {text}"),
-            Said::Call { tool, input, .. } => format!("call {tool} {input}"),
-            Said::Result { output, .. } => format!("result {output}"),
+            ImportedPart::Person { text } => format!("person: {text}"),
+            ImportedPart::Model { text, model } => format!("{model}: {text}"),
+            ImportedPart::Call { tool, input, .. } => format!("call {tool} {input}"),
+            ImportedPart::Result { output, .. } => format!("result {output}"),
         };
         format!("{} {said}", message.at.as_millis())
     });

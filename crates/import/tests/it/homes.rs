@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use onyx_import::{
-    Broken, Import, ImportedSession, Item, Kind, Place, Said, SettingPlace, Source, read,
+    Broken, Import, ImportTarget, ImportedPart, ImportedSession, Item, Kind, SettingPlace, Source,
+    read,
 };
 use serde_json::json;
 
@@ -20,10 +21,12 @@ fn sessions(import: &Import) -> Vec<&ImportedSession> {
 /// Who said what, one line a message.
 fn talk(session: &ImportedSession) -> Vec<String> {
     let lines = session.messages.iter().map(|message| match &message.said {
-        Said::Person { text } => format!("person: {text}"),
-        Said::Model { text, model } => format!("{model}: {text}"),
-        Said::Call { id, tool, input } => format!("call {id}: {tool} {input}"),
-        Said::Result { id, output, is_error } => format!("result {id} {is_error}: {output}"),
+        ImportedPart::Person { text } => format!("person: {text}"),
+        ImportedPart::Model { text, model } => format!("{model}: {text}"),
+        ImportedPart::Call { id, tool, input } => format!("call {id}: {tool} {input}"),
+        ImportedPart::Result { id, output, is_error } => {
+            format!("result {id} {is_error}: {output}")
+        }
     });
     lines.collect()
 }
@@ -153,10 +156,10 @@ fn files_of_a_workspace_go_where_onyx_has_a_place_for_them() {
         .iter()
         .filter_map(|item| match item {
             Item::File(file) => Some(match &file.place {
-                Place::Persona { agent } => format!("agents/{agent}/{}", file.path),
-                Place::Memory { agent } => format!("memory/{agent}/{}", file.path),
-                Place::User => format!("person/{}", file.path),
-                Place::Vault => format!("vault/{}", file.path),
+                ImportTarget::Persona { agent } => format!("agents/{agent}/{}", file.path),
+                ImportTarget::Memory { agent } => format!("memory/{agent}/{}", file.path),
+                ImportTarget::User => format!("person/{}", file.path),
+                ImportTarget::Vault => format!("vault/{}", file.path),
             }),
             _ => None,
         })
@@ -212,7 +215,7 @@ fn skills_of_a_workspace_come_whole_beside_those_that_every_agent_has() {
         .iter()
         .filter_map(|item| match item {
             Item::File(file) if file.path == "HEARTBEAT.md" => {
-                assert!(matches!(file.place, Place::Persona { .. }), "{file:?}");
+                assert!(matches!(file.place, ImportTarget::Persona { .. }), "{file:?}");
                 std::str::from_utf8(&file.content).ok()
             }
             _ => None,

@@ -1,8 +1,8 @@
 //! What is written into a home, and what a second import finds there.
 
 use onyx_import::{
-    Counts, Import, ImportedMessage, ImportedSession, Item, Kind, Mode, Outcome, Said, Source,
-    read_lines,
+    Counts, Import, ImportedMessage, ImportedPart, ImportedSession, Item, Kind, Mode, Outcome,
+    Source, read_lines,
 };
 use onyx_storage::{Area, SessionFilter};
 use onyx_types::{Author, Origin, RunStatus, SessionKey, Timestamp, TurnBody};
@@ -133,10 +133,10 @@ async fn a_session_becomes_a_log_of_foreign_turns_in_runs() {
 fn grown(messages: usize) -> Import {
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1_000);
     let said = [
-        Said::Person { text: "one".to_owned() },
-        Said::Model { text: "two".to_owned(), model: "m/x".to_owned() },
-        Said::Model { text: "three".to_owned(), model: "m/x".to_owned() },
-        Said::Person { text: "four".to_owned() },
+        ImportedPart::Person { text: "one".to_owned() },
+        ImportedPart::Model { text: "two".to_owned(), model: "m/x".to_owned() },
+        ImportedPart::Model { text: "three".to_owned(), model: "m/x".to_owned() },
+        ImportedPart::Person { text: "four".to_owned() },
     ];
     let messages = said.into_iter().take(messages).zip(0..);
     let session = ImportedSession {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use onyx_types::{Author, LaneId, Mint, Origin, Timestamp, Turn, TurnBody, UserContent};
+use onyx_types::{Author, IdGenerator, LaneId, Origin, Timestamp, Turn, TurnBody, UserContent};
 
 use crate::table::{Row, at_most, shown};
 use crate::{anna, cpu_seconds, open, resident_megabytes, seconds};
@@ -54,7 +54,7 @@ pub(crate) async fn measure(home: &Path, most: usize) -> Vec<Row> {
 fn write_logs(home: &Path, count: usize) {
     let folder = home.join("people/anna/sessions/main");
     fs::create_dir_all(&folder).unwrap();
-    let mut mint = Mint::new(7);
+    let mut mint = IdGenerator::new(7);
     for number in 0..count {
         let at = Timestamp::from_millis(1_700_000_000_000 + number as i64 * 60_000);
         let (session, run) = (mint.session(at), mint.run(at));

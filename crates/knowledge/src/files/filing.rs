@@ -7,7 +7,7 @@ use onyx_storage::{
 use onyx_types::{Hash, Origin, Timestamp};
 
 use crate::chunk::is_date;
-use crate::files::places::{Place, is_binary_name};
+use crate::files::places::{PlacedFile, is_binary_name};
 use crate::files::sync::Look;
 use crate::files::transcript::{self, Spoken};
 use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
@@ -22,7 +22,7 @@ pub(crate) struct File<'a> {
     pub(crate) whose: &'a Owner,
     pub(crate) key: SourceKey,
     pub(crate) path: &'a ObjectKey,
-    pub(crate) place: Place,
+    pub(crate) place: PlacedFile,
     /// How it was listed, if it was.
     pub(crate) listed: Option<Stamp>,
     /// What is known of it.
@@ -140,7 +140,7 @@ impl Index {
     fn row(
         &self,
         key: SourceKey,
-        place: Place,
+        place: PlacedFile,
         stamp: Stamp,
         checksum: Hash,
         ruler: &Ruler,

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, End, Expect, Files, Found, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError,
-    Wanted,
+    Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectMeta, Objects, Origins,
+    StoreError, Wanted,
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
@@ -34,7 +34,7 @@ impl Files for ObservedFiles {
     async fn find(
         &self,
         wanted: Vec<(Area, Wanted)>,
-    ) -> Result<Vec<Result<Found, StoreError>>, StoreError> {
+    ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
         self.files.find(wanted).await
     }
 

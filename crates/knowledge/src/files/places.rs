@@ -8,7 +8,7 @@ use onyx_types::{PersonId, Scope};
 
 /// What a file is by its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PlacedFile {
     pub(crate) kind: SourceKind,
     pub(crate) scope: Scope,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Place {
 pub(crate) const PERSON_FOLDERS: [&str; 3] = ["memory", "vault", "spaces"];
 
 /// `None`: not for searches.
-pub(crate) fn place_of(key: &SourceKey) -> Option<Place> {
+pub(crate) fn place_of(key: &SourceKey) -> Option<PlacedFile> {
     let parts: Vec<&str> = key.path.split('/').collect();
     if parts.iter().any(|part| part.starts_with('.')) {
         return None;
@@ -27,7 +27,7 @@ pub(crate) fn place_of(key: &SourceKey) -> Option<Place> {
         return None;
     }
     if key.person.is_none() {
-        return Some(Place { kind: SourceKind::Shared, scope: Scope::Shared });
+        return Some(PlacedFile { kind: SourceKind::Shared, scope: Scope::Shared });
     }
     match parts.as_slice() {
         ["memory", agent, rest @ ..] => in_memory(agent, rest),
@@ -39,7 +39,7 @@ pub(crate) fn place_of(key: &SourceKey) -> Option<Place> {
     }
 }
 
-fn in_memory(agent: &str, rest: &[&str]) -> Option<Place> {
+fn in_memory(agent: &str, rest: &[&str]) -> Option<PlacedFile> {
     let scope = scoped(agent, Scope::Agent);
     match rest {
         ["daily", _] => place(SourceKind::Daily, scope),
@@ -49,7 +49,7 @@ fn in_memory(agent: &str, rest: &[&str]) -> Option<Place> {
     }
 }
 
-fn in_space(space: &str, folder: &str, rest: &[&str]) -> Option<Place> {
+fn in_space(space: &str, folder: &str, rest: &[&str]) -> Option<PlacedFile> {
     let in_space = scoped(space, Scope::Space);
     match (folder, rest) {
         ("pages", [_]) => place(SourceKind::Page, in_space),
@@ -67,8 +67,8 @@ fn in_space(space: &str, folder: &str, rest: &[&str]) -> Option<Place> {
     }
 }
 
-fn place(kind: SourceKind, scope: Option<Scope>) -> Option<Place> {
-    scope.map(|scope| Place { kind, scope })
+fn place(kind: SourceKind, scope: Option<Scope>) -> Option<PlacedFile> {
+    scope.map(|scope| PlacedFile { kind, scope })
 }
 
 fn scoped<Id: FromStr>(name: &str, scope: impl Fn(Id) -> Scope) -> Option<Scope> {

@@ -9,7 +9,7 @@ use onyx_storage::{ObjectKey, ObjectMeta, Objects, SourceKey, SourceRow, Stamp, 
 use onyx_types::PersonId;
 
 use crate::files::filing::{File, Owner};
-use crate::files::places::{PERSON_FOLDERS, Place, area_of, place_of};
+use crate::files::places::{PERSON_FOLDERS, PlacedFile, area_of, place_of};
 use crate::status::Progress;
 use crate::{Index, KnowledgeError, Ruler};
 
@@ -34,7 +34,7 @@ pub struct SyncReport {
 /// A file that is to be read, and what is known of it.
 struct Changed {
     meta: ObjectMeta,
-    place: Place,
+    place: PlacedFile,
     before: Option<SourceRow>,
 }
 
@@ -309,7 +309,7 @@ fn next_batch(changed: &mut std::iter::Peekable<impl Iterator<Item = Changed>>) 
 async fn list(
     objects: &dyn Objects,
     person: Option<&PersonId>,
-) -> Result<Vec<(ObjectMeta, Place)>, StoreError> {
+) -> Result<Vec<(ObjectMeta, PlacedFile)>, StoreError> {
     let mut folders: Vec<(Option<ObjectKey>, usize)> = match person {
         Some(_) => PERSON_FOLDERS.iter().map(|name| (name.parse().ok(), 1)).collect(),
         None => vec![(None, 0)],

@@ -163,7 +163,7 @@ pub(super) fn facts_in(passage: &Passage<'_>) -> Vec<FactRow> {
             Some(_) => passage.chunk.start_line,
             None => passage.chunk.start_line + number,
         };
-        let mut add = |found: Found| {
+        let mut add = |found: FactFound| {
             facts.push(found.row(number, line));
         };
         linked(line, passage).into_iter().for_each(&mut add);
@@ -178,7 +178,7 @@ pub(super) fn facts_in(passage: &Passage<'_>) -> Vec<FactRow> {
     facts
 }
 
-struct Found {
+struct FactFound {
     subject: EntityName,
     relation: String,
     object: EntityName,
@@ -188,7 +188,7 @@ struct Found {
     until: Option<Timestamp>,
 }
 
-impl Found {
+impl FactFound {
     fn row(self, line: u32, said: &str) -> FactRow {
         let Self { subject, relation, object, object_kind, holds, from, until } = self;
         let said = said.to_owned();
@@ -246,14 +246,14 @@ fn is_abbreviation(text: &str) -> bool {
 }
 
 /// `[[Other note]]` in a note.
-fn linked(line: &str, passage: &Passage<'_>) -> Vec<Found> {
+fn linked(line: &str, passage: &Passage<'_>) -> Vec<FactFound> {
     if passage.chunk.message.is_some() {
         return Vec::new();
     }
     let title = passage.title.split(" (").next().unwrap_or_default();
     let targets = line.split("[[").skip(1).filter_map(|rest| rest.split_once("]]"));
     let names = targets.map(|(target, _)| target.split(['|', '#']).next().unwrap_or_default());
-    let link = |name: &str| Found {
+    let link = |name: &str| FactFound {
         subject: EntityName::new(title),
         relation: "links to".to_owned(),
         object: EntityName::new(name),
@@ -266,7 +266,7 @@ fn linked(line: &str, passage: &Passage<'_>) -> Vec<Found> {
 }
 
 /// `Phone: 030 1234` under the name of somebody or something.
-fn field(line: &str, passage: &Passage<'_>) -> Option<Found> {
+fn field(line: &str, passage: &Passage<'_>) -> Option<FactFound> {
     if passage.chunk.message.is_some() || passage.kind == SourceKind::Daily {
         return None;
     }
@@ -282,7 +282,7 @@ fn field(line: &str, passage: &Passage<'_>) -> Option<Found> {
     about(passage, EntityName::new(subject), &label.to_lowercase(), Holds::Begins, value)
 }
 
-fn said(sentence: &str, passage: &Passage<'_>) -> Option<Found> {
+fn said(sentence: &str, passage: &Passage<'_>) -> Option<FactFound> {
     for pattern in PATTERNS {
         for (words, is_own) in pattern.says.iter().zip([false, true]) {
             let Some((left, right)) = split_at_words(sentence, words) else { continue };
@@ -300,7 +300,7 @@ fn said(sentence: &str, passage: &Passage<'_>) -> Option<Found> {
 }
 
 /// `Anna's phone number is 030 1234` and `my dentist is Dr Li`.
-fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<Found> {
+fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<FactFound> {
     let (left, value) = split_at_words(sentence, "is")?;
     let (owner, what) = match left.split_once("'s ").or_else(|| left.split_once("’s ")) {
         Some((owner, what)) => (subject_of(owner, passage)?, what),
@@ -327,7 +327,7 @@ fn about(
     relation: &str,
     holds: Holds,
     right: &str,
-) -> Option<Found> {
+) -> Option<FactFound> {
     let (right, from, until) = without_time(right, passage.at);
     let stop = STOPS.iter().filter_map(|stop| right.find(stop)).min().unwrap_or(right.len());
     let object = right[..stop].trim_matches(|c: char| " .,;:!\"'“”*_[]".contains(c));
@@ -339,7 +339,7 @@ fn about(
     let object_kind = if is_name { ObjectKind::Entity } else { ObjectKind::Value };
     let relation = relation.to_owned();
     let object = EntityName::new(object);
-    Some(Found { subject, relation, object, object_kind, holds, from, until })
+    Some(FactFound { subject, relation, object, object_kind, holds, from, until })
 }
 
 /// Takes `since May 2024`, `in 2019` or `until last week` off the end.

@@ -51,7 +51,7 @@ impl Weights {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct SearchResults {
     pub hits: Vec<Hit>,
     /// Why meaning was not searched for.
     pub degraded: Option<String>,

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing};
+use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, StorePosition};
 use onyx_types::{PersonId, Scope, ScopeSet};
 
 use crate::follow::{Commit, Followers, Lag};
@@ -30,7 +30,7 @@ use ranking::{
 };
 
 pub(crate) use hit::shown_path;
-pub use hit::{Answer, Hit, Search, SearchSettings, Weights};
+pub use hit::{Hit, Search, SearchResults, SearchSettings, Weights};
 pub use retrieve::{Retrieval, Retrieved};
 
 const MOST_HITS: usize = 100;
@@ -64,7 +64,7 @@ impl Index {
     }
 
     /// What somebody typed to find something: words, "phrases" and beginnings*.
-    pub async fn search(&self, search: &Search) -> Result<Answer, KnowledgeError> {
+    pub async fn search(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
             self.settle_sessions().await?;
         }
@@ -73,11 +73,15 @@ impl Index {
 
     /// What somebody said, word for word: whatever is quoted in it is no phrase to be found. A
     /// message does not wait until what was said a moment ago is indexed.
-    pub async fn search_said(&self, search: &Search) -> Result<Answer, KnowledgeError> {
+    pub async fn search_said(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         self.find(search, &Wanted::said(&search.text)).await
     }
 
-    async fn find(&self, search: &Search, wanted: &Wanted) -> Result<Answer, KnowledgeError> {
+    async fn find(
+        &self,
+        search: &Search,
+        wanted: &Wanted,
+    ) -> Result<SearchResults, KnowledgeError> {
         let limit = search.limit.clamp(1, MOST_HITS);
         let candidates = CANDIDATES.max(limit);
         let UpToDate { indexed, served } = self.bring_up_to_date().await?;
@@ -96,7 +100,7 @@ impl Index {
         let seen = visible(&followers.groups, search);
         let partial = lag == Lag::Some || !indexed;
         if seen.is_empty() {
-            return Ok(Answer { hits: Vec::new(), degraded, partial });
+            return Ok(SearchResults { hits: Vec::new(), degraded, partial });
         }
         let by_text = match &mut followers.text {
             Some(text) => text.search(wanted, &seen, candidates)?,
@@ -119,7 +123,7 @@ impl Index {
         let ranked = self.ranked(search, &followers, query.as_ref(), &found, &seen).await?;
         drop(followers);
         let hits = self.hits(search, wanted, ranked, limit).await?;
-        Ok(Answer { hits, degraded, partial })
+        Ok(SearchResults { hits, degraded, partial })
     }
 
     /// In which order the candidates, and what was said around them, answer the question.
@@ -165,7 +169,7 @@ impl Index {
     /// What is known to have changed is indexed first.
     async fn bring_up_to_date(&self) -> Result<UpToDate, KnowledgeError> {
         self.settle().await?;
-        let Standing { epoch, served_vectors: served, .. } =
+        let StorePosition { epoch, served_vectors: served, .. } =
             self.inner.store.chunks.standing().await?;
         self.notice_loss(epoch);
         if self.state().complete {

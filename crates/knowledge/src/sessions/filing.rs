@@ -6,7 +6,7 @@ use onyx_storage::{ChunkRow, SessionMeta, SourceKey, SourceKind, SourceRow, Stam
 use onyx_types::{PersonId, RunId, Scope, SessionId, SessionKey};
 
 use super::mark::{Mark, NO_RUN, by_message, mark_name, prefix};
-use super::said::Said;
+use super::said::RunText;
 use super::title_of;
 use crate::{Index, KnowledgeError, Ruler};
 
@@ -18,14 +18,14 @@ const BYTES_AT_ONCE: usize = 512 * 1024;
 
 /// What the index holds of a session.
 #[derive(Debug)]
-pub(super) enum Known {
+pub(super) enum IndexedSession {
     Nothing,
     /// Something that cannot be gone on from.
     Something,
     UpTo(Mark),
 }
 
-impl Known {
+impl IndexedSession {
     pub(super) fn read(mark: &str) -> Self {
         Mark::read(mark).map_or(Self::Something, Self::UpTo)
     }
@@ -101,12 +101,12 @@ impl<'a> Batch<'a> {
         &mut self,
         person: &PersonId,
         meta: &SessionMeta,
-        known: Known,
+        known: IndexedSession,
         scope: Scope,
     ) -> Result<(), KnowledgeError> {
         let known_run = match &known {
-            Known::UpTo(mark) => mark.run,
-            Known::Nothing | Known::Something => None,
+            IndexedSession::UpTo(mark) => mark.run,
+            IndexedSession::Nothing | IndexedSession::Something => None,
         };
         let title = title_of(meta);
         let mark = Mark {
@@ -118,7 +118,7 @@ impl<'a> Batch<'a> {
         };
         let session = Reading { person, meta, scope, title };
         let filed = self.file_runs_after(&session, known_run).await?;
-        if matches!(known, Known::Something) {
+        if matches!(known, IndexedSession::Something) {
             self.drop_others(person, meta.session_id, &filed).await?;
         }
         self.marks.push((mark_name(person, meta.session_id), mark.written()));
@@ -152,8 +152,8 @@ impl<'a> Batch<'a> {
         let mut filed = BTreeSet::new();
         let (agent, id) = (session.meta.agent.clone(), session.meta.session_id);
         let key = SessionKey { person: session.person.clone(), agent, session: id };
-        let mut open = None::<(RunId, Said)>;
-        let mut of_no_run = Said::default();
+        let mut open = None::<(RunId, RunText)>;
+        let mut of_no_run = RunText::default();
         let mut before = None;
         'log: loop {
             let page = store.turns.tail_within(&key, before, PAGE_BYTES).await?;
@@ -171,7 +171,7 @@ impl<'a> Batch<'a> {
                 if Some(run) == last {
                     break 'log;
                 }
-                let (_, said) = open.get_or_insert_with(|| (run, Said::default()));
+                let (_, said) = open.get_or_insert_with(|| (run, RunText::default()));
                 said.add_before(turn, position);
             }
             if !page.has_older {
@@ -197,7 +197,7 @@ impl<'a> Batch<'a> {
         &mut self,
         session: &Reading<'_>,
         name: String,
-        said: Said,
+        said: RunText,
         filed: &mut BTreeSet<String>,
     ) -> Result<(), KnowledgeError> {
         let Reading { person, meta, scope, title } = session;

@@ -27,7 +27,7 @@ impl Mark {
 
 /// Up to which change of the ledger all sessions were looked at, and how they were cut.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct SessionsMark {
     epoch: u64,
     pub(super) seq: u64,
     pub(super) chunking: String,
@@ -36,7 +36,7 @@ pub(super) struct Seen {
 /// The name of that mark.
 pub(super) const SEEN: &str = "sessions seen";
 
-impl Seen {
+impl SessionsMark {
     pub(super) fn new(sequence: SessionSequence, chunking: String) -> Self {
         Self { epoch: sequence.epoch, seq: sequence.last, chunking }
     }

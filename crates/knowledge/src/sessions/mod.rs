@@ -13,9 +13,10 @@ use onyx_types::{PersonId, Scope, SessionId, SessionOrigin, SpaceId};
 
 use crate::files::sync::Look;
 use crate::{Index, KnowledgeError};
-use filing::{Batch, Known};
+use filing::{Batch, IndexedSession};
 use mark::{
-    Mark, SEEN, SESSIONS, Seen, by_message, chunking_of, companions_name, mark_name, mark_start,
+    Mark, SEEN, SESSIONS, SessionsMark, by_message, chunking_of, companions_name, mark_name,
+    mark_start,
 };
 
 const SESSIONS_AT_ONCE: u32 = 200;
@@ -81,9 +82,9 @@ impl Index {
         let store = &self.inner.store;
         let marks = store.chunks.marks(&mark_name(person, session)).await?;
         let known = marks.first().map(|(_, mark)| mark.as_str()).filter(|mark| !mark.is_empty());
-        let known = known.map_or(Known::Nothing, Known::read);
+        let known = known.map_or(IndexedSession::Nothing, IndexedSession::read);
         let Some(meta) = store.ledger.session(person, session).await? else {
-            if !matches!(known, Known::Nothing) {
+            if !matches!(known, IndexedSession::Nothing) {
                 batch.forget(person, session).await?;
             }
             return Ok(());
@@ -117,7 +118,7 @@ impl Index {
         }
         let Some(sequence) = sequence else { return Ok(()) };
         let chunking = self.ruler().fingerprint(&self.inner.settings.chunking);
-        let seen = Seen::new(sequence, by_message(&chunking));
+        let seen = SessionsMark::new(sequence, by_message(&chunking));
         Ok(store.chunks.set_mark(SEEN, &seen.written()).await?)
     }
 
@@ -125,9 +126,9 @@ impl Index {
     async fn sessions_seen(
         &self,
         sequence: SessionSequence,
-    ) -> Result<Option<Seen>, KnowledgeError> {
+    ) -> Result<Option<SessionsMark>, KnowledgeError> {
         let marks = self.inner.store.chunks.marks(SEEN).await?;
-        let seen = marks.first().and_then(|(_, mark)| Seen::read(mark, sequence));
+        let seen = marks.first().and_then(|(_, mark)| SessionsMark::read(mark, sequence));
         Ok(seen.filter(|seen| self.is_cut_as_now(&seen.chunking)))
     }
 
@@ -168,7 +169,7 @@ impl Index {
             self.begin_progress(page.len());
             let mut batch = Batch::new(self).await;
             for meta in &page {
-                let known = known.remove(&meta.session_id).unwrap_or(Known::Nothing);
+                let known = known.remove(&meta.session_id).unwrap_or(IndexedSession::Nothing);
                 let scope = scope_of(meta, spaces);
                 self.file_if_behind(person, meta, known, scope, &mut batch).await?;
             }
@@ -195,22 +196,22 @@ impl Index {
         &self,
         person: &PersonId,
         how: Look,
-    ) -> Result<BTreeMap<SessionId, Known>, KnowledgeError> {
+    ) -> Result<BTreeMap<SessionId, IndexedSession>, KnowledgeError> {
         let chunks = &self.inner.store.chunks;
         let start = mark_start(person);
         let mut known = BTreeMap::new();
         for (name, mark) in chunks.marks(&start).await? {
             let session = name[start.len()..].parse().ok().filter(|_| !mark.is_empty());
             let mark = match how {
-                Look::Changes => Known::read(&mark),
-                Look::Anew => Known::Something,
+                Look::Changes => IndexedSession::read(&mark),
+                Look::Anew => IndexedSession::Something,
             };
             known.extend(session.map(|session| (session, mark)));
         }
         if how == Look::Anew {
             let paths = chunks.paths_under(Some(person), SESSIONS).await?;
             let sessions = paths.iter().filter_map(|path| path.split('/').nth(1)?.parse().ok());
-            known.extend(sessions.map(|session| (session, Known::Something)));
+            known.extend(sessions.map(|session| (session, IndexedSession::Something)));
         }
         Ok(known)
     }
@@ -257,21 +258,21 @@ impl Index {
         &self,
         person: &PersonId,
         meta: &SessionMeta,
-        known: Known,
+        known: IndexedSession,
         scope: Option<Scope>,
         batch: &mut Batch<'_>,
     ) -> Result<(), KnowledgeError> {
         // Nobody may find it.
         let Some(scope) = scope else { return Ok(()) };
         let known = match known {
-            Known::UpTo(mark) if self.goes_on(&mark, meta, &scope) => {
+            IndexedSession::UpTo(mark) if self.goes_on(&mark, meta, &scope) => {
                 if mark.run.is_some() && mark.run == meta.last_run {
                     return Ok(());
                 }
-                Known::UpTo(mark)
+                IndexedSession::UpTo(mark)
             }
-            Known::UpTo(_) | Known::Something => Known::Something,
-            Known::Nothing => Known::Nothing,
+            IndexedSession::UpTo(_) | IndexedSession::Something => IndexedSession::Something,
+            IndexedSession::Nothing => IndexedSession::Nothing,
         };
         batch.file_new_runs(person, meta, known, scope).await
     }

@@ -14,7 +14,7 @@ const LONGEST_MESSAGE: usize = 256 * 1024;
 /// Of a longer run only the end.
 const LONGEST_RUN: usize = 2 * 1024 * 1024;
 
-pub(super) struct Said {
+pub(super) struct RunText {
     /// The last one first.
     messages: Vec<OneSaid>,
     pub(super) bytes: usize,
@@ -29,14 +29,14 @@ struct OneSaid {
     text: String,
 }
 
-impl Default for Said {
+impl Default for RunText {
     fn default() -> Self {
         let at = Timestamp::from_millis(0);
         Self { messages: Vec::new(), bytes: 0, origin: Origin::Person, at }
     }
 }
 
-impl Said {
+impl RunText {
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use onyx_storage::{BeginIn, BeginRun};
 use onyx_types::{
-    AssistantText, Author, LaneId, Mint, Origin, RunId, SessionKey, SessionOrigin, TextStatus,
-    Turn, TurnBody, UserContent,
+    AssistantText, Author, IdGenerator, LaneId, Origin, RunId, SessionKey, SessionOrigin,
+    TextStatus, Turn, TurnBody, UserContent,
 };
 
 use crate::world::World;
@@ -14,7 +14,7 @@ use crate::world::World;
 pub(crate) struct Talk {
     pub(crate) key: SessionKey,
     origin: SessionOrigin,
-    mint: Mint,
+    mint: IdGenerator,
     /// Who spoke last?
     said: usize,
 }
@@ -23,7 +23,7 @@ impl Talk {
     /// With the agent `main`.
     pub(crate) fn new(world: &World, person: &str, origin: SessionOrigin) -> Self {
         static TALKS: AtomicU64 = AtomicU64::new(7);
-        let mut mint = Mint::new(TALKS.fetch_add(1, Ordering::Relaxed));
+        let mut mint = IdGenerator::new(TALKS.fetch_add(1, Ordering::Relaxed));
         let key = SessionKey {
             person: person.parse().unwrap(),
             agent: "main".parse().unwrap(),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use onyx_knowledge::{Answer, Chunking, Hit, Index, IndexSettings, Search};
+use onyx_knowledge::{Chunking, Hit, Index, IndexSettings, Search, SearchResults};
 use onyx_storage::{Home, Store};
 use onyx_test_support::delays;
 use onyx_types::{
@@ -73,7 +73,7 @@ impl World {
         self.ask(text, &chat("anna")).await.hits
     }
 
-    pub(crate) async fn ask(&self, text: &str, scopes: &ScopeSet) -> Answer {
+    pub(crate) async fn ask(&self, text: &str, scopes: &ScopeSet) -> SearchResults {
         let search =
             Search { text: text.into(), scopes: scopes.clone(), kinds: Vec::new(), limit: 10 };
         self.index.search(&search).await.unwrap()

@@ -12,7 +12,7 @@ use onyx_types::{
 use super::calls::Words;
 use super::encode::{Ability, encode};
 use crate::gguf::Gguf;
-use crate::worker::{Answer, Chat, Ended, Keeper, Order, Reply};
+use crate::worker::{Chat, Ended, Keeper, Order, OrderReplies, Reply};
 
 /// Below this a model cannot choose tools: SmolLM2-135M took the right one 2 times in 10.
 const SMALL: u64 = 500_000_000;
@@ -102,7 +102,7 @@ struct Running {
 
 enum Phase {
     Request(Box<Chat>),
-    Body(Answer),
+    Body(OrderReplies),
     Over,
 }
 
@@ -130,7 +130,7 @@ impl Running {
         Ok(Phase::Body(self.unless_cancelled(asked).await??))
     }
 
-    async fn read(&mut self, mut answer: Answer) -> Result<Phase, ModelFailure> {
+    async fn read(&mut self, mut answer: OrderReplies) -> Result<Phase, ModelFailure> {
         let reply = self.unless_cancelled(answer.next()).await??;
         let mut events = Vec::new();
         let phase = match reply {

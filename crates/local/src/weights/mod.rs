@@ -13,7 +13,7 @@ pub use checked::sha256_of;
 pub use folder::{ModelsFolder, Stored};
 pub use known::{KNOWN, MINILM, Part, SMOLLM2, Weights};
 pub use pip::Pip;
-pub use pull::{Place, Progress};
+pub use pull::{GgufLocation, Progress};
 pub use runtime::{LLAMA_CPP, Npm};
 pub use runtime_files::Runtime;
 pub use wheels::Wheels;

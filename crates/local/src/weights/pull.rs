@@ -16,12 +16,12 @@ const ATTEMPTS: u32 = 5;
 
 /// Where a GGUF file comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum GgufLocation {
     File(PathBuf),
     Address(String),
 }
 
-impl Place {
+impl GgufLocation {
     /// A path, an address, or `owner/repository/file.gguf` of a hub.
     pub fn named(text: &str, hub: &str) -> Self {
         if text.contains("://") {
@@ -49,7 +49,7 @@ impl ModelsFolder {
     pub async fn pull(
         &self,
         name: &str,
-        place: &Place,
+        place: &GgufLocation,
         sha256: Option<&str>,
         progress: Progress<'_>,
     ) -> Result<Stored, Fault> {
@@ -57,10 +57,10 @@ impl ModelsFolder {
         std::fs::create_dir_all(self.path()).map_err(WeightsError::file(self.path()))?;
         let part = target.with_extension("gguf.part");
         match place {
-            Place::File(from) => {
+            GgufLocation::File(from) => {
                 std::fs::copy(from, &part).map_err(WeightsError::file(from))?;
             }
-            Place::Address(url) => fetch(url, &part, progress).await?,
+            GgufLocation::Address(url) => fetch(url, &part, progress).await?,
         }
         if let Err(fault) = accept(&part, sha256) {
             // Going on with it would only make it longer.

@@ -39,10 +39,10 @@ impl Keeper {
     pub(crate) async fn ask(
         &self,
         order: impl FnOnce(u64) -> Order,
-    ) -> Result<Answer, ModelFailure> {
+    ) -> Result<OrderReplies, ModelFailure> {
         let lease = self.lease().await?;
         let (id, replies) = lease.worker.ask(order).await?;
-        Ok(Answer { id, replies, lease, open: true })
+        Ok(OrderReplies { id, replies, lease, open: true })
     }
 
     /// Whether a process holds the model in memory.
@@ -111,7 +111,7 @@ impl Drop for Lease {
 }
 
 /// What comes back for one order.
-pub(crate) struct Answer {
+pub(crate) struct OrderReplies {
     id: u64,
     replies: mpsc::Receiver<Reply>,
     lease: Lease,
@@ -119,7 +119,7 @@ pub(crate) struct Answer {
     open: bool,
 }
 
-impl Answer {
+impl OrderReplies {
     pub(crate) async fn next(&mut self) -> Result<Reply, ModelFailure> {
         let reply = self.replies.recv().await;
         self.open = reply.as_ref().is_some_and(|reply| !reply.is_last());
@@ -132,7 +132,7 @@ impl Answer {
 }
 
 /// An answer that nobody waits for is not worked on.
-impl Drop for Answer {
+impl Drop for OrderReplies {
     fn drop(&mut self) {
         if self.open {
             self.lease.worker.forget(self.id);

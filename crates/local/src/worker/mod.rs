@@ -10,7 +10,7 @@ mod keeper;
 mod protocol;
 mod replies;
 
-pub(crate) use keeper::{Answer, Keeper};
+pub(crate) use keeper::{Keeper, OrderReplies};
 pub(crate) use protocol::{Chat, ChatMessage, Ended, FailedClass, Job, Order, Reply};
 pub(crate) use replies::{NobodyListens, Refusal, Replies};
 

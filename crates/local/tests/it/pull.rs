@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use onyx_local::{ModelsFolder, Place, Stored};
+use onyx_local::{GgufLocation, ModelsFolder, Stored};
 use onyx_types::{ErrorCode, Fault};
 
 use crate::file::gguf;
@@ -32,8 +32,8 @@ impl Hub {
         Self { address, asked }
     }
 
-    fn place(&self) -> Place {
-        Place::named("someone/models/tiny.gguf", &self.address)
+    fn place(&self) -> GgufLocation {
+        GgufLocation::named("someone/models/tiny.gguf", &self.address)
     }
 }
 
@@ -95,7 +95,7 @@ async fn what_is_no_model_or_has_another_sum_is_not_taken() {
 
     let file = home.path().join("own.gguf");
     fs::write(&file, gguf()).unwrap();
-    let place = Place::named(file.to_str().unwrap(), "");
+    let place = GgufLocation::named(file.to_str().unwrap(), "");
     let sum = Some(SUM_OF_NOTHING);
     let fault = folder.pull("tiny", &place, sum, &|_, _| {}).await.unwrap_err();
     assert!(fault.message.contains(SUM_OF_NOTHING), "{fault}");
@@ -106,10 +106,10 @@ async fn what_is_no_model_or_has_another_sum_is_not_taken() {
 #[tokio::test]
 async fn a_place_that_is_not_there_says_so() {
     let (_home, folder) = folder();
-    let nobody = Place::Address("http://127.0.0.1:9/tiny.gguf".to_owned());
+    let nobody = GgufLocation::Address("http://127.0.0.1:9/tiny.gguf".to_owned());
     let fault = folder.pull("tiny", &nobody, None, &|_, _| {}).await.unwrap_err();
     assert_eq!(fault.code, ErrorCode::ProviderUnavailable);
-    let missing = Place::named("/nowhere/tiny.gguf", "");
+    let missing = GgufLocation::named("/nowhere/tiny.gguf", "");
     let fault: Fault = folder.pull("tiny", &missing, None, &|_, _| {}).await.unwrap_err();
     assert!(fault.message.contains("/nowhere/tiny.gguf"), "{fault}");
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::client::{self, OauthClient};
-use super::discovery::{self, AuthorizationServer, Found};
+use super::discovery::{self, AuthorizationServer, Discovered};
 use super::record::{Record, union};
 use super::{Callback, Challenge, Consent, OauthSettings, TokenKeeper, form};
 use crate::McpError;
@@ -154,7 +154,7 @@ impl SignIn {
                 client::known(egress, server, settings, redirect_uri, scope.as_deref()).await?
             }
         };
-        let Found { resource, server } = found;
+        let Discovered { resource, server } = found;
         let resource = resource.resource.unwrap_or_else(|| self.setup.address.as_str().to_owned());
         let (state, verifier) = (random()?, random()?);
         let proof = BASE64.encode(Sha256::digest(verifier.as_bytes()));
@@ -203,7 +203,7 @@ impl SignIn {
     }
 
     /// Which rights to ask for: what the owner wrote, what the server asked for, or all it knows of.
-    fn scope(&self, found: &Found, challenge: &Challenge) -> Option<String> {
+    fn scope(&self, found: &Discovered, challenge: &Challenge) -> Option<String> {
         if let Some(scope) = &self.setup.settings.scope {
             return Some(scope.clone());
         }

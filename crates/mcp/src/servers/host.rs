@@ -30,11 +30,11 @@ pub(crate) struct Host {
     sign_in: tokio::sync::OnceCell<Option<Arc<SignIn>>>,
     /// Held while it is connected, so that it is started once.
     connection: tokio::sync::Mutex<Option<Arc<Peer>>>,
-    facts: Mutex<Facts>,
+    facts: Mutex<HostState>,
 }
 
 #[derive(Default)]
-struct Facts {
+struct HostState {
     status: ServerStatus,
     version: String,
     /// As it listed them last; `None`: nobody has asked.
@@ -272,7 +272,7 @@ impl Host {
         self.setup.clock.now().mono
     }
 
-    fn facts(&self) -> MutexGuard<'_, Facts> {
+    fn facts(&self) -> MutexGuard<'_, HostState> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,7 +18,7 @@ use super::running::Task;
 use super::sealed::SealKey;
 use super::sessions::{Session, Sessions};
 use super::tasks::{self, AtWork, Tasks};
-use super::{Answer, Events, Offer, Service, Stop, event};
+use super::{Events, HttpReply, Offer, Service, Stop, event};
 use crate::wire::STATELESS;
 
 /// Messages before the answer that may wait to be sent.
@@ -87,7 +87,7 @@ impl Endpoint {
         caller: &str,
         headers: &Headers,
         body: &[u8],
-    ) -> Answer {
+    ) -> HttpReply {
         let mut message: Value = match serde_json::from_slice(body) {
             Ok(message) => message,
             Err(error) => {
@@ -109,11 +109,11 @@ impl Endpoint {
             return not_asked(&mut message, session.as_deref(), &id);
         };
         if id.is_null() {
-            return Answer::Empty { status: 202 };
+            return HttpReply::Empty { status: 202 };
         }
         let params = message["params"].take();
         let params = if params.is_object() { params } else { json!({}) };
-        let asked = Asked { id, method, params, caller, headers, session };
+        let asked = RpcRequest { id, method, params, caller, headers, session };
         match asked.era() {
             Ok(era) => self.answer(service, asked, era).await,
             Err(refused) => refused,
@@ -121,9 +121,14 @@ impl Endpoint {
     }
 
     /// A request: the protocol's own methods at once, every other one by the service.
-    async fn answer(&self, service: Arc<dyn Service>, asked: Asked<'_>, era: Era) -> Answer {
+    async fn answer(
+        &self,
+        service: Arc<dyn Service>,
+        asked: RpcRequest<'_>,
+        era: Era,
+    ) -> HttpReply {
         let offer = service.offer();
-        let Asked { id, params, .. } = &asked;
+        let RpcRequest { id, params, .. } = &asked;
         match asked.method.as_str() {
             "initialize" => return self.initialize(&offer, asked.caller, id, params),
             "ping" => return done(result(id, json!({}))),
@@ -176,10 +181,10 @@ impl Endpoint {
     async fn run(
         &self,
         service: Arc<dyn Service>,
-        asked: Asked<'_>,
+        asked: RpcRequest<'_>,
         exchange: Exchange,
         mut answers: mpsc::Receiver<Value>,
-    ) -> Answer {
+    ) -> HttpReply {
         let (era, patience) = (exchange.era, asked.patience(&exchange));
         let life = asked.wanted_task().flatten();
         let (id, is_left_alone) = (asked.id.clone(), Arc::clone(&exchange.is_left_alone));
@@ -206,7 +211,7 @@ impl Endpoint {
         }
     }
 
-    fn initialize(&self, offer: &Offer, caller: &str, id: &Value, params: &Value) -> Answer {
+    fn initialize(&self, offer: &Offer, caller: &str, id: &Value, params: &Value) -> HttpReply {
         let session = self.key.fresh_name();
         self.sessions.begin(session.clone(), caller, params["capabilities"].clone());
         let body = result(
@@ -218,34 +223,34 @@ impl Endpoint {
                 "instructions": offer.instructions,
             }),
         );
-        Answer::Json { status: 200, session: Some(session), body }
+        HttpReply::Json { status: 200, session: Some(session), body }
     }
 
     /// `GET`: what has changed, for a client with a session.
-    pub fn listen(&self, offer: &Offer, caller: &str, headers: &Headers) -> Answer {
-        let Some(name) = &headers.session else { return Answer::Empty { status: 405 } };
+    pub fn listen(&self, offer: &Offer, caller: &str, headers: &Headers) -> HttpReply {
+        let Some(name) = &headers.session else { return HttpReply::Empty { status: 405 } };
         if self.sessions.get(name, caller).is_none() {
-            return Answer::Empty { status: 404 };
+            return HttpReply::Empty { status: 404 };
         }
         let wanted = offered_changes(offer);
         if wanted.is_empty() {
-            return Answer::Empty { status: 405 };
+            return HttpReply::Empty { status: 405 };
         }
-        Answer::Events(self.changes_of(wanted, Vec::new(), Value::Null))
+        HttpReply::Events(self.changes_of(wanted, Vec::new(), Value::Null))
     }
 
     /// `DELETE`: the client is done.
-    pub fn end(&self, caller: &str, headers: &Headers) -> Answer {
+    pub fn end(&self, caller: &str, headers: &Headers) -> HttpReply {
         let status = match &headers.session {
             None => 405,
             Some(name) if self.sessions.end(name, caller) => 204,
             Some(_) => 404,
         };
-        Answer::Empty { status }
+        HttpReply::Empty { status }
     }
 
     /// The same in the era without sessions: the client says what it wants to hear of.
-    fn listen_for(&self, offer: &Offer, id: &Value, params: &Value) -> Answer {
+    fn listen_for(&self, offer: &Offer, id: &Value, params: &Value) -> HttpReply {
         let offered = offered_changes(offer);
         if offered.is_empty() {
             return refused(404, &Refusal::no_method("subscriptions/listen"), id);
@@ -260,7 +265,7 @@ impl Endpoint {
             "notifications/subscriptions/acknowledged",
             json!({"_meta": meta, "notifications": honoured}),
         );
-        Answer::Events(self.changes_of(wanted, vec![event(&acknowledged)], meta))
+        HttpReply::Events(self.changes_of(wanted, vec![event(&acknowledged)], meta))
     }
 
     fn changes_of(&self, wanted: Vec<Change>, first: Vec<String>, meta: Value) -> Events {
@@ -289,7 +294,7 @@ impl Endpoint {
 }
 
 /// A request as it came.
-struct Asked<'a> {
+struct RpcRequest<'a> {
     id: Value,
     method: String,
     params: Value,
@@ -298,8 +303,8 @@ struct Asked<'a> {
     session: Option<Arc<Session>>,
 }
 
-impl Asked<'_> {
-    fn era(&self) -> Result<Era, Answer> {
+impl RpcRequest<'_> {
+    fn era(&self) -> Result<Era, HttpReply> {
         let era = era::of(self.headers, &self.method, &self.params);
         let era = era.map_err(|refusal| refused(400, &refusal, &self.id))?;
         if era == Era::Stateless && OF_HANDSHAKES.contains(&self.method.as_str()) {
@@ -324,7 +329,7 @@ impl Asked<'_> {
         }
     }
 
-    fn set_log_level(&self) -> Answer {
+    fn set_log_level(&self) -> HttpReply {
         let Some(level) = self.params["level"].as_str().and_then(log_level) else {
             let refusal = Refusal::params("params.level: one of debug to emergency");
             return refused(200, &refusal, &self.id);
@@ -337,7 +342,7 @@ impl Asked<'_> {
 }
 
 /// A message without a method: an answer to a question of ours, or nothing that can be meant.
-fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> Answer {
+fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> HttpReply {
     if message.get("result").is_none() && message.get("error").is_none() {
         let refusal = Refusal::new(INVALID_REQUEST, "a message needs a method");
         return refused(400, &refusal, id);
@@ -345,7 +350,7 @@ fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> Answ
     if let Some(session) = session {
         session.answered(message);
     }
-    Answer::Empty { status: 202 }
+    HttpReply::Empty { status: 202 }
 }
 
 /// Has the service answer; the answer comes last of what the exchange tells.
@@ -366,14 +371,16 @@ fn begin(
     Task(tokio::spawn(work))
 }
 
-fn answered(first: Option<Value>, era: Era, call: AtWork) -> Answer {
+fn answered(first: Option<Value>, era: Era, call: AtWork) -> HttpReply {
     let AtWork { answers: rest, work } = call;
     match first {
         Some(message) if message.get("method").is_none() => {
             let status = status_of(era, &message);
-            Answer::Json { status, session: None, body: message }
+            HttpReply::Json { status, session: None, body: message }
         }
-        Some(message) => Answer::Events(Events { first: vec![event(&message)], rest, _task: work }),
+        Some(message) => {
+            HttpReply::Events(Events { first: vec![event(&message)], rest, _task: work })
+        }
         None => {
             let refusal = Refusal::new(INVALID_REQUEST, "the request came to no end");
             refused(500, &refusal, &Value::Null)
@@ -484,10 +491,10 @@ fn about(caller: &str, method: &str, params: &Value) -> String {
     json!([caller, method, what]).to_string()
 }
 
-fn done(body: Value) -> Answer {
-    Answer::Json { status: 200, session: None, body }
+fn done(body: Value) -> HttpReply {
+    HttpReply::Json { status: 200, session: None, body }
 }
 
-fn refused(status: u16, refusal: &Refusal, id: &Value) -> Answer {
-    Answer::Json { status, session: None, body: refusal.message_of(id) }
+fn refused(status: u16, refusal: &Refusal, id: &Value) -> HttpReply {
+    HttpReply::Json { status, session: None, body: refusal.message_of(id) }
 }

@@ -3,7 +3,7 @@
 //! [`Service`], which whoever owns the route makes for each request.
 //!
 //! It opens no socket and knows no web framework: an [`Endpoint`] takes headers and a body and gives
-//! an [`Answer`]. Who may come in, the Host and Origin checks and the size of a body are the route's.
+//! an [`HttpReply`]. Who may come in, the Host and Origin checks and the size of a body are the route's.
 
 mod endpoint;
 mod era;
@@ -65,7 +65,7 @@ impl From<Refusal> for Stop {
 }
 
 /// What goes back over HTTP.
-pub enum Answer {
+pub enum HttpReply {
     Empty {
         status: u16,
     },

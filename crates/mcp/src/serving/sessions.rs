@@ -58,10 +58,10 @@ impl Session {
 }
 
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<Known>);
+pub(super) struct Sessions(Mutex<SessionTable>);
 
 #[derive(Default)]
-struct Known {
+struct SessionTable {
     by_id: BTreeMap<String, Arc<Session>>,
     /// As they came.
     order: VecDeque<String>,

@@ -45,7 +45,7 @@ impl State {
     }
 }
 
-struct Kept {
+struct StoredTask {
     caller: String,
     created: Timestamp,
     began: Instant,
@@ -55,7 +55,7 @@ struct Kept {
     work: Mutex<Vec<Task>>,
 }
 
-impl Kept {
+impl StoredTask {
     fn is_over_age(&self) -> bool {
         self.began.elapsed() > self.life
     }
@@ -91,7 +91,7 @@ impl Kept {
 }
 
 #[derive(Default)]
-pub(super) struct Tasks(Mutex<BTreeMap<String, Arc<Kept>>>);
+pub(super) struct Tasks(Mutex<BTreeMap<String, Arc<StoredTask>>>);
 
 /// A call at work whose answer will come over a channel, and what ends it.
 pub(super) struct AtWork {
@@ -116,7 +116,7 @@ impl Tasks {
             return Err(call);
         }
         let now = SystemClock::new().wall();
-        let kept = Arc::new(Kept {
+        let kept = Arc::new(StoredTask {
             caller: caller.to_owned(),
             created: now,
             began: Instant::now(),
@@ -174,7 +174,7 @@ impl Tasks {
         })
     }
 
-    fn find(&self, id: &str, caller: &str) -> Result<Arc<Kept>, Refusal> {
+    fn find(&self, id: &str, caller: &str) -> Result<Arc<StoredTask>, Refusal> {
         let mut all = lock(&self.0);
         all.retain(|_, kept| !kept.is_over_age());
         let found = all.get(id).filter(|kept| kept.caller == caller);
@@ -204,7 +204,7 @@ impl Tasks {
 }
 
 /// The task as `tasks/get` shows it: without a handshake with what came of it.
-fn got(kept: &Kept, id: &str, era: Era) -> Value {
+fn got(kept: &StoredTask, id: &str, era: Era) -> Value {
     let mut shown = kept.shown(id, era);
     if era == Era::Stateless
         && let State::Over(over) = &kept.state.borrow().0
@@ -218,7 +218,7 @@ fn got(kept: &Kept, id: &str, era: Era) -> Value {
 }
 
 /// Waits until the task is over: what the request itself would have answered.
-async fn ended(kept: &Kept, id: &str) -> Result<Value, Refusal> {
+async fn ended(kept: &StoredTask, id: &str) -> Result<Value, Refusal> {
     let mut state = kept.state.subscribe();
     let over = state.wait_for(|(state, _)| *state != State::Working).await;
     let over = over.map_or(State::Cancelled, |over| over.0.clone());

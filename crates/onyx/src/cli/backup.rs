@@ -11,9 +11,9 @@ use super::AsJson;
 pub(crate) struct BackupArguments {
     #[command(subcommand)]
     pub(crate) command: Option<BackupCommand>,
-    /// The folder of backups, instead of `jobs.backup.to` of the config; made if there is none
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) to: Option<PathBuf>,
+    /// A folder or s3://bucket/prefix, instead of `jobs.backup.to` of the config; made if there is none
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) to: Option<String>,
     /// Encrypt it: asks for a passphrase, or takes ONYX_BACKUP_PASSPHRASE
     #[arg(long)]
     pub(crate) encrypt: bool,
@@ -26,17 +26,17 @@ pub(crate) struct BackupArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BackupCommand {
-    /// Every snapshot in a folder of backups
+    /// Every snapshot that is kept there
     List {
-        #[arg(long, value_name = "FOLDER")]
-        to: Option<PathBuf>,
+        #[arg(long, value_name = "PLACE")]
+        to: Option<String>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Read every byte of a folder of backups and name what is damaged
+    /// Read every byte of all backups and name what is damaged
     Verify {
-        #[arg(long, value_name = "FOLDER")]
-        to: Option<PathBuf>,
+        #[arg(long, value_name = "PLACE")]
+        to: Option<String>,
         /// Take away what is damaged, so that the next backup keeps it anew
         #[arg(long)]
         repair: bool,
@@ -47,9 +47,9 @@ pub(crate) enum BackupCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArguments {
-    /// The folder of backups
+    /// Where the backups are: a folder or s3://bucket/prefix
     #[arg(value_name = "FROM")]
-    pub(crate) from: PathBuf,
+    pub(crate) from: String,
     /// The beginning of a snapshot's id, instead of the newest
     #[arg(long, value_name = "ID")]
     pub(crate) snapshot: Option<String>,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::login::{self, Login, SignInWay};
 use super::refused;
-use super::weights::{self, Held};
+use super::weights::{self, ModelFiles};
 use crate::cli::{BudgetArguments, ModelsCommand, ProvidersCommand};
 use crate::client::{Client, ClientError};
 use crate::exit::Exit;
@@ -229,7 +229,7 @@ struct Model {
     reasoning: Option<bool>,
     locality: Option<String>,
     rests: bool,
-    weights: Option<Held>,
+    weights: Option<ModelFiles>,
 }
 
 #[derive(Deserialize)]
@@ -282,7 +282,7 @@ async fn info(client: &Client, model: &str, json: bool) -> Result<Exit, ClientEr
             return Ok(Exit::Done);
         }
     };
-    let whole = model.weights.as_ref().is_none_or(Held::is_whole);
+    let whole = model.weights.as_ref().is_none_or(ModelFiles::is_whole);
     tell(model);
     Ok(if whole { Exit::Done } else { Exit::Failed })
 }

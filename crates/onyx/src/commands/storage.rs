@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use onyx_identity::Secrets;
-use onyx_storage::{Home, MoveExtras, Moved, MovingServer, ServerSettings, Store};
+use onyx_identity::{Keys, Secrets};
+use onyx_storage::{Home, MoveExtras, Moved, MovingServer, OpenRuns, ServerSettings, Store};
 use onyx_types::{ErrorCode, Fault, SystemClock};
 
 use crate::cli::StorageCommand;
@@ -18,7 +18,7 @@ use crate::output;
 /// The word for what `storage` in onyx.json names.
 const SERVER: &str = "server";
 
-enum Place {
+enum StorageSide {
     Home(HomeFolder),
     Server(Box<ServerSettings>),
 }
@@ -26,9 +26,12 @@ enum Place {
 pub(crate) async fn run(home: &HomeFolder, command: StorageCommand) -> Result<Exit> {
     let StorageCommand::Move { from, to } = command;
     let moved = match (place(home, &from)?, place(home, &to)?) {
-        (Place::Home(from), Place::Server(to)) => into_server(&from, &to).await?,
-        (Place::Server(from), Place::Home(to)) => into_home(&from, &to).await?,
-        (Place::Home(_), Place::Home(_)) | (Place::Server(_), Place::Server(_)) => {
+        (StorageSide::Home(from), StorageSide::Server(to)) => {
+            into_server(&from, &to, OpenRuns::Refused, secret_keys(None)).await?
+        }
+        (StorageSide::Server(from), StorageSide::Home(to)) => into_home(&from, &to).await?,
+        (StorageSide::Home(_), StorageSide::Home(_))
+        | (StorageSide::Server(_), StorageSide::Server(_)) => {
             let message = "one of --from and --to is the folder of a home, the other is `server`";
             let fault = Fault::new(ErrorCode::InvalidRequest, message)
                 .with_hint("`onyx backup` and `onyx restore` bring a home to another machine.");
@@ -39,7 +42,7 @@ pub(crate) async fn run(home: &HomeFolder, command: StorageCommand) -> Result<Ex
     Ok(Exit::Done)
 }
 
-fn tell(moved: Moved) {
+pub(super) fn tell(moved: Moved) {
     let Moved { logs, files, rows, bytes, already_there, left_out } = moved;
     let mebibytes = bytes.div_ceil(1024 * 1024);
     output::line(&format!(
@@ -56,14 +59,14 @@ fn tell(moved: Moved) {
     );
 }
 
-fn place(home: &HomeFolder, text: &str) -> Result<Place> {
+fn place(home: &HomeFolder, text: &str) -> Result<StorageSide> {
     if text != SERVER {
         let folder = std::path::absolute(PathBuf::from(text))
             .with_context(|| format!("{text} is not a folder"))?;
-        return Ok(Place::Home(HomeFolder::at(&folder)));
+        return Ok(StorageSide::Home(HomeFolder::at(&folder)));
     }
     match server_settings(home)? {
-        Some(settings) => Ok(Place::Server(Box::new(settings))),
+        Some(settings) => Ok(StorageSide::Server(Box::new(settings))),
         None => Err(Fault::new(ErrorCode::InvalidRequest, "onyx.json names no server")
             .with_hint(
                 "Set `storage.database`, `storage.objects` and `gateway.id`, then `onyx migrate`.",
@@ -80,7 +83,19 @@ fn take(folder: &HomeFolder) -> Result<Home> {
     }
 }
 
-async fn into_server(from: &HomeFolder, to: &ServerSettings) -> Result<Moved> {
+/// From a backup, which was taken while others worked: answers that had no end then come along.
+pub(super) async fn restored_into_server(from: &HomeFolder, to: &ServerSettings) -> Result<Moved> {
+    // Sealed with the key of gateways, or with one of the home that it was.
+    let keys = secret_keys(Some(master_key()?));
+    into_server(from, to, OpenRuns::TakenAlong, keys).await
+}
+
+async fn into_server(
+    from: &HomeFolder,
+    to: &ServerSettings,
+    open_runs: OpenRuns,
+    keys: Keys,
+) -> Result<Moved> {
     if !from.path().is_dir() {
         let message = format!("there is no home in {}", from.path().display());
         return Err(Fault::new(ErrorCode::NotFound, message).into());
@@ -92,12 +107,12 @@ async fn into_server(from: &HomeFolder, to: &ServerSettings) -> Result<Moved> {
     let clock = Arc::new(SystemClock::new());
     // Brings it up to date first, as a start does.
     let store = Store::open_embedded(take(from)?, clock.clone()).await?;
-    let secrets = Secrets::open(Arc::clone(&store.secrets), clock, secret_keys(None)).await?;
+    let secrets = Secrets::open(Arc::clone(&store.secrets), clock, keys).await?;
     let secrets = secrets.sealed_for(&secret_keys(Some(master))).await?;
     drop(store);
     let home = take(from)?;
     let server = MovingServer::to_be_filled(to, &home).await.map_err(Fault::from)?;
-    let extras = MoveExtras { secrets, config: Some(config) };
+    let extras = MoveExtras { secrets, config: Some(config), open_runs };
     Ok(server.fill(&home, &extras).await.map_err(Fault::from)?)
 }
 
@@ -121,5 +136,8 @@ async fn read_into(
     let secrets = Secrets::open(server.secrets(), clock, secret_keys(Some(master))).await?;
     let secrets = secrets.sealed_for(&secret_keys(None)).await?;
     let config = server.config().await.map_err(Fault::from)?;
-    Ok(server.read_into(home, &MoveExtras { secrets, config }).await.map_err(Fault::from)?)
+    Ok(server
+        .read_into(home, &MoveExtras { secrets, config, open_runs: OpenRuns::Refused })
+        .await
+        .map_err(Fault::from)?)
 }

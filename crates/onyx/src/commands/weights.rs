@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use onyx_local::{
-    Gguf, LLAMA_CPP, LOCAL, MINILM, ModelsFolder, Npm, Pip, Place, Runtime, Stored, Weights,
+    Gguf, GgufLocation, LLAMA_CPP, LOCAL, MINILM, ModelsFolder, Npm, Pip, Runtime, Stored, Weights,
     WeightsError, Wheels,
 };
 use onyx_types::{ErrorCode, Fault};
@@ -99,8 +99,8 @@ async fn pull_own(
 ) -> Result<Exit> {
     let PullArguments { model, from, sha256, json } = arguments;
     let from = from.as_deref().ok_or_else(|| unknown(model))?;
-    let place = Place::named(from, &hub(home)?);
-    if let Place::Address(url) = &place {
+    let place = GgufLocation::named(from, &hub(home)?);
+    if let GgufLocation::Address(url) = &place {
         output::aside(&format!("fetching {url}"));
     }
     let bar = output::Bar::default();
@@ -173,7 +173,7 @@ fn tell(stored: &Stored, what: &str, json: AsJson) {
 
 /// The files of a model, as the server tells of them and the disk has them.
 #[derive(Deserialize)]
-pub(super) struct Held {
+pub(super) struct ModelFiles {
     files: Vec<HeldFile>,
     licence: Option<String>,
     trained_window: Option<u32>,
@@ -195,7 +195,7 @@ impl HeldFile {
     }
 }
 
-impl Held {
+impl ModelFiles {
     /// Whether every file can be read and is the one that it must be.
     pub(super) fn is_whole(&self) -> bool {
         self.files.iter().all(HeldFile::is_whole)

@@ -1,6 +1,7 @@
 //! `onyx.json`: read, filled in from the environment, checked. Each section belongs to the crate
 //! that uses it; here they are only taken apart.
 
+mod backup;
 mod check;
 mod dotenv;
 mod edit;

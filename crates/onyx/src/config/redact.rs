@@ -84,7 +84,7 @@ fn is_secret_name(name: &str) -> bool {
 /// name and value.
 fn rewritten(text: &str, mut replace: impl FnMut(&str, &str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut place = Place::default();
+    let mut place = ValuePosition::default();
     let mut last = "";
     let mut rest = text;
     while let Some(token) = next_token(rest) {
@@ -112,13 +112,13 @@ fn rewritten(text: &str, mut replace: impl FnMut(&str, &str) -> Option<String>) 
 
 /// Where in the file a value stands, as far as signs and names tell.
 #[derive(Default)]
-struct Place<'a> {
+struct ValuePosition<'a> {
     name: Option<&'a str>,
     /// The brackets around it, each with the name that it is the value of.
     around: Vec<(char, Option<&'a str>)>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ValuePosition<'a> {
     fn pass(&mut self, sign: char, last: &'a str) {
         match sign {
             ':' => self.name = Some(last),

@@ -25,10 +25,6 @@ pub(crate) fn shared(home: &HomeFolder, text: &str) -> Result<Config, ConfigErro
     warnings.append(&mut config.warnings);
     config.warnings = warnings;
     foreign_names::adopt(&mut config, home.path());
-    if config.jobs.backup.is_some() {
-        let why = "a backup of a home holds nothing of what gateways share; back up the database and the bucket with their own tools";
-        return Err(ConfigError::at("jobs.backup", why));
-    }
     Ok(config)
 }
 

@@ -10,7 +10,7 @@ use super::{Config, ConfigError, Environment};
 const FROM_ENVIRONMENT: &str = "env:";
 const FROM_FILE: &str = "file:";
 /// Secrets lie in the database, which is not open yet.
-const FROM_SECRETS: &str = "secret:";
+pub(super) const FROM_SECRETS: &str = "secret:";
 const LONGEST_ID: usize = 64;
 
 impl Config {
@@ -41,7 +41,10 @@ impl Config {
     pub(crate) fn storage_secrets(&self) -> Vec<String> {
         let Ok(storage) = self.followed() else { return Vec::new() };
         let password = storage.database.as_deref().and_then(password_of);
-        [storage.database.clone(), password, storage.s3.secret_access_key]
+        let backups = self.jobs.backup.as_ref().and_then(|backup| backup.s3.clone());
+        let backups =
+            backups.and_then(|s3| follow("", &s3.secret_access_key?, &self.environment).ok());
+        [storage.database.clone(), password, storage.s3.secret_access_key, backups]
             .into_iter()
             .flatten()
             .collect()
@@ -67,7 +70,11 @@ impl Config {
     }
 }
 
-fn follow(at: &str, value: &str, environment: &Environment) -> Result<String, ConfigError> {
+pub(super) fn follow(
+    at: &str,
+    value: &str,
+    environment: &Environment,
+) -> Result<String, ConfigError> {
     if let Some(name) = value.strip_prefix(FROM_ENVIRONMENT) {
         let found = environment.get(name).filter(|value| !value.is_empty());
         return found.ok_or_else(|| ConfigError::at(at, format!("{name} is not set")));

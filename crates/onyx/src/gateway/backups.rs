@@ -4,34 +4,51 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_agent::{BackupDone, BackupPlan, HomeBackups};
-use onyx_backup::{BackupReport, BackupRequest, Encryption, Passphrase, back_up};
+use onyx_backup::{BackupError, BackupReport, BackupRequest, Encryption, Passphrase, back_up};
 use onyx_identity::Secrets;
+use onyx_storage::ServerCopy;
 use onyx_types::{Cancel, Clock, ErrorCode, Fault};
 
 use super::connectors::look_up;
-use crate::config;
+use super::storage::{SharedStorage, load_config, server_settings};
+use crate::config::Config;
 use crate::home::HomeFolder;
 
 pub(super) struct ServerBackups {
     pub(super) home: HomeFolder,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) secrets: Arc<Secrets>,
+    /// In server mode, with the config of all gateways.
+    pub(super) shared: Option<Arc<SharedStorage>>,
 }
 
 #[async_trait]
 impl HomeBackups for ServerBackups {
     async fn back_up(&self, plan: &BackupPlan, stop: Cancel) -> Result<BackupDone, Fault> {
+        let unread = |error: String| {
+            let message = format!("the config does not read: {error}");
+            Fault::new(ErrorCode::InvalidRequest, message)
+        };
+        let config = load_config(&self.home, self.shared.as_deref());
+        let config = config.map_err(|error| unread(error.to_string()))?;
+        let server = server_settings(&self.home).map_err(|error| unread(error.to_string()))?;
         let passphrase = match &plan.passphrase {
-            Some(reference) => Some(self.passphrase(reference)?),
+            Some(reference) => Some(self.passphrase(reference, &config)?),
             None => None,
         };
+        let secret_of = |name: &str| -> Result<Option<String>, Fault> {
+            Ok(self.secrets.get(name)?.map(|secret| secret.reveal().to_owned()))
+        };
+        let to = config.backup_place(&plan.to, &secret_of)?;
         let (home, clock, plan) = (self.home.clone(), Arc::clone(&self.clock), plan.clone());
-        let work = move || {
+        let work = move || -> Result<BackupReport, BackupError> {
             let encryption =
                 if passphrase.is_some() { Encryption::Wanted } else { Encryption::AsItIs };
+            let server = server.map(|settings| ServerCopy::begin(&settings)).transpose()?;
             back_up(&BackupRequest {
                 home: home.path(),
-                to: &plan.to,
+                server: server.as_ref(),
+                to: &to,
                 passphrase: passphrase.as_ref(),
                 encryption,
                 keep: plan.keep,
@@ -46,10 +63,7 @@ impl HomeBackups for ServerBackups {
 }
 
 impl ServerBackups {
-    fn passphrase(&self, reference: &str) -> Result<Passphrase, Fault> {
-        let config = config::load(&self.home).map_err(|error| {
-            Fault::new(ErrorCode::InvalidRequest, format!("the config does not read: {error}"))
-        })?;
+    fn passphrase(&self, reference: &str, config: &Config) -> Result<Passphrase, Fault> {
         let found = look_up(reference, &config.environment, &self.secrets)?;
         let found = found.filter(|text| !text.is_empty()).ok_or_else(|| {
             let message = format!("jobs.backup.passphrase: {reference} is not set");

@@ -54,20 +54,20 @@ impl<M: Model> Model for Booked<M> {
             is_settled: false,
         };
         let events = self.model.stream(request, cancel);
-        unfold(Answer { events, bill, last: VecDeque::new() }, Answer::next).boxed()
+        unfold(BookedStream { events, bill, last: VecDeque::new() }, BookedStream::next).boxed()
     }
 }
 
 /// An answer whose end is told when it is in the books: whoever has heard it sees what it cost, and
 /// the next request is weighed against it.
-struct Answer {
+struct BookedStream {
     events: BoxStream<'static, ModelEvent>,
     bill: Bill,
     /// From its end on.
     last: VecDeque<ModelEvent>,
 }
 
-impl Answer {
+impl BookedStream {
     async fn next(mut self) -> Option<(ModelEvent, Self)> {
         if let Some(event) = self.last.pop_front() {
             return Some((event, self));

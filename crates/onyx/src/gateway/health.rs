@@ -5,7 +5,7 @@ use onyx_api::Dependency;
 use onyx_knowledge::Embedding;
 use onyx_mcp::{OfferedToolState, ServerStatus, ServerView};
 use onyx_plugins::{PluginState, PluginStatus, PluginView};
-use onyx_sandbox::{NoSandbox, Rung, Sandbox};
+use onyx_sandbox::{NoSandbox, Sandbox, SandboxKind};
 use onyx_tools::Docker;
 use onyx_types::PersonId;
 
@@ -87,8 +87,8 @@ impl Live {
 
     async fn sandbox(&self) -> Dependency {
         match self.machine.sandbox.rung().await {
-            Ok(Rung::Bubblewrap) => Dependency::ok("sandbox").with_detail("bubblewrap"),
-            Ok(Rung::Landlock) => Dependency::ok("sandbox")
+            Ok(SandboxKind::Bubblewrap) => Dependency::ok("sandbox").with_detail("bubblewrap"),
+            Ok(SandboxKind::Landlock) => Dependency::ok("sandbox")
                 .with_detail("Landlock and seccomp")
                 .with_hint("Install the package `bubblewrap` to hold commands better."),
             Err(NoSandbox { bubblewrap, landlock }) => {

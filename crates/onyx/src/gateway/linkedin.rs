@@ -135,13 +135,13 @@ impl Accounts for LinkedInLogins {
 }
 
 /// What the API reaches.
-pub(super) struct LinkedInDesk {
+pub(super) struct LinkedInAdmin {
     pub(super) logins: Arc<LinkedInLogins>,
     pub(super) tools: LinkedIn,
     pub(super) clock: Arc<dyn Clock>,
 }
 
-impl LinkedInAccounts for LinkedInDesk {
+impl LinkedInAccounts for LinkedInAdmin {
     fn account(&self, person: &PersonId) -> LinkedInAccount {
         let plan = self.logins.plan();
         let check = self.tools.last_check(person);

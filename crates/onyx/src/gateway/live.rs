@@ -1,11 +1,12 @@
 //! What a config edit changes while the gateway runs, behind one door.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
-use onyx_agent::{AgentServices, Roster, Titles};
+use onyx_agent::{AgentProfile, AgentServices, Roster, Titles};
 use onyx_api::{
     Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Extensions,
     Front, Readiness,
@@ -16,11 +17,11 @@ use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
 use onyx_tools::{GitRemotes, Masker, Menos, Toolbox, Web};
-use onyx_types::{Fault, PersonId, Zone};
+use onyx_types::{AgentId, Fault, PersonId, Zone};
 
 use super::cluster::SharedLogins;
 use super::health::Machine;
-use super::linkedin::LinkedInDesk;
+use super::linkedin::LinkedInAdmin;
 use super::models::LiveModels;
 use super::parts::{check_jobs, connections, declared, remember, zones};
 use super::probe::WriteProbe;
@@ -49,7 +50,7 @@ pub(super) struct Live {
     pub(super) web: Web,
     pub(super) remotes: GitRemotes,
     pub(super) menos: Menos,
-    pub(super) linkedin: Arc<LinkedInDesk>,
+    pub(super) linkedin: Arc<LinkedInAdmin>,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) agent: AgentServices,
@@ -156,6 +157,7 @@ impl Live {
         self.index.set_search(search);
         self.set_memory(config.memory.clone());
         self.other_embedder.notify_one();
+        self.extensions.skills.set_workspaces(workspaces(&roster));
         self.agent.set_roster(roster);
         self.agent.set_max_runs(config.gateway.max_runs());
         self.agent.set_titles(titles(&config));
@@ -325,6 +327,12 @@ impl Readiness for Live {
 
 pub(super) fn titles(config: &Config) -> Titles {
     config.agents.defaults.titles.unwrap_or_default()
+}
+
+/// The folders outside the home that agents are read from.
+pub(super) fn workspaces(roster: &Roster) -> BTreeMap<AgentId, PathBuf> {
+    let folder = |agent: &AgentProfile| Some((agent.id.clone(), agent.workspace.clone()?.into()));
+    roster.agents().filter_map(folder).collect()
 }
 
 /// The agents of a config, and everything in it that is probably not what was meant.

@@ -9,7 +9,7 @@ use onyx_api::{FoundView, LoginBegun, LoginView, QuotaView};
 use onyx_identity::Secrets;
 use onyx_mcp::oauth::TokenKeeper;
 use onyx_providers::{
-    Found, LoginState, LoginStatus, LoginWay, Pending, Secret, SharedSignIns, TokenStore,
+    LocalServer, LoginState, LoginStatus, LoginWay, Pending, Secret, SharedSignIns, TokenStore,
 };
 use onyx_tools::Masker;
 use onyx_types::Fault;
@@ -149,7 +149,7 @@ pub(super) fn begun(pending: Pending) -> LoginBegun {
     }
 }
 
-pub(super) fn found(found: Found) -> FoundView {
+pub(super) fn found(found: LocalServer) -> FoundView {
     FoundView {
         answers_with: found.answers_with().map(ToOwned::to_owned),
         name: found.name,

@@ -8,8 +8,8 @@ mod claim;
 mod cluster;
 mod connection;
 mod connectors;
-mod desk;
 mod health;
+mod late_gateway;
 mod linkedin;
 mod live;
 mod local;
@@ -56,7 +56,7 @@ use cluster::SharedLogins;
 use connectors::AgentDoor;
 use health::Machine;
 use live::Live;
-use parts::{Ground, Parts};
+use parts::{GatewayBase, Parts};
 use probe::WriteProbe;
 use socket::HomeSocket;
 use storage::{Opened, SharedStorage};
@@ -66,7 +66,7 @@ pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
 pub(crate) use logins::KeptTokens;
-pub(crate) use models::{RegistryGround, registry};
+pub(crate) use models::{RegistrySetup, registry};
 pub(crate) use parts::sandbox;
 pub(crate) use runtimes::{RUNTIME_CHILD, RuntimeHost};
 pub(crate) use secrets::{StoredSecrets, secret_keys};
@@ -119,7 +119,7 @@ impl Gateway {
         let secrets = Arc::new(secrets.await?);
         let sign_ins = shared.clone().map(|shared| SharedLogins::new(shared, Arc::clone(&secrets)));
         let exposure = exposure(&store).await?;
-        let ground = Ground {
+        let ground = GatewayBase {
             folder,
             store: &store,
             index: &index,
@@ -133,6 +133,7 @@ impl Gateway {
         let identity = identity(&store, &clock, parts.declared, shared.as_deref()).await?;
         let auth = Authenticator::new(Arc::new(identity));
         auth.set_front(parts.front);
+        parts.extensions.skills.set_workspaces(live::workspaces(&parts.roster));
         let agent = AgentServices::new(
             store.clone(),
             Arc::clone(&parts.toolbox),
@@ -179,15 +180,12 @@ impl Gateway {
         );
         agent.jobs.set_mail(connectors::job_mail(&parts.connectors));
         agent.jobs.set_peers(Arc::new(connectors::JobPeers(connectors.downgrade())));
-        // PostgreSQL and the object store are backed up by their own means.
-        if shared.is_none() {
-            let backups = backups::ServerBackups {
-                home: folder.clone(),
-                clock: Arc::clone(&clock),
-                secrets: Arc::clone(&secrets),
-            };
-            agent.jobs.set_backups(Arc::new(backups));
-        }
+        agent.jobs.set_backups(Arc::new(backups::ServerBackups {
+            home: folder.clone(),
+            clock: Arc::clone(&clock),
+            secrets: Arc::clone(&secrets),
+            shared: shared.clone(),
+        }));
         let live = Live {
             connectors,
             link,

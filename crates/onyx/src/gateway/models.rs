@@ -9,12 +9,12 @@ use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
     Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings, SecretSource,
-    Setup, SpendBook, SpendLimits, Task, TaskClass, Till,
+    Setup, SpendAccounts, SpendBook, SpendLimits, Task, TaskClass,
 };
 use onyx_storage::Ledger;
 use onyx_tools::{ModelPick, ModelRouter, ModelWish};
 use onyx_types::{
-    AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, ModelId, PersonId, SessionKey,
+    AgentId, Clock, ErrorCode, Fault, IdGenerator, Limits, Model, ModelId, PersonId, SessionKey,
     TokenCounter, Usage,
 };
 
@@ -23,7 +23,7 @@ use super::booked::{Booked, Reckoning};
 use super::local::LocalHost;
 use super::logins::KeptTokens;
 use super::pauses::pauses;
-use super::runtimes::{RuntimeGround, RuntimeHost};
+use super::runtimes::{RuntimeHost, RuntimeSetup};
 use super::secrets::StoredSecrets;
 use super::subscription;
 use crate::config::Config;
@@ -32,7 +32,7 @@ use crate::home::HomeFolder;
 
 pub(super) struct LiveModels {
     current: RwLock<Arc<Current>>,
-    till: Arc<Till>,
+    till: Arc<SpendAccounts>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     secrets: StoredSecrets,
@@ -62,7 +62,7 @@ impl LiveModels {
         let logins = Arc::new(Logins::new(Arc::new(tokens), Arc::clone(&clock)));
         let secrets = StoredSecrets(secrets);
         let (local, runtimes) = (LocalHost::default(), RuntimeHost::default());
-        let ground = RegistryGround {
+        let ground = RegistrySetup {
             home,
             clock: Arc::clone(&clock),
             previous: None,
@@ -74,7 +74,10 @@ impl LiveModels {
         let registry = registry(config, ground);
         Self {
             current: RwLock::new(Arc::new(Current::of(registry, config))),
-            till: Arc::new(Till::new(Arc::new(Books(Arc::clone(&ledger))), Arc::clone(&clock))),
+            till: Arc::new(SpendAccounts::new(
+                Arc::new(Books(Arc::clone(&ledger))),
+                Arc::clone(&clock),
+            )),
             ledger,
             clock,
             secrets,
@@ -88,7 +91,7 @@ impl LiveModels {
     /// What an edited config makes of the models.
     pub(super) fn next(&self, home: &HomeFolder, config: &Config) -> Current {
         let before = self.get();
-        let ground = RegistryGround {
+        let ground = RegistrySetup {
             home,
             clock: Arc::clone(&self.clock),
             previous: Some(&before.registry),
@@ -137,7 +140,7 @@ impl LiveModels {
     /// Whom a request without a session is charged to.
     fn passing_key(&self, person: &PersonId) -> Result<SessionKey, Fault> {
         let now = self.clock.wall();
-        let session = Mint::new(now.as_millis().unsigned_abs()).session(now);
+        let session = IdGenerator::new(now.as_millis().unsigned_abs()).session(now);
         Ok(SessionKey { person: person.clone(), agent: PASSING.parse()?, session })
     }
 
@@ -211,7 +214,7 @@ impl Current {
 }
 
 /// What a registry is made of beside the config.
-pub(crate) struct RegistryGround<'a> {
+pub(crate) struct RegistrySetup<'a> {
     pub(crate) home: &'a HomeFolder,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) previous: Option<&'a Registry>,
@@ -222,15 +225,15 @@ pub(crate) struct RegistryGround<'a> {
 }
 
 /// The providers of a config; what stays the same goes on with what `previous` knew of it.
-pub(crate) fn registry(config: &Config, ground: RegistryGround<'_>) -> Registry {
-    let RegistryGround { home, clock, previous, secrets, logins, local, runtimes } = ground;
+pub(crate) fn registry(config: &Config, ground: RegistrySetup<'_>) -> Registry {
+    let RegistrySetup { home, clock, previous, secrets, logins, local, runtimes } = ground;
     let environment = |name: &str| config.environment.get(name);
     let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
         // What a person says of models is a convenience; nothing stops without it.
         tracing::warn!(%error, "models.json is not used");
         Metadata::bundled()
     });
-    let programs = runtimes.sources(config, &RuntimeGround { home, clock: &clock, secrets });
+    let programs = runtimes.sources(config, &RuntimeSetup { home, clock: &clock, secrets });
     let setup = Setup {
         metadata: Arc::new(metadata),
         clock,

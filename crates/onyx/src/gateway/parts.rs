@@ -27,8 +27,8 @@ use onyx_tools::{
 use onyx_types::{Clock, PersonId, Zone};
 
 use super::cluster::SharedLogins;
-use super::desk::Desk;
-use super::linkedin::{LinkedInDesk, LinkedInLogins};
+use super::late_gateway::LateGateway;
+use super::linkedin::{LinkedInAdmin, LinkedInLogins};
 use super::live::{log, roster, titles};
 use super::logins::KeptTokens;
 use super::models::LiveModels;
@@ -49,13 +49,13 @@ pub(super) struct Parts {
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
     /// Not open yet: what the tools reach through it is made of these parts.
-    pub(super) desk: Arc<Desk>,
+    pub(super) desk: Arc<LateGateway>,
     pub(super) extensions: Extensions,
     pub(super) web: Web,
     pub(super) docker: Docker,
     pub(super) remotes: GitRemotes,
     pub(super) menos: Menos,
-    pub(super) linkedin: Arc<LinkedInDesk>,
+    pub(super) linkedin: Arc<LinkedInAdmin>,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -74,7 +74,9 @@ pub(super) struct Parts {
 impl Parts {
     /// From the config file. Where that is broken, from the last one that was not, and then with
     /// the reason: a bad edit must not keep a server from starting again.
-    pub(super) fn of_usable_config(ground: &Ground<'_>) -> Result<(Self, Option<ConfigError>)> {
+    pub(super) fn of_usable_config(
+        ground: &GatewayBase<'_>,
+    ) -> Result<(Self, Option<ConfigError>)> {
         let folder = ground.folder;
         let config = load_config(folder, ground.shared);
         let broken = match config.and_then(|config| Self::of(ground, &config)) {
@@ -90,7 +92,7 @@ impl Parts {
         Ok((parts, Some(broken)))
     }
 
-    fn of(ground: &Ground<'_>, config: &Config) -> Result<Self, ConfigError> {
+    fn of(ground: &GatewayBase<'_>, config: &Config) -> Result<Self, ConfigError> {
         let folder = ground.folder;
         let address = config.gateway.address(ground.exposure)?;
         let connections = connections(config)?;
@@ -115,7 +117,7 @@ impl Parts {
         let declared = declared(config, token)?;
         let owner = declared.owner().map_err(ConfigError::from)?;
         let (owner_of_tools, owner_of_plugins) = (owner.clone(), owner.clone());
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(LateGateway::default());
         let docker = Docker::new(&config.tools.docker, owner.clone());
         let open = super::secrets::opener(ground.secrets);
         let menos = Menos::new(&config.tools.menos, web.clone(), open, owner)
@@ -214,7 +216,7 @@ pub(crate) fn sandbox() -> Sandbox {
 }
 
 /// What a config is laid on.
-pub(super) struct Ground<'a> {
+pub(super) struct GatewayBase<'a> {
     pub(super) folder: &'a HomeFolder,
     pub(super) store: &'a Store,
     pub(super) index: &'a Index,
@@ -239,12 +241,12 @@ impl Ground<'_> {
 }
 
 /// Where commands run. They need a vault on this machine's disk, and several gateways have none.
-fn runtime(ground: &Ground<'_>, web: &Web) -> Runtime {
+fn runtime(ground: &GatewayBase<'_>, web: &Web) -> Runtime {
     let runtime = Runtime::new(sandbox(), ground.folder.path().to_owned()).with_web(web.clone());
     if ground.shared.is_some() { runtime.without_vaults() } else { runtime }
 }
 
-fn spaces(ground: &Ground<'_>) -> Spaces {
+fn spaces(ground: &GatewayBase<'_>) -> Spaces {
     if ground.shared.is_some() {
         return Spaces::elsewhere();
     }
@@ -252,14 +254,14 @@ fn spaces(ground: &Ground<'_>) -> Spaces {
 }
 
 /// The skills of the home, whatever the config says.
-fn skills(ground: &Ground<'_>) -> Skills {
+fn skills(ground: &GatewayBase<'_>) -> Skills {
     let (files, accepted) = (&ground.store.files, &ground.store.acceptances);
     Skills::new(Arc::clone(files), Arc::clone(accepted), Arc::clone(ground.clock))
 }
 
 /// The servers of the config; none is started.
 fn mcp(
-    ground: &Ground<'_>,
+    ground: &GatewayBase<'_>,
     web: &Web,
     owner: PersonId,
     tokens: Arc<dyn TokenKeeper>,
@@ -277,7 +279,7 @@ fn mcp(
 }
 
 /// The plugins of the home; none is started.
-fn plugins(ground: &Ground<'_>, web: &Web, skills: &Skills, owner: PersonId) -> Plugins {
+fn plugins(ground: &GatewayBase<'_>, web: &Web, skills: &Skills, owner: PersonId) -> Plugins {
     let home = ground.folder.path();
     Plugins::new(PluginsSetup {
         folder: home.join("plugins"),
@@ -304,11 +306,11 @@ fn mcp_endpoint() -> Result<Endpoint, ConfigError> {
 
 /// The way to LinkedIn, and who is signed in there.
 fn linkedin(
-    ground: &Ground<'_>,
+    ground: &GatewayBase<'_>,
     config: &Config,
     web: &Web,
     masker: &Masker,
-) -> Result<LinkedInDesk, ConfigError> {
+) -> Result<LinkedInAdmin, ConfigError> {
     let tokens = ground.tokens(masker);
     let open = super::secrets::opener(ground.secrets);
     let logins = LinkedInLogins::new(Arc::new(tokens), Arc::clone(ground.clock), open);
@@ -317,7 +319,7 @@ fn linkedin(
     let tools = LinkedIn::new(&config.tools.linkedin, web.clone(), accounts)
         .map_err(|error| ConfigError::new(error.to_string()))?;
     logins.follow(&config.tools.linkedin);
-    Ok(LinkedInDesk { logins, tools, clock: Arc::clone(ground.clock) })
+    Ok(LinkedInAdmin { logins, tools, clock: Arc::clone(ground.clock) })
 }
 
 /// The connections that a config allows, as far as the system does.
@@ -353,7 +355,7 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
 }
 
 /// Whole outputs that were too long for a model.
-fn artifacts(ground: &Ground<'_>) -> Result<Artifacts> {
+fn artifacts(ground: &GatewayBase<'_>) -> Result<Artifacts> {
     if let Some(shared) = ground.shared {
         return Ok(Artifacts::new(shared.membership.artifacts()));
     }
@@ -363,7 +365,7 @@ fn artifacts(ground: &Ground<'_>) -> Result<Artifacts> {
 }
 
 fn toolbox(
-    ground: &Ground<'_>,
+    ground: &GatewayBase<'_>,
     masker: &Masker,
     tools: Vec<Arc<dyn Tool>>,
     artifacts: &Artifacts,

@@ -24,16 +24,16 @@ const PI_BESIDE: &str = "../sidecars/pi/dist/main.js";
 
 /// Keeps the processes over edits of the config that do not concern them.
 #[derive(Default)]
-pub(crate) struct RuntimeHost(Mutex<Kept>);
+pub(crate) struct RuntimeHost(Mutex<RunningRuntimes>);
 
 #[derive(Default)]
-struct Kept {
+struct RunningRuntimes {
     claude: Vec<(ClaudeSettings, Arc<ClaudeCli>)>,
     pi: Vec<(PiSettings, Arc<PiSidecar>)>,
 }
 
 /// What a runtime is made of beside its settings.
-pub(super) struct RuntimeGround<'a> {
+pub(super) struct RuntimeSetup<'a> {
     pub(super) home: &'a HomeFolder,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) secrets: &'a dyn SecretSource,
@@ -41,7 +41,7 @@ pub(super) struct RuntimeGround<'a> {
 
 impl RuntimeHost {
     /// Every provider of the config that is a program, in its order.
-    pub(super) fn sources(&self, config: &Config, ground: &RuntimeGround<'_>) -> Vec<NamedSource> {
+    pub(super) fn sources(&self, config: &Config, ground: &RuntimeSetup<'_>) -> Vec<NamedSource> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::take(&mut *kept);
         let mut sources: Vec<NamedSource> = Vec::new();
@@ -61,7 +61,7 @@ impl RuntimeHost {
     }
 }
 
-impl Kept {
+impl RunningRuntimes {
     fn claude(
         &mut self,
         settings: ClaudeSettings,
@@ -97,7 +97,7 @@ fn claude(
     name: &str,
     raw: &ProviderSettings,
     config: &Config,
-    ground: &RuntimeGround<'_>,
+    ground: &RuntimeSetup<'_>,
 ) -> Result<ClaudeSettings, String> {
     let environment = |variable: &str| config.environment.get(variable);
     let token = raw.api_key.as_ref();
@@ -122,7 +122,7 @@ fn claude(
     })
 }
 
-fn pi(name: &str, raw: &ProviderSettings, ground: &RuntimeGround<'_>) -> PiSettings {
+fn pi(name: &str, raw: &ProviderSettings, ground: &RuntimeSetup<'_>) -> PiSettings {
     let usual = PiLimits::default();
     PiSettings {
         name: name.to_owned(),

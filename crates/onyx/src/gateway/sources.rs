@@ -5,7 +5,7 @@ use onyx_extract::Reader;
 use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::Web;
-use onyx_types::{Clock, Mint, Pauses};
+use onyx_types::{Clock, IdGenerator, Pauses};
 
 use crate::env;
 
@@ -31,7 +31,7 @@ pub(super) fn open(
         move || web.egress(),
         Reader::new(program, &["read-document"]).with_tesseract(env::program("tesseract")),
         Arc::clone(clock),
-        Mint::new(u64::from_le_bytes(seed)),
+        IdGenerator::new(u64::from_le_bytes(seed)),
         pauses.clone(),
     ))
 }

@@ -232,7 +232,7 @@ fn reckoned(body: &Map<String, Value>) -> u64 {
     (body.values().map(length).sum::<usize>() as u64).div_ceil(BYTES_A_TOKEN)
 }
 
-struct Passing {
+struct PassThroughStream {
     events: BoxStream<'static, ModelEvent>,
     pieces: mpsc::Receiver<RawPiece>,
     /// The last event was seen; all pieces are in the queue by then.
@@ -241,16 +241,16 @@ struct Passing {
 }
 
 fn pieces(model: &dyn Model, pieces: mpsc::Receiver<RawPiece>) -> BoxStream<'static, Piece> {
-    let passing = Passing {
+    let passing = PassThroughStream {
         events: model.stream(ModelRequest::default(), Cancel::new()),
         pieces,
         over: false,
         failed: None,
     };
-    unfold(passing, Passing::next).boxed()
+    unfold(passing, PassThroughStream::next).boxed()
 }
 
-impl Passing {
+impl PassThroughStream {
     async fn next(mut self) -> Option<(Piece, Self)> {
         while !self.over {
             tokio::select! {

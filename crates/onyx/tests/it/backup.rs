@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use onyx_test_support::ScriptedModel;
+use onyx_test_support::{ScriptedModel, Servers};
 use serde_json::{Value, json};
 
 use crate::jobs::{run_now, send};
-use crate::{builder, command, onyx, run, said};
+use crate::{Ran, builder, command, onyx, run, said};
 
 #[tokio::test]
 async fn a_home_backed_up_while_it_is_served_is_restored_and_serves_its_conversations() {
@@ -121,4 +121,50 @@ async fn whoever_leaves_gets_everything_as_plain_files() {
         "{page}"
     );
     assert!(to.join("onyx.db").is_file() && to.join("home/onyx.json").is_file());
+}
+
+/// Keys by a secret's name, which the job and the command beside the server both open.
+#[tokio::test]
+async fn a_home_is_backed_up_into_a_bucket_by_the_job_and_by_hand_and_comes_back_from_it() {
+    let (servers, model) = (Servers::start(), ScriptedModel::start().await);
+    let scratch = tempfile::tempdir().unwrap();
+    let bucket = format!("b{:x}", std::process::id());
+    servers.make_bucket(&bucket);
+    let to = format!("s3://{bucket}/of/owner");
+    let s3 = json!({"endpoint": format!("http://{}", servers.objects), "pathStyle": true,
+        "accessKeyId": "test", "secretAccessKey": "secret:s3"});
+    let onyx =
+        builder(&model).merge(json!({"jobs": {"backup": {"to": to, "s3": s3}}})).start().await;
+    let told = onyx.chat_stream(&json!({"message": "remember the milk"})).await;
+    let session = told[0]["session_id"].as_str().unwrap().to_owned();
+    super::jobs::known(&onyx, "system:backup").await;
+    let failed = run_now(&onyx, "system:backup").await;
+    assert!(failed["text"].as_str().unwrap().contains("secret:s3 is not set"), "{failed}");
+    let secret = json!({"value": "test-key-of-the-store"});
+    let kept = send(&onyx, reqwest::Method::PUT, "/api/admin/secrets/s3", &secret).await;
+    assert_eq!(kept.status, 204);
+    let made = run_now(&onyx, "system:backup").await;
+    assert_eq!(made["outcome"], "nothing", "{made}");
+    let mut by_hand = command(&onyx.home(), &["backup", "--json"]);
+    let by_hand: Ran =
+        by_hand.env("ONYX_KEYS", onyx.home().join("../keys")).output().await.unwrap().into();
+    assert_eq!(by_hand.code, Some(0), "{by_hand:?}");
+    let report: Value = serde_json::from_str(&by_hand.out).unwrap();
+    assert_eq!(report["to"], to, "{report}");
+    let doctor = run(&onyx.home(), &["doctor"]).await;
+    assert!(doctor.out.contains(&format!("in {to}")), "{doctor:?}");
+
+    // An empty home has no config: other programs' variables say how the store is reached.
+    let home = scratch.path().join("home");
+    let lost = run(&home, &["restore", &to]).await;
+    assert!(lost.code == Some(1) && lost.err.contains("AWS_ACCESS_KEY_ID"), "{lost:?}");
+    let mut restore = command(&home, &["restore", &to]);
+    restore
+        .env("AWS_ENDPOINT_URL", format!("http://{}", servers.objects))
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "test");
+    let restored: Ran = restore.output().await.unwrap().into();
+    assert_eq!(restored.code, Some(0), "{restored:?}");
+    let shown = run(&home, &["sessions", "show", &session, "--json"]).await;
+    assert!(shown.out.contains("remember the milk"), "{shown:?}");
 }

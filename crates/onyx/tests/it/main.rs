@@ -49,6 +49,7 @@ mod personas;
 mod places;
 mod planted;
 mod plugins;
+mod real_runtimes;
 mod rejoin;
 mod replay;
 mod runs;

@@ -21,7 +21,7 @@ pub(crate) use files::fingerprint;
 pub(crate) use manifest::is_plugin_name;
 pub(crate) use part::Part;
 pub use part::{ConnectorPart, GrantedFolders, Grants, Hook, HookEvent};
-pub(crate) use servers::Ground;
+pub(crate) use servers::PackageFolders;
 pub use servers::ServerPart;
 
 /// Our folder in a package.

@@ -43,7 +43,7 @@ pub(crate) enum ServerForm {
 
 /// Where a package lies when its programs run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ground {
+pub(crate) struct PackageFolders {
     /// Exactly what was accepted.
     pub(crate) root: PathBuf,
     /// Its own, and kept.
@@ -144,7 +144,7 @@ fn check_folder(cwd: &str) -> Result<(), String> {
 
 impl ServerPart {
     /// As the config would have it, with the plugin's grants and nothing else.
-    pub(crate) fn settings(&self, grants: &Grants, ground: &Ground) -> ServerSettings {
+    pub(crate) fn settings(&self, grants: &Grants, ground: &PackageFolders) -> ServerSettings {
         match &self.form {
             ServerForm::StreamableHttp { url, headers } => ServerSettings {
                 url: Some(url.clone()),
@@ -178,7 +178,7 @@ impl ServerPart {
     }
 }
 
-impl Ground {
+impl PackageFolders {
     pub(crate) fn program(&self, command: &str) -> String {
         match command.strip_prefix("./") {
             Some(path) => self.root.join(path).display().to_string(),

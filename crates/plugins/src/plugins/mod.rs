@@ -83,7 +83,7 @@ struct Brought {
 }
 
 /// What lies in the folder, by the name of each folder in it.
-type Found = BTreeMap<String, Result<Arc<Package>, String>>;
+type PackagesByFolder = BTreeMap<String, Result<Arc<Package>, String>>;
 
 impl Plugins {
     pub fn new(setup: PluginsSetup) -> Self {
@@ -284,7 +284,7 @@ impl Shared {
         Ok(rows)
     }
 
-    async fn found(&self) -> Result<Found, Fault> {
+    async fn found(&self) -> Result<PackagesByFolder, Fault> {
         let root = self.setup.folder.clone();
         let read = move || {
             let all = folders(&root).into_iter();

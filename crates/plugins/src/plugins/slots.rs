@@ -13,7 +13,7 @@ use super::{Shared, facts};
 use crate::connector::PluginConnector;
 use crate::hooks::Guard;
 use crate::host::{Host, HostSetup, PluginStatus};
-use crate::package::{AcceptedFacts, Ground, Package, PackageFiles};
+use crate::package::{AcceptedFacts, Package, PackageFiles, PackageFolders};
 
 /// One plugin that the config switches on.
 pub(super) struct Slot {
@@ -29,7 +29,7 @@ pub(super) struct Slot {
 /// A package that is exactly what was accepted.
 struct Accepted {
     package: Arc<Package>,
-    ground: Ground,
+    ground: PackageFolders,
     config: Map<String, Value>,
     /// None where it has no program of its own.
     host: Option<Arc<Host>>,
@@ -140,7 +140,7 @@ impl Shared {
     fn opened(
         &self,
         package: &Arc<Package>,
-        ground: Ground,
+        ground: PackageFolders,
         config: Map<String, Value>,
         facts: Option<AcceptedFacts>,
     ) -> Slot {
@@ -168,7 +168,7 @@ impl Shared {
 
     /// Puts exactly the accepted files where its programs run, so that a change of its folder
     /// reaches none of them.
-    async fn laid_out(&self, package: &Arc<Package>) -> Result<Ground, String> {
+    async fn laid_out(&self, package: &Arc<Package>) -> Result<PackageFolders, String> {
         let package = Arc::clone(package);
         let root = self.setup.cache.join(&package.name);
         let data = self.data_folder(&package.name);
@@ -180,9 +180,10 @@ impl Shared {
             }
             let real =
                 |path: &Path| onyx_sandbox::real_path(path).map_err(|error| error.to_string());
-            Ok(Ground { root: real(&copy)?, data: real(&data)? })
+            Ok(PackageFolders { root: real(&copy)?, data: real(&data)? })
         };
-        let laid: Result<Result<Ground, String>, _> = tokio::task::spawn_blocking(lay_out).await;
+        let laid: Result<Result<PackageFolders, String>, _> =
+            tokio::task::spawn_blocking(lay_out).await;
         laid.map_err(|error| error.to_string())?
             .map_err(|why| format!("its files cannot be laid out: {why}"))
     }

@@ -6,7 +6,7 @@ use onyx_egress::SystemResolver;
 use onyx_plugins::{
     PackageFiles, PluginStatus, PluginView, Plugins, PluginsSettings, PluginsSetup, Tempo,
 };
-use onyx_sandbox::{Program, Rung, Sandbox};
+use onyx_sandbox::{Program, Sandbox, SandboxKind};
 use onyx_storage::{Home, Store};
 use onyx_test_support::wait_for;
 use onyx_tools::{HookAnswer, HookedCall, Hooks as _, Skills, Web, WebSettings};
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 /// Every rung is tried: one that does not work on this machine fails its tests.
-pub(crate) const RUNGS: [Rung; 2] = [Rung::Bubblewrap, Rung::Landlock];
+pub(crate) const RUNGS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
 
 /// A home with plugins.
 pub(crate) struct House {
@@ -33,7 +33,7 @@ impl House {
         Self::on(None, quick()).await
     }
 
-    pub(crate) async fn on(rung: Option<Rung>, tempo: Tempo) -> Self {
+    pub(crate) async fn on(rung: Option<SandboxKind>, tempo: Tempo) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::in_zone(Zone::utc()));
         let home = Home::open(&folder.path().join("home")).unwrap();

@@ -13,7 +13,7 @@ use onyx_types::{
 use crate::failure::failure;
 
 /// What has been spent and stored, by day (`YYYY-MM-DD`, where the person lives). Work that still goes on is not in
-/// it: the `Till` counts that.
+/// it: the `SpendAccounts` counts that.
 pub trait SpendBook: Send + Sync {
     fn spent<'a>(&'a self, person: &'a PersonId, day: &'a str)
     -> BoxFuture<'a, Result<f64, Fault>>;
@@ -51,7 +51,7 @@ impl SpendLimits {
 
 /// Where all spending of this process passes: the stored sums, and what runs at work have cost so
 /// far, so that many runs side by side cannot overdraw what each alone would keep to.
-pub struct Till {
+pub struct SpendAccounts {
     book: Arc<dyn SpendBook>,
     clock: Arc<dyn Clock>,
     open: Mutex<OpenAccounts>,
@@ -74,7 +74,7 @@ struct OpenAccounts {
     accounts: BTreeMap<u64, (Payer, f64)>,
 }
 
-impl Till {
+impl SpendAccounts {
     pub fn new(book: Arc<dyn SpendBook>, clock: Arc<dyn Clock>) -> Self {
         Self { book, clock, open: Mutex::default(), told: Mutex::default() }
     }
@@ -145,7 +145,7 @@ impl Till {
     }
 }
 
-impl std::fmt::Debug for Till {
+impl std::fmt::Debug for SpendAccounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Till").field("open", &self.lock().accounts.len()).finish_non_exhaustive()
     }
@@ -174,7 +174,7 @@ pub struct Budget {
 
 /// One run's open spending; closed when dropped.
 struct Account {
-    till: Arc<Till>,
+    till: Arc<SpendAccounts>,
     number: u64,
     person: PersonId,
 }

@@ -13,7 +13,7 @@ mod retry;
 mod stop_words;
 
 pub(crate) use breaker::{Breaker, OpenCall};
-pub use budget::{Budget, Payer, SpendBook, SpendLimits, Till};
+pub use budget::{Budget, Payer, SpendAccounts, SpendBook, SpendLimits};
 pub(crate) use circuit::Circuit;
 pub use circuit::{BreakerPolicy, CircuitState};
 pub(crate) use fallback::Fallback;

@@ -89,7 +89,7 @@ impl Call {
             tee,
             phase: Phase::Request { client: self.client, body },
         });
-        Ok(Box::pin(Telling { here: Some(running), busy: None }))
+        Ok(Box::pin(CallStream { here: Some(running), busy: None }))
     }
 }
 
@@ -136,12 +136,12 @@ struct Answering {
 
 /// One call as a stream. Pieces of an answer are read where they are asked for: there are many, and
 /// each costs little beside a future of its own.
-struct Telling {
+struct CallStream {
     here: Option<Box<Running>>,
     busy: Option<BoxFuture<'static, Box<Running>>>,
 }
 
-impl Stream for Telling {
+impl Stream for CallStream {
     type Item = ModelEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ModelEvent>> {

@@ -2,7 +2,7 @@ use futures::future::ready;
 use futures::stream::{BoxStream, StreamExt, once};
 use onyx_types::{Cancel, Model, ModelEvent, ModelFailureClass, ModelRequest};
 
-use super::RegistryError;
+use super::error::RegistryError;
 use crate::failure::failed;
 
 /// A model of a chain that cannot be had. It fails without a request, so that the chain goes on

@@ -9,34 +9,11 @@ use onyx_types::{
     estimate_tokens,
 };
 
-use super::Registry;
 use crate::failure::failed;
 use crate::routing::{Candidate, Need, RoutingSettings, Task, TaskClass, route};
 
-impl Registry {
-    /// A model for one run that decides at its first call who answers and stays with that.
-    /// `fallbacks` stand by after the rules' own.
-    pub fn auto(
-        &self,
-        settings: &RoutingSettings,
-        class: TaskClass,
-        fallbacks: &[String],
-    ) -> Result<Arc<dyn Model>, Fault> {
-        let mut choices = Vec::new();
-        for candidate in self.candidates() {
-            let model = self.model(&candidate.id)?;
-            choices.push((candidate, model));
-        }
-        // Nothing to choose from is known now and need not wait for a prompt.
-        route(settings, &Task { class, ..Task::default() }, &catalogue(&choices))?;
-        let standby = fallbacks.iter().map(|id| self.model(id)).collect::<Result<Vec<_>, _>>()?;
-        let auto =
-            Auto { settings: settings.clone(), class, choices, standby, chosen: Mutex::default() };
-        Ok(Arc::new(auto))
-    }
-}
-
-struct Auto {
+/// A model for one run that decides at its first call who answers and stays with that.
+pub(super) struct Auto {
     settings: RoutingSettings,
     class: TaskClass,
     choices: Vec<(Candidate, Arc<dyn Model>)>,
@@ -50,6 +27,18 @@ fn catalogue(choices: &[(Candidate, Arc<dyn Model>)]) -> Vec<Candidate> {
 }
 
 impl Auto {
+    /// `standby` are asked after the rules' own. Fails where there is nothing to choose from, which
+    /// is known now and need not wait for a prompt.
+    pub(super) fn new(
+        settings: &RoutingSettings,
+        class: TaskClass,
+        choices: Vec<(Candidate, Arc<dyn Model>)>,
+        standby: Vec<Arc<dyn Model>>,
+    ) -> Result<Self, Fault> {
+        route(settings, &Task { class, ..Task::default() }, &catalogue(&choices))?;
+        Ok(Self { settings: settings.clone(), class, choices, standby, chosen: Mutex::default() })
+    }
+
     /// Who answers, and what is said of the choice when it is made.
     fn choose(&self, task: &Task) -> Result<(Arc<dyn Model>, Option<String>), Fault> {
         let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);

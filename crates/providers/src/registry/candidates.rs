@@ -1,53 +1,42 @@
-use onyx_types::Fault;
+//! The models that a choice is made among.
 
-use super::Registry;
+use std::time::Duration;
+
+use super::catalogue::Catalogue;
 use super::provider::Provider;
 use super::source::Sourced;
 use super::vendor::Locality;
-use crate::routing::{Candidate, Choice, RoutingSettings, Task, route};
+use crate::routing::Candidate;
 
-impl Registry {
-    /// The models to choose from: those the config names, and the usual one of each provider that
-    /// names none.
-    pub fn candidates(&self) -> Vec<Candidate> {
-        let now = self.clock.now().mono;
-        let mut candidates = Vec::new();
-        for provider in self.usable() {
-            candidates.extend(provider.choices().map(|model| Candidate {
-                id: format!("{}/{model}", provider.name),
-                facts: provider.facts(model, &self.metadata),
-                locality: provider.locality,
-                rests: !provider.line.health.admits(model, now),
-            }));
-        }
-        candidates.extend(self.sources.iter().flat_map(|sourced| sourced.candidates(now)));
-        candidates
+/// Those the config names, and the usual one of each provider that names none.
+pub(super) fn candidates(catalogue: &Catalogue, now: Duration) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    for provider in usable(catalogue) {
+        candidates.extend(provider.choices().map(|model| Candidate {
+            id: format!("{}/{model}", provider.name),
+            facts: provider.facts(model, &catalogue.metadata),
+            locality: provider.locality,
+            rests: !provider.line.health.admits(model, now),
+        }));
     }
+    candidates.extend(catalogue.sources.iter().flat_map(|sourced| sourced.candidates(now)));
+    candidates
+}
 
-    /// Where a model runs; `None` for one that nobody offers.
-    pub fn locality(&self, model: &str) -> Option<Locality> {
-        let (name, _) = model.split_once('/')?;
-        let resolved = self.providers.iter().filter_map(|entry| entry.resolved.as_deref().ok());
-        let own = resolved.into_iter().find(|provider| provider.name == name);
-        let other = || self.candidates().into_iter().find(|known| known.id == model);
-        own.map(|provider| provider.locality).or_else(|| other().map(|known| known.locality))
-    }
+pub(super) fn locality(catalogue: &Catalogue, model: &str, now: Duration) -> Option<Locality> {
+    let (name, _) = model.split_once('/')?;
+    let own = catalogue.resolved().find(|provider| provider.name == name);
+    let other = || candidates(catalogue, now).into_iter().find(|known| known.id == model);
+    own.map(|provider| provider.locality).or_else(|| other().map(|known| known.locality))
+}
 
-    /// Is there more than one to choose from?
-    pub fn has_choice(&self) -> bool {
-        let configured = self.usable().flat_map(|provider| provider.choices()).take(2).count();
-        let own = || self.sources.iter().map(Sourced::count).sum::<usize>();
-        configured > 1 || configured + own() > 1
-    }
+pub(super) fn has_choice(catalogue: &Catalogue) -> bool {
+    let configured = usable(catalogue).flat_map(Provider::choices).take(2).count();
+    let own = || catalogue.sources.iter().map(Sourced::count).sum::<usize>();
+    configured > 1 || configured + own() > 1
+}
 
-    /// Nobody chooses one that nobody is signed in at; who names it is told so.
-    fn usable(&self) -> impl Iterator<Item = &Provider> {
-        let resolved = self.providers.iter().filter_map(|entry| entry.resolved.as_deref().ok());
-        resolved.filter(|provider| provider.absence().is_none())
-    }
-
-    /// Decides for `auto`: which model takes the task, by the config's rules.
-    pub fn route(&self, settings: &RoutingSettings, task: &Task) -> Result<Choice, Fault> {
-        Ok(route(settings, task, &self.candidates())?)
-    }
+/// Nobody chooses one that nobody is signed in at; who names it is told so.
+fn usable(catalogue: &Catalogue) -> impl Iterator<Item = &Provider> {
+    catalogue.resolved().map(|provider| &**provider).filter(|provider| provider.absence().is_none())
 }

@@ -4,42 +4,45 @@ use futures::future::FutureExt;
 use onyx_types::{Embedder, EmbedderIdentity, ErrorCode, Fault};
 use reqwest::Url;
 
+use super::catalogue::{Catalogue, split};
+use super::guards::Guards;
 use super::provider::Provider;
 use super::settings::ProviderKind;
-use super::{Registry, split};
 use crate::embed::{Ask, EmbeddingWire, WireEmbedder};
 use crate::http::exchange;
 
-impl Registry {
-    /// The embedding model of this id, `<provider>/<model>`. Asks the provider for the length of
-    /// its vectors unless the config, the person's file or the snapshot knows it.
-    pub async fn embedder(&self, id: &str) -> Result<Arc<dyn Embedder>, Fault> {
-        let (name, model) = split(id)?;
-        if let Some(sourced) = self.sourced(name) {
-            return sourced.embedder(model);
-        }
-        let provider = self.provider(name)?;
-        let wire = embedding_wire(&provider)?;
-        let known = provider.facts(model, &self.metadata).dims;
-        let health = provider.line.health.of(model);
-        let mut embedder = WireEmbedder {
-            wire,
-            identity: EmbedderIdentity {
-                provider: provider.name.clone(),
-                model: model.to_owned(),
-                dims: known.unwrap_or_default() as usize,
-            },
-            ask: ask(provider, wire)?,
-            retry: self.retry,
-            breaker: self.breaker,
-            circuit: Arc::clone(&health.circuit),
-            clock: Arc::clone(&self.clock),
-        };
-        if known.is_none() {
-            embedder.identity.dims = embedder.probe().await.map_err(Fault::from)?;
-        }
-        Ok(Arc::new(embedder))
+/// The embedding model of this id, `<provider>/<model>`. Asks the provider for the length of
+/// its vectors unless the config, the person's file or the snapshot knows it.
+pub(super) async fn embedder(
+    catalogue: &Catalogue,
+    guards: &Guards,
+    id: &str,
+) -> Result<Arc<dyn Embedder>, Fault> {
+    let (name, model) = split(id)?;
+    if let Some(sourced) = catalogue.sourced(name) {
+        return sourced.embedder(model);
     }
+    let provider = catalogue.provider(name)?;
+    let wire = embedding_wire(&provider)?;
+    let known = provider.facts(model, &catalogue.metadata).dims;
+    let health = provider.line.health.of(model);
+    let mut embedder = WireEmbedder {
+        wire,
+        identity: EmbedderIdentity {
+            provider: provider.name.clone(),
+            model: model.to_owned(),
+            dims: known.unwrap_or_default() as usize,
+        },
+        ask: ask(provider, wire)?,
+        retry: guards.retry,
+        breaker: guards.breaker,
+        circuit: Arc::clone(&health.circuit),
+        clock: Arc::clone(&guards.clock),
+    };
+    if known.is_none() {
+        embedder.identity.dims = embedder.probe().await.map_err(Fault::from)?;
+    }
+    Ok(Arc::new(embedder))
 }
 
 fn embedding_wire(provider: &Provider) -> Result<EmbeddingWire, Fault> {

@@ -9,9 +9,11 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
+use super::catalogue::{Catalogue, split};
+use super::error::RegistryError;
+use super::guards::Guards;
 use super::provider::WireModel;
-use super::{Registry, RegistryError, split};
-use crate::decorators::{Breaker, Metrics, Priced, Retry};
+use crate::decorators::Priced;
 use crate::http::{PIECES, RawCall, RawPiece};
 use crate::wire::Wire;
 
@@ -29,40 +31,34 @@ pub struct Forwarding {
     pub pieces: mpsc::Receiver<RawPiece>,
 }
 
-impl Registry {
-    /// The body, with the model's own name, to the provider's address with the provider's key.
-    pub fn forward(
-        &self,
-        id: &str,
-        wire: Wire,
-        mut body: Map<String, Value>,
-        betas: Option<&str>,
-    ) -> Result<Way, RegistryError> {
-        let (name, model) = split(id)?;
-        if self.sourced(name).is_some() {
-            return Ok(Way::OtherWire(body));
-        }
-        let provider = self.provider(name)?;
-        if provider.line.wire_of(model) != wire {
-            return Ok(Way::OtherWire(body));
-        }
-        body.insert("model".to_owned(), model.into());
-        let body = Bytes::from(Value::Object(body).to_string());
-        let (out, pieces) = mpsc::channel(PIECES);
-        let health = provider.line.health.of(model);
-        let facts = provider.facts(model, &self.metadata);
-        let raw = RawModel {
-            wire: WireModel::new(provider, model, &facts),
-            call: RawCall { body, headers: beta_headers(betas), out },
-        };
-        let priced: Arc<dyn Model> = Arc::new(Priced::new(Arc::new(raw), facts.price));
-        let clock = || Arc::clone(&self.clock);
-        let circuit = || Arc::clone(&health.circuit);
-        let retry = Arc::new(Retry::new(priced, self.retry, circuit(), clock()));
-        let breaker = Arc::new(Breaker::new(retry, circuit(), self.breaker, clock()));
-        let model = Arc::new(Metrics::new(breaker, Arc::clone(&health.counts), clock()));
-        Ok(Way::SameWire(Forwarding { model, pieces }))
+/// The body, with the model's own name, to the provider's address with the provider's key.
+pub(super) fn forward(
+    catalogue: &Catalogue,
+    guards: &Guards,
+    id: &str,
+    wire: Wire,
+    mut body: Map<String, Value>,
+    betas: Option<&str>,
+) -> Result<Way, RegistryError> {
+    let (name, model) = split(id)?;
+    if catalogue.sourced(name).is_some() {
+        return Ok(Way::OtherWire(body));
     }
+    let provider = catalogue.provider(name)?;
+    if provider.line.wire_of(model) != wire {
+        return Ok(Way::OtherWire(body));
+    }
+    body.insert("model".to_owned(), model.into());
+    let body = Bytes::from(Value::Object(body).to_string());
+    let (out, pieces) = mpsc::channel(PIECES);
+    let health = provider.line.health.of(model);
+    let facts = provider.facts(model, &catalogue.metadata);
+    let raw = RawModel {
+        wire: WireModel::new(provider, model, &facts),
+        call: RawCall { body, headers: beta_headers(betas), out },
+    };
+    let priced = Arc::new(Priced::new(Arc::new(raw), facts.price));
+    Ok(Way::SameWire(Forwarding { model: guards.retried(priced, &health), pieces }))
 }
 
 /// Anthropic's clients ask for what is not in the version yet by a header; without it the provider

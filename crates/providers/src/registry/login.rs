@@ -4,41 +4,36 @@ use std::sync::Arc;
 
 use onyx_types::{ErrorCode, Fault};
 
-use super::Registry;
+use super::catalogue::Catalogue;
 use super::provider::Provider;
 use super::settings::ProviderSettings;
 use super::vendor::vendor;
-use crate::oauth::{Login, LoginStatus, LoginWay, Pending};
+use crate::oauth::{Login, LoginStatus};
 
-impl Registry {
-    /// `None` for a provider that is asked with a key, or with nothing.
-    pub fn login(&self, name: &str) -> Result<Option<LoginStatus>, Fault> {
-        if let Some(sourced) = self.sourced(name) {
-            return Ok(sourced.login());
-        }
-        Ok(self.login_of(name)?.ok().map(|login| login.status()))
+pub(super) fn status(catalogue: &Catalogue, name: &str) -> Result<Option<LoginStatus>, Fault> {
+    if let Some(sourced) = catalogue.sourced(name) {
+        return Ok(sourced.login());
     }
+    Ok(entry(catalogue, name)?.ok().map(|login| login.status()))
+}
 
-    /// Begins to sign in, in one of the ways that the provider has, and waits for the person.
-    pub async fn begin_login(&self, name: &str, way: Option<LoginWay>) -> Result<Pending, Fault> {
-        self.login_of(name)?.map_err(Clone::clone)?.begin(way).await
-    }
+/// The sign-in of this provider, or what to set for one.
+pub(super) fn named<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Login>, Fault> {
+    entry(catalogue, name)?.map_err(Clone::clone)
+}
 
-    /// Takes the address at which a browser ended that could not come back by itself.
-    pub fn finish_login(&self, name: &str, address: &str) -> Result<(), Fault> {
-        self.login_of(name)?.map_err(Clone::clone)?.finish(address)
+fn entry<'a>(
+    catalogue: &'a Catalogue,
+    name: &str,
+) -> Result<Result<&'a Arc<Login>, &'a Fault>, Fault> {
+    if let Some(entry) = catalogue.providers.iter().find(|entry| entry.name == name) {
+        return Ok(entry.login.as_ref());
     }
-
-    fn login_of(&self, name: &str) -> Result<Result<&Arc<Login>, &Fault>, Fault> {
-        if let Some(entry) = self.providers.iter().find(|entry| entry.name == name) {
-            return Ok(entry.login.as_ref());
-        }
-        if let Some(sourced) = self.sourced(name) {
-            return Ok(Err(&sourced.no_login));
-        }
-        let message = format!("There is no provider {name:?}.");
-        Err(Fault::new(ErrorCode::NotFound, message))
+    if let Some(sourced) = catalogue.sourced(name) {
+        return Ok(Err(&sourced.no_login));
     }
+    let message = format!("There is no provider {name:?}.");
+    Err(Fault::new(ErrorCode::NotFound, message))
 }
 
 /// The sign-in of what was made of the settings.

@@ -14,11 +14,13 @@ use reqwest::{Response, Url};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::catalogue::{Catalogue, split};
+use super::error::RegistryError;
 use super::forward::Forwarding;
+use super::guards::Guards;
 use super::provider::Provider;
-use super::{Registry, RegistryError, split};
 use crate::connect::transport;
-use crate::decorators::{Breaker, Metrics, Priced};
+use crate::decorators::Priced;
 use crate::failure::failure;
 use crate::http::{PIECES, RawPiece, limit_headers};
 use crate::wire::{Wire, http_failure};
@@ -35,32 +37,31 @@ pub struct MediaRequest {
     pub body: Bytes,
 }
 
-impl Registry {
-    /// Opens the way to a provider that may have such a route.
-    pub fn media(&self, id: &str, request: MediaRequest) -> Result<Forwarding, RegistryError> {
-        let (name, model) = split(id)?;
-        if self.sourced(name).is_some() {
+/// Opens the way to a provider that may have such a route.
+pub(super) fn media(
+    catalogue: &Catalogue,
+    guards: &Guards,
+    id: &str,
+    request: MediaRequest,
+) -> Result<Forwarding, RegistryError> {
+    let (name, model) = split(id)?;
+    if catalogue.sourced(name).is_some() {
+        return Err(RegistryError::Source(without(name, request.path)));
+    }
+    let provider = catalogue.provider(name)?;
+    match provider.line.wire {
+        Wire::OpenAiChat | Wire::OpenAiResponses => {}
+        Wire::Anthropic | Wire::Gemini | Wire::Ollama => {
             return Err(RegistryError::Source(without(name, request.path)));
         }
-        let provider = self.provider(name)?;
-        match provider.line.wire {
-            Wire::OpenAiChat | Wire::OpenAiResponses => {}
-            Wire::Anthropic | Wire::Gemini | Wire::Ollama => {
-                return Err(RegistryError::Source(without(name, request.path)));
-            }
-        }
-        let (out, pieces) = mpsc::channel(PIECES);
-        let health = provider.line.health.of(model);
-        let price = provider.facts(model, &self.metadata).price;
-        let id = format!("{name}/{model}");
-        let media = Arc::new(MediaModel { id, provider, request, out });
-        let priced = Arc::new(Priced::new(media, price));
-        let clock = || Arc::clone(&self.clock);
-        let circuit = Arc::clone(&health.circuit);
-        let breaker = Arc::new(Breaker::new(priced, circuit, self.breaker, clock()));
-        let model = Arc::new(Metrics::new(breaker, Arc::clone(&health.counts), clock()));
-        Ok(Forwarding { model, pieces })
     }
+    let (out, pieces) = mpsc::channel(PIECES);
+    let health = provider.line.health.of(model);
+    let price = provider.facts(model, &catalogue.metadata).price;
+    let id = format!("{name}/{model}");
+    let media = Arc::new(MediaModel { id, provider, request, out });
+    let model = guards.once(Arc::new(Priced::new(media, price)), &health);
+    Ok(Forwarding { model, pieces })
 }
 
 fn without(provider: &str, path: &str) -> Fault {

@@ -3,14 +3,18 @@
 mod absent;
 mod auto;
 mod candidates;
+mod catalogue;
 mod check;
 mod embedder;
+mod error;
 mod forward;
-mod found;
+mod guards;
 mod health;
 mod listing;
+mod local_servers;
 mod login;
 mod media;
+mod probe;
 mod provider;
 mod reference;
 mod resolve;
@@ -21,10 +25,11 @@ mod status;
 mod vendor;
 
 pub use check::{Finding, ProviderTest, Trouble};
+pub use error::RegistryError;
 pub use forward::{Forwarding, Way};
-pub use found::Found;
 pub use health::ModelStatus;
 pub use listing::ListedModel;
+pub use local_servers::LocalServer;
 pub use media::MediaRequest;
 pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
 pub use settings::{
@@ -34,38 +39,28 @@ pub use source::{ModelSource, ModelWeights, NamedSource, WeightsFile};
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
 pub use vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, VENDORS, Vendor};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onyx_types::{Clock, ErrorCode, Fault, Model, SystemClock};
+use onyx_types::{Clock, Embedder, Fault, Knob, Model, SystemClock, TokenCounter};
+use serde_json::{Map, Value};
 
 use crate::Secret;
-use crate::decorators::{BreakerPolicy, Priced, RetryPolicy, StopWords};
+use crate::decorators::{BreakerPolicy, RetryPolicy};
 use crate::metadata::{Metadata, ModelFacts};
-use crate::oauth::{Login, Logins, NoTokens};
-use provider::Provider;
-use reference::References;
-use source::Sourced;
+use crate::oauth::{LoginStatus, LoginWay, Logins, NoTokens, Pending};
+use crate::routing::{Candidate, Choice, RoutingSettings, Task, TaskClass, route};
+use crate::wire::Wire;
+use auto::Auto;
+use catalogue::Catalogue;
+use guards::Guards;
 
 /// All configured providers. Immutable: a changed config makes a new registry, which goes on with
 /// the connections and the health of every provider that stays the same.
 #[derive(Debug)]
 pub struct Registry {
-    /// In the order of the config, which decides the default.
-    providers: Vec<Entry>,
-    sources: Vec<Sourced>,
-    retry: RetryPolicy,
-    breaker: BreakerPolicy,
-    clock: Arc<dyn Clock>,
-    metadata: Arc<Metadata>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    name: String,
-    kind: Option<ProviderKind>,
-    resolved: Result<Arc<Provider>, String>,
-    /// Its sign-in, or what to set for one.
-    login: Result<Arc<Login>, Fault>,
+    catalogue: Catalogue,
+    guards: Guards,
 }
 
 /// What a registry stands on. `new` has what tests and small tools need; a gateway sets the rest.
@@ -99,19 +94,6 @@ impl<'a> Setup<'a> {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RegistryError {
-    #[error("`{0}` is not a model: write <provider>/<model>")]
-    NotAModel(String),
-    #[error("no provider is named `{0}` in the config")]
-    UnknownProvider(String),
-    #[error("the provider `{name}` is disabled: {reason}")]
-    Disabled { name: String, reason: String },
-    /// What a source of its own says of one of its models.
-    #[error(transparent)]
-    Source(Fault),
-}
-
 impl Registry {
     /// Resolves each provider once. One that cannot be used is disabled with a reason; the others
     /// are not affected. `environment` looks up a variable.
@@ -126,192 +108,177 @@ impl Registry {
         settings: impl IntoIterator<Item = (String, ProviderSettings)>,
         setup: Setup<'_>,
     ) -> Self {
-        let references = References { environment: setup.environment, secrets: setup.secrets };
-        let entry = |(name, settings): (String, ProviderSettings)| {
-            let kind = resolve::kind_of(&name, &settings);
-            let before = setup.previous.and_then(|registry| registry.provider(&name).ok());
-            let resolved = resolve::resolve(&name, &settings, references, &setup.logins);
-            let resolved = resolved.map(|mut provider| {
-                if let Some(before) = &before {
-                    provider.succeed(before);
-                }
-                provider.learn(&setup.metadata);
-                Arc::new(provider)
-            });
-            let resolved = resolved.map_err(|disabled| disabled.to_string());
-            if let Err(reason) = &resolved {
-                tracing::warn!(provider = name, reason, "provider disabled");
-            }
-            let login = login::of(&name, &settings, &resolved);
-            Entry { name, kind, resolved, login }
+        let before = setup.previous.map(|registry| &registry.guards);
+        let guards = Guards {
+            retry: before.map_or_else(RetryPolicy::default, |before| before.retry),
+            breaker: before.map_or_else(BreakerPolicy::default, |before| before.breaker),
+            clock: Arc::clone(&setup.clock),
         };
-        let unable = |name: &str| {
-            let source = setup.sources.iter().find(|(other, _)| other == name);
-            source.map(|(_, source)| source.as_ref().err().cloned())
-        };
-        let providers = settings
-            .into_iter()
-            .filter_map(|(name, settings)| match unable(&name) {
-                None => Some(entry((name, settings))),
-                Some(reason) => {
-                    let resolved = Err(reason?);
-                    let login = login::of(&name, &settings, &resolved);
-                    let kind = resolve::kind_of(&name, &settings);
-                    Some(Entry { kind, name, resolved, login })
-                }
-            })
-            .collect();
-        let sources = setup.sources.into_iter().filter_map(|(name, source)| {
-            let before = setup.previous.and_then(|registry| registry.sourced(&name));
-            Some(Sourced::new(name, source.ok()?, before))
-        });
-        Self {
-            providers,
-            sources: sources.collect(),
-            retry: setup.previous.map_or_else(RetryPolicy::default, |before| before.retry),
-            breaker: setup.previous.map_or_else(BreakerPolicy::default, |before| before.breaker),
-            clock: setup.clock,
-            metadata: setup.metadata,
-        }
+        Self { catalogue: Catalogue::new(settings, setup), guards }
     }
 
     #[must_use]
     pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
-        self.retry = retry;
+        self.guards.retry = retry;
         self
     }
 
     #[must_use]
     pub fn with_breaker(mut self, breaker: BreakerPolicy) -> Self {
-        self.breaker = breaker;
+        self.guards.breaker = breaker;
         self
     }
 
     /// Whether models can be asked for under this name, also where it is disabled.
     pub fn has_provider(&self, name: &str) -> bool {
-        self.sourced(name).is_some() || self.providers.iter().any(|entry| entry.name == name)
+        self.catalogue.has_provider(name)
     }
 
     /// The model of this id, `<provider>/<model>`; the model's own name may hold slashes.
     pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
-        let (name, model) = split(id)?;
-        if let Some(sourced) = self.sourced(name) {
-            let (health, price) = (sourced.health.of(model), self.facts(id)?.price);
-            let stopped = Arc::new(StopWords::new(sourced.model(model)?));
-            let priced = Arc::new(Priced::new(stopped, price));
-            return Ok(self.around(priced, &health, self.breaker));
+        stack::model(&self.catalogue, &self.guards, id)
+    }
+
+    /// The first model, and those to ask in its place when it cannot answer. Fails only when none
+    /// of them can be had; one alone that cannot is passed over at each call, visibly.
+    pub fn chain(
+        &self,
+        primary: &str,
+        fallbacks: &[String],
+    ) -> Result<Arc<dyn Model>, RegistryError> {
+        stack::chain(primary, fallbacks, |id| self.model(id))
+    }
+
+    /// A model for one run that decides at its first call who answers and stays with that.
+    /// `fallbacks` stand by after the rules' own.
+    pub fn auto(
+        &self,
+        settings: &RoutingSettings,
+        class: TaskClass,
+        fallbacks: &[String],
+    ) -> Result<Arc<dyn Model>, Fault> {
+        let mut choices = Vec::new();
+        for candidate in self.candidates() {
+            let model = self.model(&candidate.id)?;
+            choices.push((candidate, model));
         }
-        Ok(self.stacked(self.provider(name)?, model))
+        let standby = fallbacks.iter().map(|id| self.model(id)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Arc::new(Auto::new(settings, class, choices, standby)?))
+    }
+
+    /// The embedding model of this id, `<provider>/<model>`. Asks the provider for the length of
+    /// its vectors unless the config, the person's file or the snapshot knows it.
+    pub async fn embedder(&self, id: &str) -> Result<Arc<dyn Embedder>, Fault> {
+        embedder::embedder(&self.catalogue, &self.guards, id).await
+    }
+
+    /// The body, with the model's own name, to the provider's address with the provider's key.
+    pub fn forward(
+        &self,
+        id: &str,
+        wire: Wire,
+        body: Map<String, Value>,
+        betas: Option<&str>,
+    ) -> Result<Way, RegistryError> {
+        forward::forward(&self.catalogue, &self.guards, id, wire, body, betas)
+    }
+
+    /// Opens the way to a provider that may have such a route.
+    pub fn media(&self, id: &str, request: MediaRequest) -> Result<Forwarding, RegistryError> {
+        media::media(&self.catalogue, &self.guards, id, request)
+    }
+
+    /// What answers when no model is named: the default of the first provider that can be used and
+    /// is not at rest, else of the first that can be used, else of the first source.
+    pub fn default_model(&self) -> Option<String> {
+        stack::default_model(&self.catalogue, self.guards.now())
+    }
+
+    /// The models to choose from: those the config names, and the usual one of each provider that
+    /// names none.
+    pub fn candidates(&self) -> Vec<Candidate> {
+        candidates::candidates(&self.catalogue, self.guards.now())
+    }
+
+    /// Is there more than one to choose from?
+    pub fn has_choice(&self) -> bool {
+        candidates::has_choice(&self.catalogue)
+    }
+
+    /// Decides for `auto`: which model takes the task, by the config's rules.
+    pub fn route(&self, settings: &RoutingSettings, task: &Task) -> Result<Choice, Fault> {
+        Ok(route(settings, task, &self.candidates())?)
     }
 
     /// What is known of a model, whether or not its provider can be used.
     pub fn facts(&self, id: &str) -> Result<ModelFacts, RegistryError> {
-        let (name, model) = split(id)?;
-        if let Some(sourced) = self.sourced(name) {
-            return Ok(sourced.facts(model).or(self.metadata.facts(name, model, None)));
-        }
-        Ok(match self.provider(name) {
-            Ok(provider) => provider.facts(model, &self.metadata),
-            Err(_) => self.metadata.facts(name, model, None),
-        })
+        self.catalogue.facts(id)
+    }
+
+    /// Where a model runs; `None` for one that nobody offers.
+    pub fn locality(&self, model: &str) -> Option<Locality> {
+        candidates::locality(&self.catalogue, model, self.guards.now())
     }
 
     /// The files of a model that runs here, and where that is.
     pub fn weights(&self, id: &str) -> Option<(ModelWeights, Locality)> {
-        let (name, model) = split(id).ok()?;
-        let sourced = self.sourced(name)?;
-        Some((sourced.weights(model)?, sourced.locality()))
+        self.catalogue.weights(id)
+    }
+
+    /// Counts tokens as this model does, the better the more it has answered. A model that cannot
+    /// be had is counted by the rule that holds for all.
+    pub fn token_counter(&self, id: &str) -> Arc<dyn TokenCounter> {
+        stack::token_counter(&self.catalogue, id)
+    }
+
+    /// The settings of a request that reach this model; of others whoever asks is told.
+    pub fn takes(&self, id: &str) -> Vec<Knob> {
+        stack::takes(&self.catalogue, id)
     }
 
     /// Asks a provider which models it has, and says in words what is wrong if it does not answer.
     pub async fn test(&self, name: &str) -> ProviderTest {
-        if let Some(sourced) = self.sourced(name) {
-            return match sourced.check().await {
-                Err(fault) => check::unusable(name, fault),
-                Ok(()) => check::sourced(&sourced.status(self.clock.now().mono)),
-            };
-        }
-        let provider = match self.provider(name) {
-            Ok(provider) => provider,
-            Err(RegistryError::Disabled { reason, .. }) => return check::disabled(name, &reason),
-            Err(RegistryError::Source(fault)) => return check::disabled(name, &fault.message),
-            Err(RegistryError::UnknownProvider(_) | RegistryError::NotAModel(_)) => {
-                let known: Vec<String> =
-                    self.providers.iter().map(|entry| entry.name.clone()).collect();
-                return check::unknown(name, &known);
-            }
-        };
-        if let Some(reason) = provider.absence() {
-            return check::disabled(name, &reason);
-        }
-        let start = self.clock.now().mono;
-        match listing::list(&provider).await {
-            Ok(models) => {
-                let latency = self.clock.now().mono.saturating_sub(start);
-                let configured: Vec<String> =
-                    provider.models().iter().map(|model| model.id.clone()).collect();
-                check::works(name, latency, models, &configured)
-            }
-            Err(none) => {
-                let elsewhere = if Trouble::of(&none).may_be_mistaken() {
-                    listing::found_elsewhere(&provider).await
-                } else {
-                    None
-                };
-                check::fails(name, &none, elsewhere)
-            }
-        }
+        probe::probe(&self.catalogue, &self.guards.clock, name).await
     }
 
     /// The models a provider says it has.
     pub async fn list_models(&self, name: &str) -> Result<Vec<ListedModel>, Fault> {
-        if let Some(sourced) = self.sourced(name) {
-            let listed = sourced.candidates(self.clock.now().mono);
-            return Ok(listed.map(|candidate| ListedModel::of(name, &candidate)).collect());
-        }
-        let provider = self.provider(name)?;
-        listing::list(&provider).await.map_err(|none| none.failure.into())
+        probe::list_models(&self.catalogue, &self.guards.clock, name).await
+    }
+
+    /// What runs on this machine and nobody configured: asks all of them at once. `ports`: where a
+    /// vendor listens when it is not at its usual port; the address is this machine in any case.
+    pub async fn found(&self, ports: &BTreeMap<String, u16>) -> Vec<LocalServer> {
+        local_servers::found(&self.catalogue, &self.guards.clock, ports).await
+    }
+
+    pub fn status(&self) -> Vec<ProviderStatus> {
+        status::all(&self.catalogue, self.guards.now())
+    }
+
+    /// Those that are programs of this machine which a person signed in to, in the order of the
+    /// config; without looking at any other.
+    pub fn programs(&self) -> Vec<ProviderStatus> {
+        status::programs(&self.catalogue, self.guards.now())
     }
 
     /// Every key and secret header that the providers are asked with: what no text may hold.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        let usable = self.providers.iter().filter_map(|entry| entry.resolved.as_ref().ok());
-        let sources = self.sources.iter().flat_map(Sourced::secrets);
-        usable.flat_map(|provider| &provider.line.endpoint.secrets).chain(sources)
+        self.catalogue.secrets()
     }
 
-    fn sourced(&self, name: &str) -> Option<&Sourced> {
-        self.sources.iter().find(|sourced| sourced.name == name)
+    /// `None` for a provider that is asked with a key, or with nothing.
+    pub fn login(&self, name: &str) -> Result<Option<LoginStatus>, Fault> {
+        login::status(&self.catalogue, name)
     }
 
-    fn provider(&self, name: &str) -> Result<Arc<Provider>, RegistryError> {
-        let entry = self
-            .providers
-            .iter()
-            .find(|entry| entry.name == name)
-            .ok_or_else(|| RegistryError::UnknownProvider(name.to_owned()))?;
-        entry
-            .resolved
-            .clone()
-            .map_err(|reason| RegistryError::Disabled { name: name.to_owned(), reason })
+    /// Begins to sign in, in one of the ways that the provider has, and waits for the person.
+    pub async fn begin_login(&self, name: &str, way: Option<LoginWay>) -> Result<Pending, Fault> {
+        login::named(&self.catalogue, name)?.begin(way).await
     }
-}
 
-fn split(id: &str) -> Result<(&str, &str), RegistryError> {
-    id.split_once('/')
-        .filter(|(name, model)| !name.is_empty() && !model.is_empty())
-        .ok_or_else(|| RegistryError::NotAModel(id.to_owned()))
-}
-
-impl From<RegistryError> for Fault {
-    fn from(error: RegistryError) -> Self {
-        let code = match error {
-            RegistryError::Source(fault) => return fault,
-            RegistryError::NotAModel(_) | RegistryError::UnknownProvider(_) => {
-                ErrorCode::ModelNotFound
-            }
-            RegistryError::Disabled { .. } => ErrorCode::ProviderUnavailable,
-        };
-        Self::new(code, error.to_string())
+    /// Takes the address at which a browser ended that could not come back by itself.
+    pub fn finish_login(&self, name: &str, address: &str) -> Result<(), Fault> {
+        login::named(&self.catalogue, name)?.finish(address)
     }
 }

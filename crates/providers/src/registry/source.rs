@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt, ready};
 use onyx_types::{Embedder, ErrorCode, Fault, Model};
 
-use super::RegistryError;
+use super::error::RegistryError;
 use super::health::HealthBook;
 use super::settings::{ModelSettings, ProviderKind};
 use super::status::{ProviderState, ProviderStatus};

@@ -1,10 +1,12 @@
+use std::time::Duration;
+
 use onyx_types::Timestamp;
 use serde::Serialize;
 
+use super::catalogue::{Catalogue, Entry};
 use super::health::ModelStatus;
 use super::settings::ProviderKind;
 use super::vendor::Locality;
-use super::{Entry, Registry};
 use crate::Secret;
 use crate::decorators::CircuitState;
 use crate::oauth::LoginStatus;
@@ -72,25 +74,17 @@ impl ProviderStatus {
     }
 }
 
-impl Registry {
-    pub fn status(&self) -> Vec<ProviderStatus> {
-        let now = self.clock.now().mono;
-        let shown = self.sources.iter().filter(|sourced| sourced.is_shown());
-        let sources = shown.map(|sourced| sourced.status(now));
-        self.providers.iter().map(|entry| entry.status(now)).chain(sources).collect()
-    }
+pub(super) fn all(catalogue: &Catalogue, now: Duration) -> Vec<ProviderStatus> {
+    let shown = catalogue.sources.iter().filter(|sourced| sourced.is_shown());
+    let sources = shown.map(|sourced| sourced.status(now));
+    catalogue.providers.iter().map(|entry| entry.status(now)).chain(sources).collect()
 }
 
-impl Registry {
-    /// Those that are programs of this machine which a person signed in to, in the order of the
-    /// config; without looking at any other.
-    pub fn programs(&self) -> Vec<ProviderStatus> {
-        let now = self.clock.now().mono;
-        let unusable = self.providers.iter().filter(|entry| entry.kind.is_some_and(is_program));
-        let sources = self.sources.iter().filter(|sourced| is_program(sourced.kind()));
-        let sources = sources.map(|sourced| sourced.status(now));
-        sources.chain(unusable.map(|entry| entry.status(now))).collect()
-    }
+pub(super) fn programs(catalogue: &Catalogue, now: Duration) -> Vec<ProviderStatus> {
+    let unusable = catalogue.providers.iter().filter(|entry| entry.kind.is_some_and(is_program));
+    let sources = catalogue.sources.iter().filter(|sourced| is_program(sourced.kind()));
+    let sources = sources.map(|sourced| sourced.status(now));
+    sources.chain(unusable.map(|entry| entry.status(now))).collect()
 }
 
 const fn is_program(kind: ProviderKind) -> bool {
@@ -98,7 +92,7 @@ const fn is_program(kind: ProviderKind) -> bool {
 }
 
 impl Entry {
-    fn status(&self, now: std::time::Duration) -> ProviderStatus {
+    fn status(&self, now: Duration) -> ProviderStatus {
         let base = ProviderStatus {
             name: self.name.clone(),
             kind: self.kind,

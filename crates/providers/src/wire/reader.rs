@@ -11,7 +11,7 @@ use crate::failure::failure;
 const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 
 /// What one wire makes of its frames. Nothing executable leaves it before its finish marker.
-pub trait Answer: Send {
+pub trait AnswerReader: Send {
     const FRAMING: Framing;
 
     /// One frame of the stream.
@@ -69,13 +69,13 @@ enum Input {
     Whole(Vec<u8>),
 }
 
-impl<A: Answer + Default> Reader<A> {
+impl<A: AnswerReader + Default> Reader<A> {
     pub fn new(form: BodyForm) -> Self {
         Self::with(form, A::default())
     }
 }
 
-impl<A: Answer> Reader<A> {
+impl<A: AnswerReader> Reader<A> {
     pub(super) fn with(form: BodyForm, answer: A) -> Self {
         let input = match (form, A::FRAMING) {
             (BodyForm::Stream, Framing::Sse) => Input::Sse(SseSplitter::new(MAX_FRAME_BYTES)),
@@ -125,7 +125,7 @@ impl<A: Answer> Reader<A> {
     }
 }
 
-impl<A: Answer> Decoder for Reader<A> {
+impl<A: AnswerReader> Decoder for Reader<A> {
     fn push(&mut self, bytes: &[u8]) -> Vec<ModelEvent> {
         self.guarded(|reader, events| reader.try_push(bytes, events))
     }

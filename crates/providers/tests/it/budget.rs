@@ -1,7 +1,7 @@
 use crate::chains::{World, world_with};
 use crate::support::{ask, failure_of, text_of};
 use futures::future::{BoxFuture, FutureExt, ready};
-use onyx_providers::{Payer, SpendBook, SpendLimits, Till};
+use onyx_providers::{Payer, SpendAccounts, SpendBook, SpendLimits};
 use onyx_test_support::{Answer, ScriptedModel};
 use onyx_types::{
     AgentId, Clock, ErrorCode, Fault, Model, ModelEvent, ModelFailureClass, PersonId, StatusCode,
@@ -52,7 +52,7 @@ fn dear() -> serde_json::Value {
 struct Bank {
     world: World,
     book: Arc<Book>,
-    till: Arc<Till>,
+    till: Arc<SpendAccounts>,
 }
 
 impl Bank {
@@ -60,7 +60,7 @@ impl Bank {
         let world = world_with(&[server], dear());
         let book = Arc::new(Book::default());
         let clock: Arc<dyn Clock> = Arc::clone(&world.clock) as Arc<dyn Clock>;
-        let till = Arc::new(Till::new(Arc::clone(&book) as Arc<dyn SpendBook>, clock));
+        let till = Arc::new(SpendAccounts::new(Arc::clone(&book) as Arc<dyn SpendBook>, clock));
         Self { world, book, till }
     }
 

@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 use super::watch::tasks;
 use super::{NETWORK_FILES, SYSTEM_FILES};
 use crate::job::Order;
-use crate::{Bounds, Input, Job, Network, Rung, bubblewrap, proxied, seccomp};
+use crate::{Bounds, Input, Job, Network, SandboxKind, bubblewrap, proxied, seccomp};
 
 /// The first that keeps signals inside: without it a command could kill the process above it.
 const LANDLOCK: ABI = ABI::V6;
@@ -35,7 +35,7 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
     setpriority_process(None, 0).map_err(|error| format!("its priority cannot be set: {error}"))?;
     if job.network == Network::Proxied {
         // Not without namespaces: the port would be one of this machine's.
-        if order.rung != Rung::Bubblewrap {
+        if order.rung != SandboxKind::Bubblewrap {
             return Err("there is no network of its own here".to_owned());
         }
         proxied::hand_out().map_err(|error| format!("no way to the proxy: {error}"))?;
@@ -44,8 +44,10 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
     let held = hold(job, order.rung).map_err(|error| format!("Landlock: {error}"))?;
     match (order.rung, held) {
         // Namespaces hold by themselves; a kernel without Landlock is no reason to run nothing.
-        (Rung::Bubblewrap, _) | (Rung::Landlock, RulesetStatus::FullyEnforced) => {}
-        (Rung::Landlock, status) => return Err(format!("Landlock holds only in part: {status:?}")),
+        (SandboxKind::Bubblewrap, _) | (SandboxKind::Landlock, RulesetStatus::FullyEnforced) => {}
+        (SandboxKind::Landlock, status) => {
+            return Err(format!("Landlock holds only in part: {status:?}"));
+        }
     }
     seccomp::apply(job.network).map_err(|error| format!("seccomp: {error}"))?;
     become_command(job)
@@ -84,11 +86,11 @@ pub fn hold_this_process(may_read: MayRead<'_>) -> Result<(), String> {
     held.map_err(|error| format!("Landlock: {error}"))
 }
 
-fn limit(bounds: &Bounds, rung: Rung) -> rustix::io::Result<()> {
+fn limit(bounds: &Bounds, rung: SandboxKind) -> rustix::io::Result<()> {
     // The kernel counts all of a user's tasks, within a user namespace only those in it.
     let others = match rung {
-        Rung::Bubblewrap => 0,
-        Rung::Landlock => tasks(),
+        SandboxKind::Bubblewrap => 0,
+        SandboxKind::Landlock => tasks(),
     };
     for (resource, most) in [
         (Resource::Nproc, (others + bounds.processes) as u64),
@@ -111,10 +113,10 @@ fn ruleset(level: CompatLevel) -> Result<RulesetCreated, RulesetError> {
         .create()
 }
 
-fn hold(job: &Job, rung: Rung) -> Result<RulesetStatus, RulesetError> {
+fn hold(job: &Job, rung: SandboxKind) -> Result<RulesetStatus, RulesetError> {
     let level = match rung {
-        Rung::Bubblewrap => CompatLevel::BestEffort,
-        Rung::Landlock => CompatLevel::HardRequirement,
+        SandboxKind::Bubblewrap => CompatLevel::BestEffort,
+        SandboxKind::Landlock => CompatLevel::HardRequirement,
     };
     let read = AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir;
     let use_device = AccessFs::ReadFile | AccessFs::WriteFile;
@@ -122,8 +124,8 @@ fn hold(job: &Job, rung: Rung) -> Result<RulesetStatus, RulesetError> {
         AccessFs::from_all(LANDLOCK) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     // Inside the namespaces these are the sandbox's own; outside they are everybody's.
     let (own_read, own_write): (&[&str], &[&str]) = match rung {
-        Rung::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
-        Rung::Landlock => (&[], &[]),
+        SandboxKind::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
+        SandboxKind::Landlock => (&[], &[]),
     };
     let (network_files, relay): (&[&str], &[&str]) = match job.network {
         Network::None => (&[], &[]),

@@ -4,7 +4,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 use super::{CONFINE, watch};
 use crate::job::Order;
-use crate::{Rung, bubblewrap};
+use crate::{SandboxKind, bubblewrap};
 
 /// The only variables that a command sees.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -33,13 +33,13 @@ fn command(order: &Order) -> Result<Command, String> {
     let itself =
         std::env::current_exe().map_err(|error| format!("its program is gone: {error}"))?;
     let mut command = match order.rung {
-        Rung::Bubblewrap => {
+        SandboxKind::Bubblewrap => {
             let program = bubblewrap::program().ok_or("bubblewrap is not installed")?;
             let mut command = Command::new(program);
             command.args(bubblewrap::arguments(&order.job, &itself)).arg(bubblewrap::CHILD);
             command
         }
-        Rung::Landlock => Command::new(&itself),
+        SandboxKind::Landlock => Command::new(&itself),
     };
     let mut inner = order.clone();
     inner.program.path = PathBuf::new();

@@ -3,7 +3,7 @@ use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Rung, Sandbox};
+use onyx_sandbox::{Sandbox, SandboxKind};
 use onyx_test_support::wait_until;
 
 use crate::support::{Place, RUNGS, SENTINEL, program};
@@ -243,7 +243,7 @@ async fn a_job_ends_when_the_process_above_it_dies() {
 async fn the_best_rung_is_found_and_the_caller_stays_free() {
     let sandbox = Sandbox::new(program());
     assert!(sandbox.is_likely());
-    assert_eq!(sandbox.rung().await.unwrap(), Rung::Bubblewrap);
+    assert_eq!(sandbox.rung().await.unwrap(), SandboxKind::Bubblewrap);
     // Whoever uses the sandbox is not in it.
     TcpListener::bind("127.0.0.1:0").unwrap();
     std::fs::read_dir("/").unwrap();
@@ -258,6 +258,6 @@ async fn where_the_child_cannot_be_started_nothing_runs() {
     let sandbox = Sandbox::new(broken);
     let error = sandbox.rung().await.unwrap_err();
     assert!(error.to_string().contains("Install the package `bubblewrap`"), "{error}");
-    let place = Place::on(Rung::Landlock);
+    let place = Place::on(SandboxKind::Landlock);
     assert!(sandbox.start(place.job(&["true"]), Stdio::null()).await.is_err());
 }

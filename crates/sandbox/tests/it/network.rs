@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Job, Network, PROXY_PORT, Rung, Running};
+use onyx_sandbox::{Job, Network, PROXY_PORT, Running, SandboxKind};
 
 use crate::support::{Place, RUNGS};
 
@@ -78,7 +78,7 @@ fn proxied(place: &Place, argv: &[&str]) -> Job {
 #[tokio::test]
 async fn no_job_makes_a_unix_socket_or_leads_to_one_by_a_pair() {
     let with = RUNGS.map(|rung| (rung, Network::None));
-    for (rung, network) in with.into_iter().chain([(Rung::Bubblewrap, Network::Proxied)]) {
+    for (rung, network) in with.into_iter().chain([(SandboxKind::Bubblewrap, Network::Proxied)]) {
         let place = Place::on(rung);
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -107,7 +107,7 @@ async fn no_job_makes_a_unix_socket_or_leads_to_one_by_a_pair() {
 
 #[tokio::test]
 async fn a_job_with_a_network_reaches_the_port_that_its_starter_answers() {
-    let place = Place::on(Rung::Bubblewrap);
+    let place = Place::on(SandboxKind::Bubblewrap);
     let script = format!(
         "import os, socket\ns = socket.create_connection(('127.0.0.1', {PROXY_PORT}))\n\
          s.sendall(b'from inside')\nprint('heard', s.recv(64).decode())\n\
@@ -136,7 +136,7 @@ async fn a_job_with_a_network_reaches_the_port_that_its_starter_answers() {
 
 /// What a job without a network finds open: what this process itself was started with.
 async fn open_without_network() -> String {
-    let place = Place::on(Rung::Bubblewrap);
+    let place = Place::on(SandboxKind::Bubblewrap);
     let script = "import os, socket\ns = open('/dev/null')\nprint(os.listdir('/proc/self/fd'))";
     let job = place.job(&["python3", "-I", "-c", script]);
     let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
@@ -145,7 +145,7 @@ async fn open_without_network() -> String {
 
 #[tokio::test]
 async fn a_program_that_knows_no_proxy_gets_through_by_the_relay() {
-    let place = Place::on(Rung::Bubblewrap);
+    let place = Place::on(SandboxKind::Bubblewrap);
     let relay = place.sandbox.proxy_command().replace("%h", "code.example").replace("%p", "22");
     let job = proxied(&place, &["sh", "-c", &format!("(echo ping; cat) < /dev/null | {relay}")]);
     let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
@@ -172,7 +172,7 @@ async fn a_program_that_knows_no_proxy_gets_through_by_the_relay() {
 
 #[tokio::test]
 async fn where_there_are_no_namespaces_there_is_no_network_and_it_is_said() {
-    let place = Place::on(Rung::Landlock);
+    let place = Place::on(SandboxKind::Landlock);
     let job = proxied(&place, &["true"]);
     let error = place.sandbox.start(job, Stdio::null()).await.unwrap_err().to_string();
     assert!(error.contains("commands have no network on this machine"), "{error}");

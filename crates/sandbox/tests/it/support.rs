@@ -2,11 +2,11 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Bounds, Job, Network, Program, Rung, Running, Sandbox};
+use onyx_sandbox::{Bounds, Job, Network, Program, Running, Sandbox, SandboxKind};
 use tempfile::TempDir;
 
 /// Every rung is tried: one that does not work on this machine fails its tests.
-pub(crate) const RUNGS: [Rung; 2] = [Rung::Bubblewrap, Rung::Landlock];
+pub(crate) const RUNGS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
 
 /// Stands in what no command may see.
 pub(crate) const SENTINEL: &str = "SENTINEL-51b2";
@@ -29,7 +29,7 @@ pub(crate) fn program() -> Program {
 }
 
 impl Place {
-    pub(crate) fn on(rung: Rung) -> Self {
+    pub(crate) fn on(rung: SandboxKind) -> Self {
         let home = tempfile::tempdir().unwrap();
         for folder in ["vault", "scratch", "other"] {
             std::fs::create_dir(home.path().join(folder)).unwrap();

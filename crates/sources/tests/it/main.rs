@@ -15,7 +15,7 @@ use onyx_sources::{
 };
 use onyx_storage::{Area, Files, Home};
 use onyx_test_support::{HoldUp, Page, Site, delays, wait_for};
-use onyx_types::{Mint, Origin, Pauses, PersonId, Scope, SourceId, SystemClock};
+use onyx_types::{IdGenerator, Origin, Pauses, PersonId, Scope, SourceId, SystemClock};
 
 struct World {
     sources: Sources,
@@ -91,7 +91,7 @@ fn sources(files: &Arc<dyn Files>, private: PrivateHosts, pauses: Pauses) -> Sou
         move || egress.clone(),
         Reader::new("/nowhere", &[]),
         Arc::new(SystemClock::new()),
-        Mint::new(7),
+        IdGenerator::new(7),
         pauses,
     )
 }

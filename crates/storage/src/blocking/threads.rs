@@ -30,7 +30,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     /// The last one worked last.
-    idle: Vec<Arc<Desk>>,
+    idle: Vec<Arc<WorkSlot>>,
     busy: usize,
     /// Somebody waits until none is busy.
     ending: bool,
@@ -38,12 +38,12 @@ struct State {
 
 /// Where a thread finds its next work.
 #[derive(Default)]
-struct Desk {
+struct WorkSlot {
     work: Mutex<Option<Box<dyn Work>>>,
     came: Condvar,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for WorkSlot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").finish_non_exhaustive()
     }
@@ -65,7 +65,7 @@ impl Threads {
             desk.put(work);
             return Ok(());
         }
-        let desk = Arc::new(Desk { work: Mutex::new(Some(work)), came: Condvar::new() });
+        let desk = Arc::new(WorkSlot { work: Mutex::new(Some(work)), came: Condvar::new() });
         let (shared, place) = (Arc::clone(&self.0), Arc::clone(&desk));
         let thread = std::thread::Builder::new().name("onyx-disk".to_owned());
         match thread.spawn(move || shared.serve(&place)) {
@@ -94,7 +94,7 @@ impl Drop for Threads {
 }
 
 impl Shared {
-    fn serve(&self, desk: &Arc<Desk>) {
+    fn serve(&self, desk: &Arc<WorkSlot>) {
         IS_OURS.set(true);
         while let Some(mut work) = self.next(desk) {
             work.work();
@@ -110,7 +110,7 @@ impl Shared {
         }
     }
 
-    fn next(&self, desk: &Arc<Desk>) -> Option<Box<dyn Work>> {
+    fn next(&self, desk: &Arc<WorkSlot>) -> Option<Box<dyn Work>> {
         if let Some(work) = desk.take_within(PATIENCE) {
             return Some(work);
         }
@@ -130,7 +130,7 @@ impl Shared {
     }
 }
 
-impl Desk {
+impl WorkSlot {
     fn put(&self, work: Box<dyn Work>) {
         *lock(&self.work) = Some(work);
         self.came.notify_one();

@@ -207,7 +207,7 @@ pub struct ChunkCounts {
 
 /// Where a store stands; followers compare it with where they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct StorePosition {
     pub epoch: u64,
     pub last_change: u64,
     pub served_vectors: Option<String>,
@@ -280,8 +280,8 @@ pub trait ChunkStore: Send + Sync {
     async fn last_change(&self) -> Result<u64, StoreError>;
 
     /// Every search asks for it: at one look where the store can.
-    async fn standing(&self) -> Result<Standing, StoreError> {
-        Ok(Standing {
+    async fn standing(&self) -> Result<StorePosition, StoreError> {
+        Ok(StorePosition {
             epoch: self.epoch().await?,
             last_change: self.last_change().await?,
             served_vectors: self.served_vectors().await?,

@@ -9,7 +9,7 @@ use onyx_types::Clock;
 use rustix::fs::FileType;
 
 use crate::blocking::lock;
-use crate::objects::{Area, Found, Wanted};
+use crate::objects::{Area, FoundObject, Wanted};
 use crate::{ObjectKey, StoreError};
 
 use super::beneath::{Dir, PathStat};
@@ -30,14 +30,14 @@ pub(crate) struct KnownFiles {
 
 #[derive(Default)]
 struct Table {
-    entries: HashMap<(Area, Wanted), Arc<Known>>,
+    entries: HashMap<(Area, Wanted), Arc<CachedFile>>,
     bytes: usize,
 }
 
-struct Known {
+struct CachedFile {
     path: String,
     mark: Mark,
-    found: Found,
+    found: FoundObject,
 }
 
 /// How a path was: any change of the file or of what stands under its name gives another.
@@ -85,12 +85,12 @@ impl KnownFiles {
     }
 
     /// Everything that is wanted, if all of it is known and still as it was.
-    pub(crate) fn all(&self, home: &Dir, wanted: &[(Area, Wanted)]) -> Option<Vec<Found>> {
-        let known: Vec<Arc<Known>> = {
+    pub(crate) fn all(&self, home: &Dir, wanted: &[(Area, Wanted)]) -> Option<Vec<FoundObject>> {
+        let known: Vec<Arc<CachedFile>> = {
             let table = lock(&self.table);
             wanted.iter().map(|asked| table.entries.get(asked).cloned()).collect::<Option<_>>()?
         };
-        let unchanged = |known: Arc<Known>| {
+        let unchanged = |known: Arc<CachedFile>| {
             (Mark::of(home, &known.path) == Some(known.mark)).then(|| known.found.clone())
         };
         known.into_iter().map(unchanged).collect()
@@ -102,21 +102,23 @@ impl KnownFiles {
         &self,
         home: &Dir,
         asked: (Area, Wanted),
-        find: impl FnOnce(&Wanted) -> Result<Found, StoreError>,
-    ) -> Result<Found, StoreError> {
+        find: impl FnOnce(&Wanted) -> Result<FoundObject, StoreError>,
+    ) -> Result<FoundObject, StoreError> {
         let path = format!("{}/{}", asked.0.path(), key_of(&asked.1).as_str());
         let mark = Mark::of(home, &path);
         let now = self.clock.wall().as_millis();
         let found = find(&asked.1);
         let fits = match (&mark, &found) {
-            (Some(Mark::Absent), Ok(Found::Nothing)) => true,
-            (Some(Mark::File { .. }), Ok(Found::File(object))) => object.bytes.len() <= LARGEST,
-            (Some(Mark::File { .. }), Ok(Found::End(end))) => end.bytes.len() <= LARGEST,
+            (Some(Mark::Absent), Ok(FoundObject::Nothing)) => true,
+            (Some(Mark::File { .. }), Ok(FoundObject::File(object))) => {
+                object.bytes.len() <= LARGEST
+            }
+            (Some(Mark::File { .. }), Ok(FoundObject::End(end))) => end.bytes.len() <= LARGEST,
             _ => false,
         };
         match (mark, &found) {
             (Some(mark), Ok(found)) if fits && mark.is_settled(now) => {
-                lock(&self.table).keep(asked, Known { path, mark, found: found.clone() });
+                lock(&self.table).keep(asked, CachedFile { path, mark, found: found.clone() });
             }
             _ => lock(&self.table).forget(&asked),
         }
@@ -125,7 +127,7 @@ impl KnownFiles {
 }
 
 impl Table {
-    fn keep(&mut self, asked: (Area, Wanted), known: Known) {
+    fn keep(&mut self, asked: (Area, Wanted), known: CachedFile) {
         self.forget(&asked);
         let weight = known.weight();
         if self.bytes + weight > MOST_BYTES {
@@ -142,13 +144,13 @@ impl Table {
     }
 }
 
-impl Known {
+impl CachedFile {
     fn weight(&self) -> usize {
         OVERHEAD
             + match &self.found {
-                Found::File(object) => object.bytes.len(),
-                Found::End(end) => end.bytes.len(),
-                Found::Nothing | Found::Folder(_) => 0,
+                FoundObject::File(object) => object.bytes.len(),
+                FoundObject::End(end) => end.bytes.len(),
+                FoundObject::Nothing | FoundObject::Folder(_) => 0,
             }
     }
 }
@@ -214,17 +216,17 @@ mod tests {
                 None => self.known.look(&self.home, asked, |_| Ok(self.read())).unwrap(),
             };
             match found {
-                Found::File(object) => Some(String::from_utf8(object.bytes).unwrap()),
-                Found::Nothing | Found::End(_) | Found::Folder(_) => None,
+                FoundObject::File(object) => Some(String::from_utf8(object.bytes).unwrap()),
+                FoundObject::Nothing | FoundObject::End(_) | FoundObject::Folder(_) => None,
             }
         }
 
-        fn read(&self) -> Found {
+        fn read(&self) -> FoundObject {
             self.reads.set(self.reads.get() + 1);
-            fs::read(self.path()).map_or(Found::Nothing, |bytes| {
+            fs::read(self.path()).map_or(FoundObject::Nothing, |bytes| {
                 let hash = Hash::of(&bytes);
                 let (modified, changed) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
-                Found::File(Object { hash, bytes, modified, changed })
+                FoundObject::File(Object { hash, bytes, modified, changed })
             })
         }
     }

@@ -20,11 +20,11 @@ pub(crate) struct LocalLeases {
 #[derive(Debug, Default)]
 struct Table {
     last_fence: u64,
-    held: HashMap<SessionKey, Held>,
+    held: HashMap<SessionKey, HeldLease>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldLease {
     fence: u64,
     /// On the monotonic clock: a wall clock that jumps takes no lease away.
     expires: Duration,
@@ -53,7 +53,7 @@ fn current<'a>(
     table: &'a mut Table,
     lease: &Lease,
     now: Duration,
-) -> Result<&'a mut Held, StoreError> {
+) -> Result<&'a mut HeldLease, StoreError> {
     match table.held.get_mut(&lease.key) {
         Some(held) if held.fence == lease.fence && !held.released && now < held.expires => Ok(held),
         _ => Err(StoreError::LeaseLost),
@@ -93,7 +93,7 @@ impl Leases for LocalLeases {
         table.last_fence += 1;
         let fence = table.last_fence;
         let expires = now.saturating_add(time_to_live);
-        table.held.insert(key.clone(), Held { fence, expires, released: false, writes: 0 });
+        table.held.insert(key.clone(), HeldLease { fence, expires, released: false, writes: 0 });
         Ok(Lease { key: key.clone(), fence })
     }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use onyx_types::Hash;
 
 use crate::blocking::Blocking;
-use crate::{End, Expect, Found, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted};
+use crate::{End, Expect, FoundObject, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted};
 
 use super::beneath::Dir;
 use super::object_files::{ObjectFiles, PathLocks};
@@ -53,17 +53,17 @@ impl LocalObjects {
     }
 
     /// Blocks on the disk.
-    pub(crate) fn find(&self, wanted: &Wanted) -> Result<Found, StoreError> {
+    pub(crate) fn find(&self, wanted: &Wanted) -> Result<FoundObject, StoreError> {
         match wanted {
             Wanted::File { key, max_bytes } => {
-                Ok(self.files.get(key, *max_bytes)?.map_or(Found::Nothing, Found::File))
+                Ok(self.files.get(key, *max_bytes)?.map_or(FoundObject::Nothing, FoundObject::File))
             }
             Wanted::End { key, max_bytes } => {
-                Ok(self.files.end(key, *max_bytes)?.map_or(Found::Nothing, Found::End))
+                Ok(self.files.end(key, *max_bytes)?.map_or(FoundObject::Nothing, FoundObject::End))
             }
             Wanted::Folder { key, limit } => match self.files.list(Some(key), *limit) {
-                Err(StoreError::NotFound) => Ok(Found::Nothing),
-                listed => listed.map(Found::Folder),
+                Err(StoreError::NotFound) => Ok(FoundObject::Nothing),
+                listed => listed.map(FoundObject::Folder),
             },
         }
     }

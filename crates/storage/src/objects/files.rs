@@ -61,17 +61,20 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    async fn find_in(&self, objects: &dyn Objects) -> Result<Found, StoreError> {
+    /// Looks it up alone.
+    pub async fn find_in(&self, objects: &dyn Objects) -> Result<FoundObject, StoreError> {
         match self {
-            Self::File { key, max_bytes } => {
-                Ok(objects.get(key, *max_bytes).await?.map_or(Found::Nothing, Found::File))
-            }
-            Self::End { key, max_bytes } => {
-                Ok(objects.end(key, *max_bytes).await?.map_or(Found::Nothing, Found::End))
-            }
+            Self::File { key, max_bytes } => Ok(objects
+                .get(key, *max_bytes)
+                .await?
+                .map_or(FoundObject::Nothing, FoundObject::File)),
+            Self::End { key, max_bytes } => Ok(objects
+                .end(key, *max_bytes)
+                .await?
+                .map_or(FoundObject::Nothing, FoundObject::End)),
             Self::Folder { key, limit } => match objects.list(Some(key), *limit).await {
-                Err(StoreError::NotFound) => Ok(Found::Nothing),
-                listed => listed.map(Found::Folder),
+                Err(StoreError::NotFound) => Ok(FoundObject::Nothing),
+                listed => listed.map(FoundObject::Folder),
             },
         }
     }
@@ -79,7 +82,7 @@ impl Wanted {
 
 /// What was wanted, as `Objects::get` and `Objects::list` give it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundObject {
     Nothing,
     File(Object),
     End(End),
@@ -114,7 +117,7 @@ pub trait Files: Send + Sync {
     async fn find(
         &self,
         wanted: Vec<(Area, Wanted)>,
-    ) -> Result<Vec<Result<Found, StoreError>>, StoreError> {
+    ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
         let mut found = Vec::with_capacity(wanted.len());
         for (area, wanted) in &wanted {
             found.push(wanted.find_in(&*self.objects(area)?).await);

@@ -11,7 +11,7 @@ use onyx_types::{Hash, Timestamp};
 
 use crate::StoreError;
 
-pub use files::{Area, End, Files, Found, Wanted};
+pub use files::{Area, End, Files, FoundObject, Wanted};
 
 /// A checked relative path: `/`-separated, no empty, `.` or `..` part, no NUL or other control
 /// character, no backslash, at most 1,024 bytes and 255 a part.

@@ -16,6 +16,7 @@ use super::convert::{
     get, hash, json, named, parsed, parsed_if_any, shown, shown_if_any, timestamp,
     timestamp_if_any, unreadable,
 };
+use super::gateway::{MayWait, PostgresLeases};
 use super::query::{execute, read_all, row_if_any, rows};
 use super::transaction::{Trouble, transact};
 
@@ -25,11 +26,12 @@ const PAGE: u32 = 50;
 pub(crate) struct PostgresDrafts {
     database: Database,
     audit: AuditChains,
+    leases: PostgresLeases,
 }
 
 impl PostgresDrafts {
-    pub(crate) fn new(database: Database, audit: AuditChains) -> Self {
-        Self { database, audit }
+    pub(crate) fn new(database: Database, audit: AuditChains, leases: PostgresLeases) -> Self {
+        Self { database, audit, leases }
     }
 }
 
@@ -41,6 +43,7 @@ impl Drafts for PostgresDrafts {
         replaces: &[DraftId],
         entry: AuditEntry,
     ) -> Result<(), StoreError> {
+        self.leases.came(&draft.key, MayWait::Decisions);
         let row = transact!(self.database, transaction => {
             // Nobody else adds a draft of this person meanwhile.
             let held = self.audit.hold(&transaction, &entry.person).await?;
@@ -99,6 +102,7 @@ impl Drafts for PostgresDrafts {
             let moved = advance(&transaction, person, id, &step).await?;
             Ok((moved, self.audit.add(&transaction, held, &entry).await?))
         })?;
+        self.leases.came(&moved.key, MayWait::Decisions);
         self.audit.tell(&row);
         Ok(moved)
     }
@@ -116,6 +120,9 @@ impl Drafts for PostgresDrafts {
     }
 
     async fn undelivered_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
+        if self.leases.has_none(key, MayWait::Decisions) {
+            return Ok(Vec::new());
+        }
         let client = self.database.client().await?;
         let found = rows(
             &client,

@@ -40,7 +40,10 @@ pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases};
 pub(crate) use jobs::PostgresJobs;
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use moving::half_moved;
-pub use moving::{MoveError, MoveExtras, Moved, MovingServer};
+pub use moving::{
+    CopiedContent, CopiedFile, CopiedLog, MoveError, MoveExtras, Moved, MovingServer, OpenRuns,
+    ServerCopy, server_secrets,
+};
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;
 pub(crate) use sign_ins::PostgresPending;

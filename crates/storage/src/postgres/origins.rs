@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Transaction;
 use onyx_types::{Clock as _, Hash, Origin, SystemClock, Timestamp};
 
-use crate::{Known, OpenCommand, OriginNote, Origins, StoreError, TICK_MS};
+use crate::{ContentRecord, OpenCommand, OriginNote, Origins, StoreError, TICK_MS};
 
 use super::connect::Database;
 use super::convert::{count, get, named, timestamp, timestamp_if_any};
@@ -34,7 +34,12 @@ impl Origins for PostgresOrigins {
         })
     }
 
-    async fn known(&self, owner: &str, path: &str, hash: Hash) -> Result<Known, StoreError> {
+    async fn known(
+        &self,
+        owner: &str,
+        path: &str,
+        hash: Hash,
+    ) -> Result<ContentRecord, StoreError> {
         let client = self.database.client().await?;
         let hash = hash.to_string();
         let found = rows(
@@ -44,12 +49,12 @@ impl Origins for PostgresOrigins {
             &[&owner, &path, &hash],
         )
         .await?;
-        let mut known = Known::default();
+        let mut known = ContentRecord::default();
         for row in &found {
             let (is_here, of): (bool, &str) = (get(row, 0)?, get(row, 1)?);
             let origin: Origin = named(row, 2)?;
             if is_here && of == hash {
-                return Ok(Known { here: Some(origin), ..Known::default() });
+                return Ok(ContentRecord { here: Some(origin), ..ContentRecord::default() });
             }
             if is_here {
                 known.before = (!of.is_empty()).then_some(origin);

@@ -32,7 +32,7 @@ pub async fn migrate_database(url: &DatabaseUrl) -> Result<usize, ServerError> {
 }
 
 async fn run(client: &mut Client) -> Result<usize, ServerError> {
-    if let Found::Version { version, compatible_from } = found(client).await?
+    if let SchemaFound::Version { version, compatible_from } = found(client).await?
         && version > SCHEMA_VERSION
     {
         let known = SCHEMA_VERSION;
@@ -111,14 +111,14 @@ async fn check_clock(client: &Client, now: Timestamp, slack: Duration) -> Result
 /// Their version, if it is one that this binary can use.
 async fn check_tables(client: &Client) -> Result<i32, ServerError> {
     match found(client).await? {
-        Found::Nothing => Err(ServerError::NotMigrated),
-        Found::Version { version, .. } if version < SCHEMA_VERSION => {
+        SchemaFound::Nothing => Err(ServerError::NotMigrated),
+        SchemaFound::Version { version, .. } if version < SCHEMA_VERSION => {
             Err(ServerError::SchemaOlder { found: version, needed: SCHEMA_VERSION })
         }
-        Found::Version { version, compatible_from } if compatible_from > SCHEMA_VERSION => {
+        SchemaFound::Version { version, compatible_from } if compatible_from > SCHEMA_VERSION => {
             Err(ServerError::SchemaNewer { found: version, compatible_from, known: SCHEMA_VERSION })
         }
-        Found::Version { version, .. } => Ok(version),
+        SchemaFound::Version { version, .. } => Ok(version),
     }
 }
 
@@ -134,16 +134,18 @@ async fn check_server(client: &Client) -> Result<(), ServerError> {
     if row.get(2) { Err(ServerError::Standby) } else { Ok(()) }
 }
 
-enum Found {
+enum SchemaFound {
     Nothing,
     Version { version: i32, compatible_from: i32 },
 }
 
-async fn found(client: &Client) -> Result<Found, ServerError> {
+async fn found(client: &Client) -> Result<SchemaFound, ServerError> {
     match client.query_opt("SELECT version, compatible_from FROM onyx_schema", &[]).await {
-        Ok(Some(row)) => Ok(Found::Version { version: row.get(0), compatible_from: row.get(1) }),
-        Ok(None) => Ok(Found::Nothing),
-        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Ok(Found::Nothing),
+        Ok(Some(row)) => {
+            Ok(SchemaFound::Version { version: row.get(0), compatible_from: row.get(1) })
+        }
+        Ok(None) => Ok(SchemaFound::Nothing),
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Ok(SchemaFound::Nothing),
         Err(error) => Err(of_database(&error)),
     }
 }

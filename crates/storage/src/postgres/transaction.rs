@@ -81,11 +81,18 @@ fn is_of_the_network(error: &tokio_postgres::Error) -> bool {
 impl Trouble {
     /// Nothing was written, and the same work may succeed when it is done again.
     fn lost_a_race(&self) -> bool {
-        let Self::Database(error) = self else { return false };
-        error.code().is_some_and(|code| {
-            *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED
-        })
+        match self {
+            Self::Database(error) => lost_a_race(error),
+            Self::Store(_) => false,
+        }
     }
+}
+
+/// The statement was taken back because of another; done again it may succeed.
+pub(super) fn lost_a_race(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED
+    })
 }
 
 const MOST_TRIES: u32 = 10;

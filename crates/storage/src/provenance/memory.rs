@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use onyx_types::{Clock as _, Hash, Origin, SystemClock, Timestamp};
 
-use super::{Known, OpenCommand, OriginNote, Origins, TICK_MS, prints};
+use super::{ContentRecord, OpenCommand, OriginNote, Origins, TICK_MS, prints};
 use crate::StoreError;
 use crate::blocking::lock;
 
 /// Forgets everything with the process.
 #[derive(Debug, Default)]
 pub struct MemoryOrigins {
-    facts: Mutex<Facts>,
+    facts: Mutex<ProvenanceRecords>,
     version: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Facts {
+struct ProvenanceRecords {
     /// In the order in which they were written down.
     notes: Vec<(String, OriginNote, Timestamp)>,
     names: BTreeMap<(String, String), Origin>,
@@ -51,9 +51,14 @@ impl Origins for MemoryOrigins {
         Ok(())
     }
 
-    async fn known(&self, owner: &str, path: &str, hash: Hash) -> Result<Known, StoreError> {
+    async fn known(
+        &self,
+        owner: &str,
+        path: &str,
+        hash: Hash,
+    ) -> Result<ContentRecord, StoreError> {
         let facts = lock(&self.facts);
-        let mut known = Known::default();
+        let mut known = ContentRecord::default();
         for (_, note, at) in facts.notes.iter().filter(|(of, ..)| of == owner) {
             let is_same = note.hash == Some(hash);
             if note.path == path {

@@ -41,7 +41,7 @@ pub struct OriginNote {
 
 /// What is written down about a content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct ContentRecord {
     /// Of this very content at this path.
     pub here: Option<Origin>,
     /// Of the newest other content at this path, unless the file went since.
@@ -65,7 +65,8 @@ pub trait Origins: Send + Sync {
     /// All of it or nothing; durable when it returns.
     async fn note(&self, owner: &str, notes: Vec<OriginNote>) -> Result<(), StoreError>;
 
-    async fn known(&self, owner: &str, path: &str, hash: Hash) -> Result<Known, StoreError>;
+    async fn known(&self, owner: &str, path: &str, hash: Hash)
+    -> Result<ContentRecord, StoreError>;
 
     /// Does the owner have any foreign text at all? Asked for every file, so it must cost little.
     async fn has_foreign_text(&self, owner: &str) -> Result<bool, StoreError>;

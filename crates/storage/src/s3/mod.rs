@@ -1,6 +1,7 @@
 //! The object store of server mode: immutable objects under names that say what they hold. Whoever knows which objects
 //! there are is the database (`postgres/files`); nothing here decides anything.
 
+mod blocking;
 mod settings;
 
 use std::ops::Range;
@@ -13,8 +14,11 @@ use object_store::{
     ClientOptions, Error, ObjectStore as _, ObjectStoreExt as _, PutPayload, RetryConfig,
 };
 
+use onyx_types::Timestamp;
+
 use crate::{ServerError, StoreError};
 
+pub use blocking::{BlockingBucket, ListedObject};
 pub use settings::{ObjectsUrl, S3Settings};
 
 /// Until a request fails, with all its repetitions.
@@ -29,10 +33,18 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(crate) fn new(url: ObjectsUrl, settings: &S3Settings) -> Result<Self, ServerError> {
+        Self::with_patience(url, settings, PATIENCE)
+    }
+
+    fn with_patience(
+        url: ObjectsUrl,
+        settings: &S3Settings,
+        patience: Duration,
+    ) -> Result<Self, ServerError> {
         let retries =
-            RetryConfig { max_retries: 3, retry_timeout: PATIENCE, ..RetryConfig::default() };
+            RetryConfig { max_retries: 3, retry_timeout: patience, ..RetryConfig::default() };
         let options =
-            ClientOptions::new().with_timeout(PATIENCE).with_connect_timeout(PATIENCE / 6);
+            ClientOptions::new().with_timeout(patience).with_connect_timeout(PATIENCE / 6);
         let region = settings.region.as_deref().unwrap_or("us-east-1");
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&url.bucket)
@@ -71,6 +83,20 @@ impl Bucket {
         self.store.delete(&path).await.map_err(told("delete"))
     }
 
+    pub(crate) async fn look(&self) -> Result<(), ServerError> {
+        let Err(error) = self.store.list_with_delimiter(Some(&self.path(""))).await else {
+            return Ok(());
+        };
+        // Of a bucket that is missing a listing has no kind of its own; of an object in it there is one.
+        let missing = self.store.head(&self.path("probe/none")).await;
+        match (&error, missing) {
+            (Error::Generic { .. }, Err(missing @ Error::NotFound { .. })) => {
+                Err(self.refused("list", &missing))
+            }
+            (_, Ok(_) | Err(_)) => Err(self.refused("list", &error)),
+        }
+    }
+
     fn refused(&self, action: &'static str, error: &Error) -> ServerError {
         let bucket = self.url.bucket.clone();
         match error {
@@ -92,6 +118,43 @@ impl Bucket {
         Ok(found.bytes().await.map_err(failed)?.into())
     }
 
+    async fn get_if_any(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.store.get(&self.path(name)).await {
+            Ok(found) => Ok(Some(found.bytes().await.map_err(failed)?.into())),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    async fn length(&self, name: &str) -> Result<Option<u64>, StoreError> {
+        match self.store.head(&self.path(name)).await {
+            Ok(found) => Ok(Some(found.size)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// What lies directly in a folder of the prefix, in the order of the names; of folders only their names.
+    async fn list(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        let found = self.store.list_with_delimiter(Some(&self.path(folder))).await;
+        let found = found.map_err(failed)?;
+        let skipped = if self.url.prefix.is_empty() { 0 } else { self.url.prefix.len() + 1 };
+        let name = |path: &Path| path.as_ref().get(skipped..).unwrap_or_default().to_owned();
+        let objects = found.objects.iter().map(|object| ListedObject {
+            name: name(&object.location),
+            size: object.size,
+            modified: Timestamp::from_millis(object.last_modified.timestamp_millis()),
+        });
+        let folders = found.common_prefixes.iter().map(|path| ListedObject {
+            name: name(path),
+            size: 0,
+            modified: Timestamp::from_millis(0),
+        });
+        let mut all: Vec<ListedObject> = objects.chain(folders).collect();
+        all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(all)
+    }
+
     pub(crate) async fn get_range(
         &self,
         name: &str,
@@ -110,11 +173,8 @@ impl Bucket {
     }
 
     fn path(&self, name: &str) -> Path {
-        if self.url.prefix.is_empty() {
-            Path::from(name)
-        } else {
-            Path::from(format!("{}/{name}", self.url.prefix))
-        }
+        // Empty parts of a path are left out.
+        Path::from(format!("{}/{name}", self.url.prefix))
     }
 }
 

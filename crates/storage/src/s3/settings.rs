@@ -37,6 +37,13 @@ impl ObjectsUrl {
     }
 }
 
+impl fmt::Display for ObjectsUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s3://{}", self.bucket)?;
+        if self.prefix.is_empty() { Ok(()) } else { write!(f, "/{}", self.prefix) }
+    }
+}
+
 /// How the store is reached; keys as they are, whatever they were referred to by.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -73,6 +80,8 @@ mod tests {
         {
             assert!(matches!(parsed(wrong), Err(ServerError::ObjectsUrl(_))), "{wrong}");
         }
+        assert_eq!(ObjectsUrl::parse("s3://home/a/b/").unwrap().to_string(), "s3://home/a/b");
+        assert_eq!(ObjectsUrl::parse("s3://home").unwrap().to_string(), "s3://home");
     }
 
     #[test]

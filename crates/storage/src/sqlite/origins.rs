@@ -8,7 +8,7 @@ use onyx_types::{Clock as _, Hash, Origin, SystemClock, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::blocking::lock;
-use crate::{Known, OpenCommand, OriginNote, Origins, StoreError, TICK_MS};
+use crate::{ContentRecord, OpenCommand, OriginNote, Origins, StoreError, TICK_MS};
 
 use super::convert::{named, timestamp};
 use super::ledger::SqliteLedger;
@@ -112,12 +112,17 @@ impl Origins for SqliteLedger {
         written
     }
 
-    async fn known(&self, owner: &str, path: &str, hash: Hash) -> Result<Known, StoreError> {
+    async fn known(
+        &self,
+        owner: &str,
+        path: &str,
+        hash: Hash,
+    ) -> Result<ContentRecord, StoreError> {
         let is_known = lock(&self.known_origins.owners).get(owner).is_some_and(|owner| {
             owner.has(Mark::Path(path)) || owner.has(Mark::Content(&hash.to_string()))
         });
         if !is_known {
-            return Ok(Known::default());
+            return Ok(ContentRecord::default());
         }
         let (owner, path) = (owner.to_owned(), path.to_owned());
         self.readers.read(move |connection| known(connection, &owner, &path, hash)).await
@@ -246,14 +251,14 @@ fn known(
     owner: &str,
     path: &str,
     hash: Hash,
-) -> Result<Known, StoreError> {
+) -> Result<ContentRecord, StoreError> {
     let hash = hash.to_string();
     let here: Option<Origin> = connection
         .prepare_cached("SELECT origin FROM origins WHERE owner = ?1 AND path = ?2 AND hash = ?3")?
         .query_row(params![owner, path, hash], |row| named(row, 0))
         .optional()?;
     if here.is_some() {
-        return Ok(Known { here, ..Known::default() });
+        return Ok(ContentRecord { here, ..ContentRecord::default() });
     }
     let newest: Option<(String, Origin)> = connection
         .prepare_cached(
@@ -274,7 +279,7 @@ fn known(
             elsewhere = Some(found);
         }
     }
-    Ok(Known { here, before, elsewhere })
+    Ok(ContentRecord { here, before, elsewhere })
 }
 
 fn alike(

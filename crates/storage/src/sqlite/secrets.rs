@@ -1,8 +1,11 @@
+use std::path::Path;
+
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
 use crate::{SealedSecret, SealedSecrets, SecretId, StoreError};
 
+use super::connection::open_reader;
 use super::convert::{parsed, timestamp};
 use super::ledger::SqliteLedger;
 
@@ -19,6 +22,34 @@ impl SealedSecrets for SqliteLedger {
     async fn remove_secret(&self, id: &SecretId) -> Result<(), StoreError> {
         let id = id.clone();
         self.writer.write(move |connection| remove(connection, &id)).await
+    }
+}
+
+/// The secrets of a home that another process may serve: they are read, and never changed.
+#[derive(Debug)]
+pub struct ReadOnlySecrets(Vec<SealedSecret>);
+
+impl ReadOnlySecrets {
+    pub fn read(database: &Path) -> Result<Self, StoreError> {
+        if !database.exists() {
+            return Ok(Self(Vec::new()));
+        }
+        Ok(Self(all(&open_reader(database)?)?))
+    }
+}
+
+#[async_trait]
+impl SealedSecrets for ReadOnlySecrets {
+    async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError> {
+        Ok(self.0.clone())
+    }
+
+    async fn put_secrets(&self, _rows: Vec<SealedSecret>) -> Result<(), StoreError> {
+        Err(StoreError::Refused("these secrets are only read".to_owned()))
+    }
+
+    async fn remove_secret(&self, _id: &SecretId) -> Result<(), StoreError> {
+        Err(StoreError::Refused("these secrets are only read".to_owned()))
     }
 }
 

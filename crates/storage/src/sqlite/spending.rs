@@ -13,13 +13,13 @@ use crate::{DaySpending, ModelUse, RunOutcome, Spent, StoreError, UsageRow};
 /// whoever books.
 #[derive(Debug)]
 pub(super) struct KnownSpending {
-    known: Mutex<Known>,
+    known: Mutex<SpendCache>,
     /// Says which day it is where a person lives.
     clock: Arc<dyn Clock>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct SpendCache {
     sums: HashMap<(Whose, String), f64>,
     /// Counts bookings: a sum that was read before one is not learnt after it.
     bookings: u64,

@@ -18,11 +18,11 @@ const GROUP: usize = 256;
 /// the disk where they are writes for all who queue; for the others a thread does.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    desk: Arc<Desk>,
+    desk: Arc<WriterState>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Desk {
+struct WriterState {
     queue: Mutex<Queue>,
     /// Somebody queued who cannot wait here.
     came: Condvar,
@@ -42,7 +42,7 @@ struct Pen {
     level: Durability,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for WriterState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").finish_non_exhaustive()
     }
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Desk {
 impl Writer {
     /// The connection's commits are durable.
     pub(crate) fn start(name: &str, connection: Connection) -> Result<Self, StoreError> {
-        let desk = Arc::new(Desk {
+        let desk = Arc::new(WriterState {
             queue: Mutex::default(),
             came: Condvar::new(),
             pen: Mutex::new(Pen { connection, level: Durability::Full }),
@@ -114,7 +114,7 @@ impl Drop for Writer {
     }
 }
 
-impl Desk {
+impl WriterState {
     /// Writes for those who cannot wait where they are, until the queue is closed and empty.
     fn serve(&self) {
         loop {

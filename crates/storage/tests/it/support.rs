@@ -9,7 +9,7 @@ use std::time::Duration;
 use onyx_storage::{AuditEntry, FileOps, Home, Lease, Store, SystemFiles};
 use onyx_test_support::ManualClock;
 use onyx_types::{
-    Author, LaneId, Mint, Origin, RunId, SessionKey, Timestamp, Turn, TurnBody, UserContent,
+    Author, IdGenerator, LaneId, Origin, RunId, SessionKey, Timestamp, Turn, TurnBody, UserContent,
 };
 use serde_json::{Map, json};
 
@@ -17,13 +17,13 @@ pub(crate) const TTL: Duration = Duration::from_secs(30);
 
 /// Ids and turns that are the same in every run of a test.
 pub(crate) struct Maker {
-    mint: Mint,
+    mint: IdGenerator,
     now: Timestamp,
 }
 
 impl Maker {
     pub(crate) fn new() -> Self {
-        Self { mint: Mint::new(7), now: Timestamp::from_millis(1_767_225_600_000) }
+        Self { mint: IdGenerator::new(7), now: Timestamp::from_millis(1_767_225_600_000) }
     }
 
     pub(crate) fn tick(&mut self) -> Timestamp {

@@ -11,7 +11,7 @@ use super::{LeasePlace, Op, Turnstile, perform};
 #[derive(Default)]
 pub(super) struct LeaseTable {
     last_fence: u64,
-    held: HashMap<SessionKey, Held>,
+    held: HashMap<SessionKey, HeldLease>,
 }
 
 impl LeaseTable {
@@ -20,7 +20,7 @@ impl LeaseTable {
     }
 }
 
-struct Held {
+struct HeldLease {
     fence: u64,
     expires: Duration,
     released: bool,
@@ -71,7 +71,7 @@ fn current<'a>(
     table: &'a mut LeaseTable,
     lease: &Lease,
     now: Duration,
-) -> Result<&'a mut Held, StoreError> {
+) -> Result<&'a mut HeldLease, StoreError> {
     match table.held.get_mut(&lease.key) {
         Some(held) if held.fence == lease.fence && !held.released && now < held.expires => Ok(held),
         _ => Err(StoreError::LeaseLost),
@@ -117,7 +117,9 @@ impl Leases for MemoryLeases {
             table.last_fence += 1;
             let fence = table.last_fence;
             let expires = now.saturating_add(time_to_live);
-            table.held.insert(key.clone(), Held { fence, expires, released: false, writes: 0 });
+            table
+                .held
+                .insert(key.clone(), HeldLease { fence, expires, released: false, writes: 0 });
             Ok(Lease { key: key.clone(), fence })
         })
         .await

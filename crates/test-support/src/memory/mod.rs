@@ -62,13 +62,13 @@ pub enum Moment {
     After,
 }
 
-pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 'a>>;
+pub type TurnstileFuture<'a> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 'a>>;
 
 /// Whoever decides when an operation goes on, and whether.
 pub trait Turnstile: Send + Sync {
     /// `None`: at once. An error is honoured before an operation only. `ReadOnly` before an append
     /// is a sync that failed: whether the turns are there shows when the disk is opened again.
-    fn pass(&self, op: Op, moment: Moment) -> Option<Passing<'_>>;
+    fn pass(&self, op: Op, moment: Moment) -> Option<TurnstileFuture<'_>>;
 }
 
 /// Everything at once, nothing fails.
@@ -76,7 +76,7 @@ pub trait Turnstile: Send + Sync {
 pub struct OpenTurnstile;
 
 impl Turnstile for OpenTurnstile {
-    fn pass(&self, _: Op, _: Moment) -> Option<Passing<'_>> {
+    fn pass(&self, _: Op, _: Moment) -> Option<TurnstileFuture<'_>> {
         None
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use onyx_knowledge::{Answer, Hit, Index, Search};
+use onyx_knowledge::{Hit, Index, Search, SearchResults};
 use onyx_storage::{SourceKind, StoreError};
 use onyx_types::{Origin, Plan, ScopeSet, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
@@ -52,7 +52,7 @@ pub(super) async fn ask(
     Ok(ToolOutcome::ok(told(&answer), summary).from_origin(origin))
 }
 
-fn told(answer: &Answer) -> String {
+fn told(answer: &SearchResults) -> String {
     let mut text = String::new();
     for hit in &answer.hits {
         // Writing to a String cannot fail.

@@ -39,12 +39,12 @@ struct Process {
 /// What a process said and nobody has read, and how it ended.
 #[derive(Default)]
 struct Heard {
-    said: Mutex<Said>,
+    said: Mutex<ProcessOutput>,
     news: Notify,
 }
 
 #[derive(Default)]
-struct Said {
+struct ProcessOutput {
     unread: String,
     dropped: usize,
     ended: Option<String>,
@@ -175,12 +175,12 @@ impl Drop for Table {
 }
 
 impl Heard {
-    fn said(&self) -> MutexGuard<'_, Said> {
+    fn said(&self) -> MutexGuard<'_, ProcessOutput> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Said {
+impl ProcessOutput {
     fn is_quiet(&self) -> bool {
         self.unread.is_empty() && self.ended.is_none()
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_egress::{HostPort, SystemResolver};
-use onyx_sandbox::{Program, Rung, Sandbox};
+use onyx_sandbox::{Program, Sandbox, SandboxKind};
 use onyx_storage::{Home, Store};
 use onyx_test_support::{Page, Site};
-use onyx_types::{Cancel, Mint, Scope, ScopeSet, SessionKey, SystemClock, Taint};
+use onyx_types::{Cancel, IdGenerator, Scope, ScopeSet, SessionKey, SystemClock, Taint};
 use serde_json::json;
 
 use super::{Access, Ending, Network, Order, Ran, Runtime};
@@ -25,7 +25,7 @@ fn sandbox_child() {
     std::process::exit(i32::from(code != std::process::ExitCode::SUCCESS));
 }
 
-fn sandbox(rung: Rung) -> Sandbox {
+fn sandbox(rung: SandboxKind) -> Sandbox {
     let path: PathBuf = std::env::current_exe().unwrap();
     let arguments = ["--ignored", "--exact", "--nocapture", "runtime::tests::sandbox_child"];
     Sandbox::on(rung, Program { path, arguments: arguments.map(str::to_owned).to_vec() })
@@ -34,7 +34,7 @@ fn sandbox(rung: Rung) -> Sandbox {
 fn context(store: &Store) -> ToolCx {
     let clock = Arc::new(SystemClock::new());
     let at = onyx_types::Clock::wall(&*clock);
-    let mut mint = Mint::new(7);
+    let mut mint = IdGenerator::new(7);
     let (person, agent) = ("ada".parse().unwrap(), "main".parse().unwrap());
     ToolCx {
         key: SessionKey { person, agent, session: mint.session(at) },
@@ -60,7 +60,7 @@ fn context(store: &Store) -> ToolCx {
 
 /// Runs curl for an address, in a sandbox that may reach these servers. The config lets tools reach
 /// every server of this machine, so that only the list keeps a command from one.
-async fn curl(rung: Rung, servers: Vec<HostPort>, words: &[&str]) -> Result<Ran, ToolError> {
+async fn curl(rung: SandboxKind, servers: Vec<HostPort>, words: &[&str]) -> Result<Ran, ToolError> {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let store = Store::open_embedded(home, Arc::new(SystemClock::new())).await.unwrap();
@@ -83,10 +83,10 @@ async fn a_command_reaches_the_servers_of_its_plan_and_no_other_listener_of_this
     let other = Site::start(|_| Page::html("nobody named this one")).await;
     let servers = vec![named.address().to_string().parse().unwrap()];
     let url = |site: &Site| format!("http://{}/", site.address());
-    let ran = curl(Rung::Bubblewrap, servers.clone(), &[&url(&named)]).await.unwrap();
+    let ran = curl(SandboxKind::Bubblewrap, servers.clone(), &[&url(&named)]).await.unwrap();
     assert_eq!(ran.ending, Ending::Exited(0), "{}", ran.output);
     assert!(ran.output.contains("the one that was named"), "{}", ran.output);
-    let ran = curl(Rung::Bubblewrap, servers.clone(), &[&url(&other)]).await.unwrap();
+    let ran = curl(SandboxKind::Bubblewrap, servers.clone(), &[&url(&other)]).await.unwrap();
     assert!(
         ran.output.contains("is not among what was allowed for this command"),
         "{}",
@@ -94,9 +94,10 @@ async fn a_command_reaches_the_servers_of_its_plan_and_no_other_listener_of_this
     );
     // Also where it asks for no proxy.
     let direct = ["--noproxy", "*", &url(&other)];
-    let ran = curl(Rung::Bubblewrap, servers.clone(), &direct).await.unwrap();
+    let ran = curl(SandboxKind::Bubblewrap, servers.clone(), &direct).await.unwrap();
     assert!(ran.output.contains("curl: (7) Failed to connect"), "{}", ran.output);
-    let error = curl(Rung::Landlock, servers, &[&url(&named)]).await.err().unwrap().to_string();
+    let error =
+        curl(SandboxKind::Landlock, servers, &[&url(&named)]).await.err().unwrap().to_string();
     assert!(error.contains("commands have no network on this machine"), "{error}");
     assert_eq!(other.requests(), Vec::<String>::new());
 }

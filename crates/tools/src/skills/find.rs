@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onyx_storage::{Acceptance, Area, Found, Object, ObjectKey, Objects, StoreError, Wanted};
+use onyx_storage::{Acceptance, Area, FoundObject, Object, ObjectKey, Objects, StoreError, Wanted};
 use onyx_types::{Fault, Hash, PersonId};
 
 use super::{SKILL_FILE, Skill, SkillHead, SkillPlace, SkillState, SkillsCore};
@@ -66,14 +66,14 @@ impl SkillsCore {
     ) -> Result<Vec<Vec<Entry>>, Fault> {
         let wanted = places.iter().map(|place| {
             let key = place.folder().parse().map_err(StoreError::from)?;
-            Ok((place.area(person), Wanted::Folder { key, limit: MOST_SKILLS }))
+            Ok((place, Wanted::Folder { key, limit: MOST_SKILLS }))
         });
-        let wanted = wanted.collect::<Result<Vec<(Area, Wanted)>, StoreError>>()?;
+        let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
         let mut all = Vec::with_capacity(places.len());
-        for found in self.files.find(wanted).await? {
+        for found in self.find(person, wanted).await? {
             all.push(match found {
-                Ok(Found::Folder(metas)) => named(&metas),
-                Ok(Found::Nothing | Found::File(_) | Found::End(_)) => Vec::new(),
+                Ok(FoundObject::Folder(metas)) => named(&metas),
+                Ok(FoundObject::Nothing | FoundObject::File(_) | FoundObject::End(_)) => Vec::new(),
                 Err(error) => {
                     tracing::warn!(%person, %error, "a folder of skills is left out");
                     Vec::new()
@@ -114,6 +114,10 @@ impl SkillsCore {
         text: &ObjectKey,
     ) -> Result<bool, StoreError> {
         let SkillPlace::Agent(agent) = place else { return Ok(false) };
+        // Nothing that Onyx writes goes there: it holds what its owner put there.
+        if self.workspace(place).is_some() {
+            return Ok(false);
+        }
         let area = Area::Agent(agent.clone());
         let object = match self.files.objects(&area)?.get(text, MOST_BYTES).await {
             Ok(Some(object)) => object,
@@ -146,7 +150,7 @@ impl SkillsCore {
         entry: &Entry,
         accepted: &[Acceptance],
     ) -> Result<Option<Skill>, Fault> {
-        let objects = self.files.objects(&place.area(person))?;
+        let objects = self.objects(person, place)?;
         let root = entry.root(place)?;
         let contents = match entry.shape {
             Shape::Folder => folder_contents(&*objects, &root).await?,

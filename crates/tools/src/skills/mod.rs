@@ -11,9 +11,11 @@ mod find;
 mod head;
 mod import;
 mod offer;
+mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, Area, Files};
 use onyx_types::{AgentId, Clock, ErrorCode, Fault, Hash, PersonId};
@@ -38,12 +40,14 @@ struct SkillsCore {
     clock: Arc<dyn Clock>,
     /// Who had something to open when a prompt was last made for them.
     offered: Mutex<BTreeSet<(PersonId, AgentId)>>,
+    /// Folders outside the home in which agents have their own.
+    workspaces: RwLock<BTreeMap<AgentId, PathBuf>>,
 }
 
 /// Where a skill lies. Of two with one name the first in this order counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkillPlace {
-    /// `agents/<agent>/skills`
+    /// `agents/<agent>/skills`, or `skills` in the workspace that the config names
     Agent(AgentId),
     /// `vault/agent/skills`
     Vault,
@@ -133,7 +137,8 @@ impl Skills {
         accepted: Arc<dyn Acceptances>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let shared = SkillsCore { files, accepted, clock, offered: Mutex::default() };
+        let (offered, workspaces) = (Mutex::default(), RwLock::default());
+        let shared = SkillsCore { files, accepted, clock, offered, workspaces };
         Self { shared: Arc::new(shared) }
     }
 

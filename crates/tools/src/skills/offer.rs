@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::PoisonError;
 
-use onyx_storage::{Acceptance, Area, Found, StoreError, Wanted};
+use onyx_storage::{Acceptance, FoundObject, StoreError, Wanted};
 use onyx_types::{AgentId, Fault, PersonId};
 
 use super::find::{Entry, MOST_BYTES};
@@ -101,14 +101,14 @@ impl SkillsCore {
         let accepted = self.acceptances(person).await?;
         let wanted = candidates.iter().map(|(place, entry)| {
             let key = entry.text_path(place)?;
-            Ok((place.area(person), Wanted::File { key, max_bytes: MOST_BYTES }))
+            Ok((*place, Wanted::File { key, max_bytes: MOST_BYTES }))
         });
-        let wanted = wanted.collect::<Result<Vec<(Area, Wanted)>, StoreError>>()?;
-        let found = self.files.find(wanted).await?;
+        let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
+        let found = self.find(person, wanted).await?;
         let mut lines = Vec::new();
         for ((place, entry), found) in candidates.iter().zip(found) {
             // What cannot be read is told where skills are listed.
-            let Ok(Found::File(object)) = found else { continue };
+            let Ok(FoundObject::File(object)) = found else { continue };
             let Ok(text) = String::from_utf8(object.bytes) else { continue };
             let is_foreign = self.is_foreign(place, &entry.text_path(place)?).await?;
             if is_foreign || !counts(place, entry, &text, &accepted)? {

@@ -42,25 +42,30 @@ pub(super) async fn bound(
     (outcome, before)
 }
 
-struct Kept {
+struct ShortenedOutput {
     /// What the model is told.
     note: String,
     artifact: Option<onyx_types::Artifact>,
 }
 
-async fn keep(text: &str, origin: Origin, artifacts: &Artifacts, cx: &ToolCx) -> (Kept, Before) {
+async fn keep(
+    text: &str,
+    origin: Origin,
+    artifacts: &Artifacts,
+    cx: &ToolCx,
+) -> (ShortenedOutput, Before) {
     match artifacts.keep(&cx.key, cx.run, text, origin).await {
         Ok((artifact, before)) => {
             let note = format!(
                 "the whole is kept as artifact {}, which read_artifact opens and searches",
                 artifact.key
             );
-            (Kept { note, artifact: Some(artifact) }, before)
+            (ShortenedOutput { note, artifact: Some(artifact) }, before)
         }
         Err(error) => {
             tracing::warn!(run = %cx.run, %error, "an output could not be kept whole");
             let note = format!("the whole could not be kept: {error}");
-            (Kept { note, artifact: None }, Before::Some)
+            (ShortenedOutput { note, artifact: None }, Before::Some)
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
-    Answer, AsksFor, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal,
-    Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
+    AsksFor, DecisionTiming, DraftId, DraftState, FileChange, Hash, IdGenerator, Origin, Plan,
+    Preview, Proposal, Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
 };
 
 use super::Services;
@@ -65,7 +65,7 @@ pub(super) fn draft(
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&seed.as_bytes()[..8]);
     Draft {
-        id: Mint::new(u64::from_le_bytes(bytes)).draft(now),
+        id: IdGenerator::new(u64::from_le_bytes(bytes)).draft(now),
         key: cx.key.clone(),
         agent: cx.agent.clone(),
         run: cx.run,
@@ -93,16 +93,16 @@ fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcom
     let tool = tool.to_string();
     let (answer, output) = match verdict {
         Verdict::Draft if is_question => (
-            Answer::Later,
+            DecisionTiming::Later,
             format!(
                 "Nobody is here to answer now. The question waits in the person's Inbox as draft \
                  {}; an answer reaches you later. Go on without it and do not ask again.",
                 draft.id
             ),
         ),
-        Verdict::Confirm => (Answer::Awaited, undecided(&draft.id.to_string(), &summary)),
+        Verdict::Confirm => (DecisionTiming::Awaited, undecided(&draft.id.to_string(), &summary)),
         Verdict::Draft | Verdict::Allow | Verdict::Deny => (
-            Answer::Later,
+            DecisionTiming::Later,
             format!(
                 "Drafted as {}: {summary}. Nothing has changed yet; a person decides, and you will \
                  be told. Go on without it and do not repeat it.",

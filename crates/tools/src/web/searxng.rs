@@ -16,7 +16,7 @@ pub(crate) struct Hit {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct SearxngReply {
     results: Vec<Hit>,
 }
 
@@ -58,7 +58,7 @@ fn read(fetched: &Fetched) -> Result<Vec<Hit>, ToolError> {
     if fetched.is_cut {
         return failed("with more than anybody reads; ask for something narrower");
     }
-    match serde_json::from_slice::<Answer>(&fetched.body) {
+    match serde_json::from_slice::<SearxngReply>(&fetched.body) {
         Ok(answer) => Ok(answer.results),
         Err(_) => failed("something that is not SearXNG's JSON; check tools.web.search.baseUrl"),
     }

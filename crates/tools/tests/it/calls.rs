@@ -3,8 +3,8 @@ use std::sync::Arc;
 use onyx_storage::ChainState;
 use onyx_tools::{Execution, Masker, Policy, Services, Tool, ToolSettings, Toolbox, builtin_tools};
 use onyx_types::{
-    Answer, Attendance, CallReport, CallState, DraftState, ErrorCode, Origin, Preview, Rehearsal,
-    Tier, ToolEffect, ToolOutcome, Verdict,
+    Attendance, CallReport, CallState, DecisionTiming, DraftState, ErrorCode, Origin, Preview,
+    Rehearsal, Tier, ToolEffect, ToolOutcome, Verdict,
 };
 use serde_json::json;
 
@@ -128,8 +128,8 @@ async fn what_needs_a_person_is_drafted_and_changes_nothing() {
         let outcome = world.call("probe", json!({"word": "x"})).await;
         let proposal = outcome.draft.unwrap();
         let answer = match verdict {
-            Verdict::Confirm => Answer::Awaited,
-            _ => Answer::Later,
+            Verdict::Confirm => DecisionTiming::Awaited,
+            _ => DecisionTiming::Later,
         };
         assert_eq!((proposal.summary.as_str(), proposal.answer), ("Probe x", answer));
         assert_eq!(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove};
 use onyx_tools::{Approval, Granted, Policy, ToolSettings};
-use onyx_types::{DraftState, ErrorCode, Mint, Taint, Tier, ToolEffect};
+use onyx_types::{DraftState, ErrorCode, IdGenerator, Taint, Tier, ToolEffect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ async fn a_draft_from_before_targets_had_kinds_is_applied_as_it_was_shown() {
     draft.plan = serde_json::from_value(kept.clone()).unwrap();
     assert_eq!(serde_json::to_value(&draft.plan).unwrap(), kept, "its hash stays what it was");
     draft.hash = Draft::hash_of(&draft.plan, &draft.key, draft.run);
-    draft.id = Mint::new(11).draft(draft.created_at);
+    draft.id = IdGenerator::new(11).draft(draft.created_at);
     world.store.drafts.put_draft(draft.clone(), &[replaced], row(&draft)).await.unwrap();
 
     let done = world.toolbox.approve(draft, &yes(&world), &world.policy, &world.cx).await.unwrap();

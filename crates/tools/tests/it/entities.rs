@@ -3,8 +3,8 @@
 use onyx_storage::Draft;
 use onyx_tools::{Approval, Masker, Spaces, space_tools};
 use onyx_types::{
-    AssistantText, Author, DraftState, LaneId, Mint, Origin, Scope, ScopeSet, Taint, TextStatus,
-    Tier, Turn, TurnBody, UserContent, UserTurn, View,
+    AssistantText, Author, DraftState, IdGenerator, LaneId, Origin, Scope, ScopeSet, Taint,
+    TextStatus, Tier, Turn, TurnBody, UserContent, UserTurn, View,
 };
 use serde_json::{Map, Value, json};
 
@@ -205,7 +205,7 @@ async fn the_view_is_told_with_what_is_around_it() {
 #[tokio::test]
 async fn a_conversation_is_read_as_what_was_said() {
     let world = world().await;
-    let mut mint = Mint::new(3);
+    let mut mint = IdGenerator::new(3);
     let at = world.cx.clock.wall();
     let session = mint.session(at);
     let mut turn = |author: Author, origin: Origin, body: TurnBody| {
@@ -253,5 +253,5 @@ async fn a_conversation_is_read_as_what_was_said() {
 }
 
 fn mint_other() -> String {
-    Mint::new(99).session(onyx_types::Timestamp::UNIX_EPOCH).to_string()
+    IdGenerator::new(99).session(onyx_types::Timestamp::UNIX_EPOCH).to_string()
 }

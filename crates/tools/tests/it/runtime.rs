@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use onyx_sandbox::{Program, Rung, Sandbox};
+use onyx_sandbox::{Program, Sandbox, SandboxKind};
 use onyx_storage::Area;
 use onyx_test_support::wait_for;
 use onyx_tools::{LiveOutput, Masker, ReadCall, Runtime, Tool, runtime_tools};
@@ -28,7 +28,7 @@ pub(crate) fn sandbox() -> Sandbox {
     let path: PathBuf = std::env::current_exe().unwrap();
     let arguments = ["--ignored", "--exact", "--nocapture", "runtime::sandbox_child"];
     let arguments = arguments.map(str::to_owned).to_vec();
-    Sandbox::on(Rung::Landlock, Program { path, arguments })
+    Sandbox::on(SandboxKind::Landlock, Program { path, arguments })
 }
 
 async fn world_with(masker: Masker) -> World {

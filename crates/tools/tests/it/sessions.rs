@@ -1,6 +1,8 @@
 use onyx_storage::{BeginIn, BeginRun};
 use onyx_tools::{Masker, session_tools};
-use onyx_types::{Mint, Origin, SessionKey, SessionOrigin, Turn, TurnBody, UserContent, UserTurn};
+use onyx_types::{
+    IdGenerator, Origin, SessionKey, SessionOrigin, Turn, TurnBody, UserContent, UserTurn,
+};
 use serde_json::json;
 
 use crate::support::World;
@@ -8,7 +10,7 @@ use crate::support::World;
 /// A conversation of a person's with one line of theirs.
 async fn conversation(world: &World, person: &str, words: &str, origin: Origin) -> SessionKey {
     let at = world.cx.clock.wall();
-    let mut mint = Mint::new(u64::from(words.as_bytes()[0]));
+    let mut mint = IdGenerator::new(u64::from(words.as_bytes()[0]));
     let key = SessionKey {
         person: person.parse().unwrap(),
         agent: "main".parse().unwrap(),

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use onyx_types::{AgentId, Author, Mint, SessionId, Timestamp};
+use onyx_types::{AgentId, Author, IdGenerator, SessionId, Timestamp};
 
 #[test]
 fn names_that_could_leave_a_folder_are_refused() {
@@ -31,7 +31,7 @@ fn authors_round_trip() {
 
 #[test]
 fn minted_ids_sort_in_order_even_when_the_clock_goes_back() {
-    let mut mint = Mint::new(7);
+    let mut mint = IdGenerator::new(7);
     let times = [5_000, 5_000, 4_000, 5_001, 0, 6_000];
     let ids: Vec<_> =
         (0..20_000).map(|i| mint.turn(Timestamp::from_millis(times[i % times.len()]))).collect();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use onyx_storage::StoreError;
-use onyx_test_support::{LeasePlace, Moment, Op, Passing, Turnstile};
+use onyx_test_support::{LeasePlace, Moment, Op, Turnstile, TurnstileFuture};
 use tokio::sync::oneshot;
 
 use super::book::{Book, Mishap};
@@ -169,7 +169,7 @@ impl Track {
 }
 
 impl Turnstile for Track {
-    fn pass(&self, op: Op, moment: Moment) -> Option<Passing<'_>> {
+    fn pass(&self, op: Op, moment: Moment) -> Option<TurnstileFuture<'_>> {
         // Files are read at every start of a run and change nothing here; leases of one process
         // are in its memory.
         let of_lease = matches!(op, Op::Acquire | Op::Renew | Op::Release);

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::threads::session_of;
-use crate::routes::conversations::{Seen, seen};
+use crate::routes::conversations::{StreamPosition, seen};
 use crate::wire::FieldNames;
 use crate::wire::encode::{SseFrame, ThreadFrames};
 use crate::{ApiState, AuthContext, Problem};
@@ -38,7 +38,7 @@ pub(in crate::routes) async fn events(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let session = session_of(&state, &caller, &id).await?.session_id;
     let seen = seen(&headers)?;
-    if let Some(Seen { run, .. }) = &seen
+    if let Some(StreamPosition { run, .. }) = &seen
         && state.agent.sessions.of_run(&caller.person, *run).await? != Some(session)
     {
         return Err(Problem::field("Last-Event-ID", "is not one of this thread"));
@@ -81,8 +81,8 @@ enum Heard {
 }
 
 impl Follower {
-    async fn follow(mut self, seen: Option<Seen>) {
-        if let Some(Seen { run, after, .. }) = seen {
+    async fn follow(mut self, seen: Option<StreamPosition>) {
+        if let Some(StreamPosition { run, after, .. }) = seen {
             self.run(run, after).await;
             let later = self.agent.replay.runs_after(&self.person, self.session, run).await;
             for later in later.unwrap_or_default() {

@@ -13,7 +13,7 @@ pub(super) fn routes() -> Routes {
     let keep = Route::post("/v1/memory/keep", Access::Chat, keep)
         .summary("Has an agent propose, as drafts, what its memory should hold")
         .body::<Keep>()
-        .answers_json::<Kept>();
+        .answers_json::<KeepingReport>();
     Routes::tagged("memory", [keep])
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Keep {
 }
 
 #[derive(Default, Serialize, JsonSchema)]
-pub(crate) struct Kept {
+pub(crate) struct KeepingReport {
     /// The drafts that wait for a decision.
     drafts: Vec<DraftId>,
     /// Absent where there were no daily logs to look at.
@@ -40,7 +40,7 @@ async fn keep(
     State(state): State<ApiState>,
     caller: AuthContext,
     JsonBody(keep): JsonBody<Keep>,
-) -> Result<Json<Kept>, Problem> {
+) -> Result<Json<KeepingReport>, Problem> {
     let roster = state.agent.roster();
     let agent = match keep.agent {
         Some(agent) if roster.get(&agent).is_none() => {
@@ -50,11 +50,11 @@ async fn keep(
         None => roster.default_agent().id.clone(),
     };
     let request = state.agent.memory_keeping(caller.person.clone(), agent).await?;
-    let Some(request) = request else { return Ok(Json(Kept::default())) };
+    let Some(request) = request else { return Ok(Json(KeepingReport::default())) };
     // It goes on when the caller does not wait for it: the drafts are in the Inbox then.
     let mut run = state.agent.runs.start(request).await?;
     let (session_id, run_id) = (Some(run.session_id), Some(run.run_id));
-    let mut kept = Kept { session_id, run_id, ..Kept::default() };
+    let mut kept = KeepingReport { session_id, run_id, ..KeepingReport::default() };
     while let Some(told) = run.events.next().await {
         match &told.event {
             Event::Draft { draft_id, .. } => kept.drafts.push(*draft_id),

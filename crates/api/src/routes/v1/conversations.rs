@@ -8,13 +8,13 @@ use super::thread::{items, missing};
 use crate::pass_through::StoredConversation;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
-type Answer = Result<Json<Value>, Problem>;
+type JsonResult = Result<Json<Value>, Problem>;
 
 pub(super) async fn response(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-) -> Answer {
+) -> JsonResult {
     let found = state.pass_through.stored.response(&caller.person, &id, state.agent.now());
     found.map(|found| Json(found.body)).ok_or_else(|| missing("response_id", &id))
 }
@@ -23,7 +23,7 @@ pub(super) async fn delete_response(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-) -> Answer {
+) -> JsonResult {
     if !state.pass_through.stored.forget_response(&caller.person, &id) {
         return Err(missing("response_id", &id));
     }
@@ -34,7 +34,7 @@ pub(super) async fn input_items(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-) -> Answer {
+) -> JsonResult {
     let found = state.pass_through.stored.response(&caller.person, &id, state.agent.now());
     let found = found.ok_or_else(|| missing("response_id", &id))?;
     Ok(Json(listed(&found.input)))
@@ -44,7 +44,7 @@ pub(super) async fn create(
     State(state): State<ApiState>,
     caller: AuthContext,
     JsonBody(body): JsonBody<Map<String, Value>>,
-) -> Answer {
+) -> JsonResult {
     let conversation = StoredConversation {
         at: state.agent.now(),
         id: format!("conv_{}", state.agent.fresh_id()),
@@ -60,7 +60,7 @@ pub(super) async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-) -> Answer {
+) -> JsonResult {
     found(&state, &caller, &id).map(|conversation| Json(view(&conversation)))
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn delete(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-) -> Answer {
+) -> JsonResult {
     if !state.pass_through.stored.forget_conversation(&caller.person, &id) {
         return Err(missing("conversation_id", &id));
     }
@@ -79,7 +79,7 @@ pub(super) async fn conversation_items(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-) -> Answer {
+) -> JsonResult {
     found(&state, &caller, &id).map(|conversation| Json(listed(&conversation.items)))
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn add_items(
     caller: AuthContext,
     Path(id): Path<String>,
     JsonBody(body): JsonBody<Map<String, Value>>,
-) -> Answer {
+) -> JsonResult {
     let mut conversation = found(&state, &caller, &id)?;
     let added = items(body.get("items"));
     conversation.items.extend(added.iter().cloned());

@@ -17,7 +17,7 @@ pub(super) struct Fields {
     pub(super) neutral: &'static [(&'static str, &'static [&'static str])],
 }
 
-enum Standing {
+enum FieldStanding {
     Known,
     /// Something below it is known.
     Holds,
@@ -47,10 +47,10 @@ impl Fields {
             return;
         }
         match self.standing(path) {
-            Standing::Known => {}
-            Standing::Holds => self.inside(path, value, found),
-            Standing::LeftOut if found.contains(path) => {}
-            Standing::LeftOut => found.push(path.clone()),
+            FieldStanding::Known => {}
+            FieldStanding::Holds => self.inside(path, value, found),
+            FieldStanding::LeftOut if found.contains(path) => {}
+            FieldStanding::LeftOut => found.push(path.clone()),
         }
     }
 
@@ -76,16 +76,16 @@ impl Fields {
         }
     }
 
-    fn standing(&self, path: &str) -> Standing {
+    fn standing(&self, path: &str) -> FieldStanding {
         let at = self.known.partition_point(|known| *known < path);
         match self.known.get(at) {
-            Some(known) if *known == path => Standing::Known,
+            Some(known) if *known == path => FieldStanding::Known,
             Some(known)
                 if known.starts_with(path) && known[path.len()..].starts_with(['.', '[']) =>
             {
-                Standing::Holds
+                FieldStanding::Holds
             }
-            Some(_) | None => Standing::LeftOut,
+            Some(_) | None => FieldStanding::LeftOut,
         }
     }
 

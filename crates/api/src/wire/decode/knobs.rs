@@ -9,12 +9,12 @@ use crate::Problem;
 
 /// What was asked for, with the field that asked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct ReadKnobs {
     pub(super) sampling: Sampling,
     pub(super) knobs: Vec<(Knob, &'static str)>,
 }
 
-impl Asked {
+impl ReadKnobs {
     /// Notes that a field asks for this, where it does.
     pub(super) fn note(&mut self, knob: Knob, field: &'static str, asked: bool) {
         if asked {

@@ -12,7 +12,7 @@ const BUTTON: u8 = 3;
 
 /// Where something was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct DiscordChannel {
     /// None: a private chat.
     pub(super) guild: Option<String>,
     /// What people call it.
@@ -35,7 +35,7 @@ fn addresses(message: &Message, me: &User) -> bool {
     is_reply || message.mentions.iter().any(|user| user.id == me.id)
 }
 
-pub(super) fn said(message: &Message, me: &User, place: Option<Place>) -> Update {
+pub(super) fn said(message: &Message, me: &User, place: Option<DiscordChannel>) -> Update {
     let author = Author { id: message.author.id.clone(), name: message.author.name() };
     let quoted = message
         .referenced_message
@@ -52,7 +52,10 @@ pub(super) fn said(message: &Message, me: &User, place: Option<Place>) -> Update
 }
 
 /// A button that was pressed or a slash command that was given.
-pub(super) fn interacted(interaction: &Interaction, place: Option<Place>) -> Option<Update> {
+pub(super) fn interacted(
+    interaction: &Interaction,
+    place: Option<DiscordChannel>,
+) -> Option<Update> {
     let user = interaction.member.as_ref().map(|member| &member.user);
     let user = user.or(interaction.user.as_ref())?;
     let author = Author { id: user.id.clone(), name: user.name() };
@@ -84,7 +87,7 @@ pub(super) fn interacted(interaction: &Interaction, place: Option<Place>) -> Opt
 
 /// A private chat is the peer of its person, so that `allow` and pairing name people; a channel of a
 /// server is a peer of its own.
-fn at(place: Option<Place>, author: Author, message: String) -> Incoming {
+fn at(place: Option<DiscordChannel>, author: Author, message: String) -> Incoming {
     let (kind, peer, peer_name, thread, guild) = match place {
         Some(place) => (PeerKind::Group, place.channel, place.name, place.thread, place.guild),
         None => (PeerKind::Person, author.id.clone(), author.name.clone(), String::new(), None),

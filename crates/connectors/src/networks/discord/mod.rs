@@ -28,12 +28,12 @@ use crate::connector::{
     Batch, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
     PaceLimits, Update,
 };
-use crate::ground::{Ground, Tempo};
 use crate::settings::Account;
+use crate::setup::{ConnectorSetup, Tempo};
 use crate::text::{TextFormat, TextLimits};
 use api::Rest;
 use gateway::{Gateway, IdentifyQueue};
-use incoming::Place;
+use incoming::DiscordChannel;
 use wire::{Channel, GatewayEvent, Guild, Interaction, Message, Ready, User};
 
 const API: &str = "https://discord.com/api/v10";
@@ -70,13 +70,13 @@ pub(super) struct Discord {
     /// The address of the last session could not be reached.
     is_resume_url_bad: AtomicBool,
     has_commands: AtomicBool,
-    places: Mutex<HashMap<String, Option<Place>>>,
+    places: Mutex<HashMap<String, Option<DiscordChannel>>>,
     /// The channel that a peer is written to.
     channels: Mutex<HashMap<String, String>>,
 }
 
 impl Discord {
-    pub(super) fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+    pub(super) fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
         let token = account.token.clone();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if token.reveal().len() < 20 || !token.reveal().chars().all(is_plain) {
@@ -261,7 +261,7 @@ impl Discord {
     }
 
     /// What a channel is. None: a private chat.
-    async fn place(&self, channel: &str) -> Result<Option<Place>, NetworkError> {
+    async fn place(&self, channel: &str) -> Result<Option<DiscordChannel>, NetworkError> {
         if let Some(known) = lock(&self.places).get(channel) {
             return Ok(known.clone());
         }
@@ -284,14 +284,14 @@ impl Discord {
     }
 }
 
-fn place(channel: &Channel, guild: String) -> Place {
+fn place(channel: &Channel, guild: String) -> DiscordChannel {
     let name =
         channel.name.as_deref().map_or_else(|| channel.id.clone(), |name| format!("#{name}"));
     let (seen, thread) = match &channel.parent_id {
         Some(parent) if channel.is_thread() => (parent.clone(), channel.id.clone()),
         Some(_) | None => (channel.id.clone(), String::new()),
     };
-    Place { guild: Some(guild), name, channel: seen, thread }
+    DiscordChannel { guild: Some(guild), name, channel: seen, thread }
 }
 
 #[async_trait]

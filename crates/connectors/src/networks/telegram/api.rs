@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::connector::NetworkError;
 
 #[derive(Deserialize)]
-struct Answer {
+struct TelegramReply {
     ok: bool,
     #[serde(default)]
     result: Value,
@@ -28,7 +28,7 @@ struct Parameters {
 }
 
 pub(super) fn result(fetched: &Fetched) -> Result<Value, NetworkError> {
-    let Ok(answer) = serde_json::from_slice::<Answer>(&fetched.body) else {
+    let Ok(answer) = serde_json::from_slice::<TelegramReply>(&fetched.body) else {
         // A proxy in between answered, or the answer was cut off: what was asked may be done.
         return Err(NetworkError::NoAnswer(format!(
             "Telegram answered {} without an answer of the Bot API",
@@ -38,7 +38,7 @@ pub(super) fn result(fetched: &Fetched) -> Result<Value, NetworkError> {
     if answer.ok { Ok(answer.result) } else { Err(failure(&answer)) }
 }
 
-fn failure(answer: &Answer) -> NetworkError {
+fn failure(answer: &TelegramReply) -> NetworkError {
     let why = format!("Telegram: {} ({})", answer.description, answer.error_code);
     if let Some(seconds) = answer.parameters.retry_after {
         return NetworkError::TooFast(Duration::from_secs(seconds));

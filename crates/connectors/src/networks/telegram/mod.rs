@@ -20,8 +20,8 @@ use crate::connector::{
     Batch, Button, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
     OutgoingKind, PaceLimits, Pushed,
 };
-use crate::ground::{Ground, Tempo};
 use crate::settings::{Account, Mode, Secret};
+use crate::setup::{ConnectorSetup, Tempo};
 use crate::text::{Rendered, TextFormat, TextLimits};
 use wire::{Bot, FileInfo};
 
@@ -58,7 +58,7 @@ struct Door {
 }
 
 impl Door {
-    fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+    fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
         let Some(public) = ground.port.link() else {
             return Err(
                 "`mode: webhook` needs `gateway.publicUrl`, or Telegram cannot reach us".to_owned()
@@ -75,7 +75,7 @@ impl Door {
 }
 
 impl Telegram {
-    pub(super) fn new(account: &Account, ground: &Ground) -> Result<Self, String> {
+    pub(super) fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
         let token = account.token.clone();
         let is_token = |token: &str| {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

@@ -9,8 +9,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::PATIENCE;
 use crate::connector::NetworkError;
-use crate::ground::CommandPlace;
 use crate::settings::CommandPlan;
+use crate::setup::CommandPlace;
 
 /// Where the path of the recording stands in an argument.
 const FILE: &str = "{file}";

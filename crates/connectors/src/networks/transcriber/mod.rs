@@ -7,8 +7,8 @@ mod server;
 use std::time::Duration;
 
 use crate::connector::NetworkError;
-use crate::ground::Ground;
 use crate::settings::TranscriberPlan;
+use crate::setup::ConnectorSetup;
 use command::CommandTranscriber;
 use server::ServerTranscriber;
 
@@ -21,7 +21,7 @@ pub(crate) enum Transcriber {
 }
 
 impl Transcriber {
-    pub(crate) fn new(plan: TranscriberPlan, ground: &Ground) -> Result<Self, String> {
+    pub(crate) fn new(plan: TranscriberPlan, ground: &ConnectorSetup) -> Result<Self, String> {
         match plan {
             TranscriberPlan::Server(plan) => {
                 let server = ServerTranscriber::new(plan, &ground.egress)?;

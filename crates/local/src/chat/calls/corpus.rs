@@ -12,7 +12,7 @@ const CORPUS: &str = include_str!("corpus.jsonl");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct CorpusCase {
     form: String,
     answer: String,
     #[serde(default)]
@@ -23,7 +23,7 @@ struct Answer {
     broken: bool,
 }
 
-fn corpus() -> Vec<Answer> {
+fn corpus() -> Vec<CorpusCase> {
     CORPUS.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -36,7 +36,7 @@ fn calls(events: &[ModelEvent]) -> Vec<(String, Value)> {
 }
 
 /// What goes wrong with an answer that comes in these pieces.
-fn flaw(expected: &Answer, pieces: &[&str]) -> Option<String> {
+fn flaw(expected: &CorpusCase, pieces: &[&str]) -> Option<String> {
     let (reason, events) = read(pieces, FinishReason::Stop);
     let found = json!({"said": said(&events).trim(), "calls": calls(&events)});
     let wanted = json!({"said": expected.said.trim(), "calls": expected.calls});
@@ -46,7 +46,7 @@ fn flaw(expected: &Answer, pieces: &[&str]) -> Option<String> {
         reason.is_ok() && found == wanted
     };
     (!held).then(|| {
-        let Answer { form, answer, .. } = expected;
+        let CorpusCase { form, answer, .. } = expected;
         format!("{form}: {answer}\n  wanted {wanted}\n  found {found} {reason:?}")
     })
 }

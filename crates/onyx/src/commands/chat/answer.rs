@@ -24,7 +24,7 @@ pub(super) enum Show {
 
 /// What has been seen of the answer.
 #[derive(Default)]
-struct Seen {
+struct AnswerSoFar {
     run: Option<RunId>,
     error: Option<Fault>,
     status: Option<RunStatus>,
@@ -46,7 +46,7 @@ impl Talk {
                 return Exit::Failed;
             }
         };
-        let mut seen = Seen::default();
+        let mut seen = AnswerSoFar::default();
         let outcome = self.follow(message, show, &mut seen, interrupts).await;
         if seen.mid_line {
             output::line("");
@@ -68,7 +68,7 @@ impl Talk {
         &mut self,
         message: &str,
         show: Show,
-        seen: &mut Seen,
+        seen: &mut AnswerSoFar,
         mut interrupts: Signal,
     ) -> Result<(), Stopped> {
         let body = self.body(message);
@@ -89,7 +89,7 @@ impl Talk {
             match line {
                 ChatLine::Confirm { draft_id, tool, summary, preview } if show.can_ask() => {
                     seen.own_line();
-                    let asked = Asked { draft_id, tool, summary, preview };
+                    let asked = PendingQuestion { draft_id, tool, summary, preview };
                     self.ask(&asked, &mut lines, seen, &mut interrupts).await?;
                 }
                 line => seen.take(line, show),
@@ -101,9 +101,9 @@ impl Talk {
     /// Shows what waits and asks. A decision made elsewhere, or Ctrl-C, ends the question.
     async fn ask(
         &self,
-        asked: &Asked,
+        asked: &PendingQuestion,
         lines: &mut ChatLines,
-        seen: &mut Seen,
+        seen: &mut AnswerSoFar,
         interrupts: &mut Signal,
     ) -> Result<(), Stopped> {
         output::aside(&format!("• {}", asked.summary));
@@ -138,7 +138,7 @@ impl Talk {
     async fn next(
         &self,
         lines: &mut ChatLines,
-        seen: &mut Seen,
+        seen: &mut AnswerSoFar,
         interrupts: &mut Signal,
     ) -> Result<Option<bytes::Bytes>, Stopped> {
         loop {
@@ -159,14 +159,14 @@ impl Talk {
 }
 
 /// What a person is asked about.
-struct Asked {
+struct PendingQuestion {
     draft_id: DraftId,
     tool: String,
     summary: String,
     preview: Preview,
 }
 
-impl Asked {
+impl PendingQuestion {
     async fn reply(&self) -> Reply {
         match self.tool.as_str() {
             "ask_person" => {
@@ -216,7 +216,7 @@ impl Show {
     }
 }
 
-impl Seen {
+impl AnswerSoFar {
     fn take(&mut self, line: ChatLine, show: Show) {
         match line {
             ChatLine::Start { run_id, .. } => self.run = Some(run_id),

@@ -9,7 +9,7 @@ use crate::home::HomeFolder;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 /// Older than this, much would be lost.
 const OLD_DAYS: i64 = 14;
-const MEND: &str = "onyx backup --to <folder on another disk>, or `jobs.backup` in onyx.json";
+const MEND: &str = "onyx backup --to <folder on another disk or s3://bucket/prefix>, or `jobs.backup` in onyx.json";
 
 pub(super) fn check(home: &HomeFolder) -> Check {
     let last = match last_backup(home.path()) {
@@ -22,7 +22,9 @@ pub(super) fn check(home: &HomeFolder) -> Check {
     let at = Zone::of_this_machine().stamp(*made_at);
     let detail = format!("the last one was made {at} in {}, {files} files", to.display());
     let days = (SystemClock::new().wall().as_millis() - made_at.as_millis()) / DAY;
-    if !to.is_dir() {
+    // A store elsewhere is asked by the next backup.
+    let is_bucket = to.to_str().is_some_and(|text| text.starts_with("s3://"));
+    if !is_bucket && !to.is_dir() {
         return Check::warning("backup", format!("{detail}; that folder is not there now"), MEND);
     }
     if *unreadable > 0 {

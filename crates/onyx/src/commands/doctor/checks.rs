@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use onyx_api::Exposure;
 use onyx_identity::Secrets;
-use onyx_sandbox::{NoSandbox, Rung};
+use onyx_sandbox::{NoSandbox, SandboxKind};
 use onyx_storage::{Home, Store};
 use onyx_types::SystemClock;
 use serde::Deserialize;
@@ -68,8 +68,8 @@ pub(super) fn disk_space(home: &HomeFolder) -> Check {
 /// Can agents run commands?
 pub(super) async fn commands() -> Check {
     match sandbox().rung().await {
-        Ok(Rung::Bubblewrap) => Check::ok("commands", "run in bubblewrap"),
-        Ok(Rung::Landlock) => Check::warning(
+        Ok(SandboxKind::Bubblewrap) => Check::ok("commands", "run in bubblewrap"),
+        Ok(SandboxKind::Landlock) => Check::warning(
             "commands",
             "run behind Landlock and seccomp; namespaces would hold them better",
             "install the package `bubblewrap`",

@@ -13,7 +13,7 @@ use onyx_types::{Clock, SystemClock};
 
 use super::Check;
 use crate::config::Config;
-use crate::gateway::{KeptTokens, LocalHost, RegistryGround, RuntimeHost, StoredSecrets, registry};
+use crate::gateway::{KeptTokens, LocalHost, RegistrySetup, RuntimeHost, StoredSecrets, registry};
 use crate::home::HomeFolder;
 
 /// Secrets are told to the process that holds the home, and to no other.
@@ -41,7 +41,7 @@ pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHe
             (Box::new(NoSecrets), Arc::new(NoTokens), untested)
         }
     };
-    let ground = RegistryGround {
+    let ground = RegistrySetup {
         home,
         previous: None,
         secrets: &*secrets,

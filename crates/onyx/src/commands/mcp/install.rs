@@ -46,12 +46,12 @@ pub(super) async fn run(home: &HomeFolder, client: McpClient, yes: bool) -> Resu
 }
 
 /// Where a program has its servers.
-struct Place {
+struct ClientConfigFile {
     file: PathBuf,
     section: &'static str,
 }
 
-fn place(client: McpClient) -> Result<Place> {
+fn place(client: McpClient) -> Result<ClientConfigFile> {
     let home = env::user_home().context("HOME is not set")?;
     let config = if cfg!(target_os = "macos") {
         home.join("Library/Application Support")
@@ -76,7 +76,7 @@ fn place(client: McpClient) -> Result<Place> {
             (folder.join("zed/settings.json"), "context_servers")
         }
     };
-    Ok(Place { file, section })
+    Ok(ClientConfigFile { file, section })
 }
 
 /// This program with this home, whatever the other program's environment is.

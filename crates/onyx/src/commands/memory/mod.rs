@@ -54,7 +54,7 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
         }
         MemoryCommand::Keep { agent, json } => {
             let kept = client.post("/v1/memory/keep", &json!({"agent": agent})).await?;
-            show(kept, json, Kept::lines).await
+            show(kept, json, KeepingReport::lines).await
         }
         MemoryCommand::Status(json) => {
             show(client.get("/v1/memory/status").await?, json, Status::lines).await
@@ -83,12 +83,12 @@ fn in_address(text: &str) -> String {
 
 /// What memory keeping proposed.
 #[derive(Deserialize)]
-struct Kept {
+struct KeepingReport {
     drafts: Vec<String>,
     session_id: Option<String>,
 }
 
-impl Kept {
+impl KeepingReport {
     fn lines(self) -> Vec<String> {
         match (self.session_id, self.drafts.len()) {
             (None, _) => vec!["there are no daily logs to look at".to_owned()],
@@ -103,7 +103,7 @@ impl Kept {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct SearchResults {
     results: Vec<Hit>,
     degraded: bool,
     reason: Option<String>,
@@ -139,7 +139,7 @@ async fn search(client: &Client, arguments: &MemorySearchArguments) -> Result<()
     if arguments.json.json {
         return show::<Value>(response, arguments.json, |_| Vec::new()).await;
     }
-    let found: Found = response.json().await.map_err(ClientError::Unreachable)?;
+    let found: SearchResults = response.json().await.map_err(ClientError::Unreachable)?;
     for hit in &found.results {
         hit.print();
     }

@@ -34,7 +34,7 @@ pub(crate) fn run(home: &HomeFolder, command: ServiceCommand) -> Result<Exit> {
 fn install(home: &HomeFolder, place: &ServicePlace, user: Option<String>) -> Result<Exit> {
     let path = unit_path(place)?;
     let manager = Manager::find(place)?;
-    if let Found::Foreign = look(&path)? {
+    if let InstalledUnit::Foreign = look(&path)? {
         return Err(not_ours(&path));
     }
     let unit = if place.system { unit_of_machine(home, place, user)? } else { unit_of_user(home)? };
@@ -70,9 +70,9 @@ fn install(home: &HomeFolder, place: &ServicePlace, user: Option<String>) -> Res
 fn uninstall(place: &ServicePlace) -> Result<Exit> {
     let path = unit_path(place)?;
     match look(&path)? {
-        Found::Nothing => return Err(nothing_there(&path)),
-        Found::Foreign => return Err(not_ours(&path)),
-        Found::Ours => {}
+        InstalledUnit::Nothing => return Err(nothing_there(&path)),
+        InstalledUnit::Foreign => return Err(not_ours(&path)),
+        InstalledUnit::Ours => {}
     }
     let manager = Manager::find(place)?;
     manager.give_up()?;
@@ -93,7 +93,7 @@ struct Status {
 
 fn status(place: &ServicePlace, json: bool) -> Result<Exit> {
     let unit = unit_path(place)?;
-    let installed = look(&unit)? != Found::Nothing;
+    let installed = look(&unit)? != InstalledUnit::Nothing;
     let (enabled, active) = if installed {
         let manager = Manager::find(place)?;
         (manager.says("is-enabled")?, manager.says("is-active")?)
@@ -126,17 +126,17 @@ fn unit_path(place: &ServicePlace) -> Result<PathBuf> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum InstalledUnit {
     Nothing,
     Ours,
     Foreign,
 }
 
-fn look(path: &Path) -> Result<Found> {
+fn look(path: &Path) -> Result<InstalledUnit> {
     match std::fs::read_to_string(path) {
-        Ok(text) if text.starts_with(MARK) => Ok(Found::Ours),
-        Ok(_) => Ok(Found::Foreign),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Ok(text) if text.starts_with(MARK) => Ok(InstalledUnit::Ours),
+        Ok(_) => Ok(InstalledUnit::Foreign),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(InstalledUnit::Nothing),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
 }

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use onyx_agent::{MailWriter, PeerWriter, Unsent};
 use onyx_api::Dependency;
 use onyx_connectors::{
-    AccountState, AccountStatus, CommandPlace, Connectors, Ground, Letter, MailError, Mailer, Plan,
-    Tempo, WeakConnectors,
+    AccountState, AccountStatus, CommandPlace, ConnectorSetup, Connectors, Letter, MailError,
+    Mailer, Plan, Tempo, WeakConnectors,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_identity::Secrets;
@@ -28,7 +28,7 @@ pub(super) fn open(
     clock: &Arc<dyn Clock>,
     door: AgentDoor,
 ) -> Connectors {
-    Connectors::new(Ground {
+    Connectors::new(ConnectorSetup {
         ledger: Arc::clone(&store.connectors),
         port: Arc::new(door),
         clock: Arc::clone(clock),

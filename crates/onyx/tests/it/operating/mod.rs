@@ -5,4 +5,5 @@ mod logs;
 mod manual;
 mod packages;
 mod service;
+mod team;
 mod usage;

@@ -1,5 +1,6 @@
 //! Server mode: the binary on a real PostgreSQL and a real S3 server, one gateway and several.
 
+mod backups;
 mod draining;
 mod moving;
 mod renewals;

@@ -11,7 +11,7 @@ use crate::drafts::{message, obedient};
 use crate::{Ran, builder, command, run};
 
 /// Every file of people, agents and what is shared, by its path.
-fn contents(home: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn contents(home: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut waiting: Vec<_> = ["people", "agents", "shared"].map(|name| home.join(name)).into();
     while let Some(folder) = waiting.pop() {
@@ -29,7 +29,7 @@ fn contents(home: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// A home that names a server and holds nothing.
-fn target(place: &ServerPlace) -> tempfile::TempDir {
+pub(super) fn target(place: &ServerPlace) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let mut config = place.config("mover");
     config["gateway"]["port"] = 0.into();

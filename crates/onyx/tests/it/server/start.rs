@@ -177,23 +177,3 @@ async fn doctor_looks_at_the_database_the_store_and_the_gateways() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.contains("there is no bucket"), "{ran:?}");
 }
-
-#[tokio::test]
-async fn backups_of_a_home_are_refused_where_nothing_lies_in_it() {
-    let place = place().await;
-    for arguments in [
-        &["backup", "--to", "backups"][..],
-        &["export", "--everything", "out"][..],
-        &["restore", "backups"][..],
-    ] {
-        let ran = run_with(&config(&place), arguments).await;
-        assert_refused(&ran, "keeps everything in a database and an object store");
-    }
-    let mut with_job = config(&place);
-    with_job["jobs"] = json!({"backup": {"to": "/backups"}});
-    let ran = run_with(&with_job, &["serve"]).await;
-    assert_refused(&ran, "jobs.backup");
-    let rows = "SELECT count(*) FROM config_versions";
-    let kept = place.sql().await.query_one(rows, &[]).await.unwrap().get::<_, i64>(0);
-    assert_eq!(kept, 0, "a config that no gateway can take up is not that of all");
-}

@@ -3,6 +3,7 @@
 mod accepting;
 mod artifacts;
 mod bringing;
+mod workspace;
 
 use onyx_test_support::{OnyxProcess, ScriptedModel};
 use serde_json::Value;

@@ -12,7 +12,7 @@ use super::failure::Signs;
 use super::protocol::{Request, TOOL_PREFIX, answer, refusal, user_message};
 use super::tools::{HostTools, ToolAnswer};
 use super::transcript;
-use super::turn::{Said, Turn};
+use super::turn::{LastMessage, Turn};
 use crate::runtimes::child::{Child, Silence};
 
 /// What stays the same for the whole life of a process.
@@ -55,7 +55,7 @@ pub(super) struct Conversation {
     child: Child,
     pub(super) identity: Identity,
     heard: Arc<Vec<Message>>,
-    said: Said,
+    said: LastMessage,
     tools: HostTools,
     pub(super) turn: Turn,
     pub(super) signs: Signs,
@@ -70,7 +70,7 @@ impl Conversation {
             child,
             identity,
             heard: Arc::default(),
-            said: Said::default(),
+            said: LastMessage::default(),
             tools,
             turn: Turn::default(),
             signs: Signs::default(),
@@ -161,8 +161,8 @@ impl Conversation {
     }
 }
 
-fn said(messages: &[Message]) -> Said {
-    let mut said = Said::default();
+fn said(messages: &[Message]) -> LastMessage {
+    let mut said = LastMessage::default();
     for block in messages.iter().flat_map(|message| &message.content) {
         match block {
             Block::Text { text } => said.text.push_str(text),

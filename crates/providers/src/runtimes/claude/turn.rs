@@ -7,12 +7,12 @@ use super::protocol::TOOL_PREFIX;
 use super::tools::Call;
 use crate::failure::failure;
 use crate::wire::anthropic::AnthropicAnswer;
-use crate::wire::reader::{Answer, Flow};
+use crate::wire::reader::{AnswerReader, Flow};
 use crate::wire::sse::SseEvent;
 
 /// What the model has said in its last message: by this a conversation is known again.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct LastMessage {
     pub(super) text: String,
     pub(super) calls: Vec<ToolUseId>,
 }
@@ -27,7 +27,7 @@ pub(super) enum Progress {
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     answer: Option<AnthropicAnswer>,
-    pub(super) said: Said,
+    pub(super) said: LastMessage,
     /// The calls as the CLI names them.
     pub(super) calls: Vec<Call>,
     /// The message is whole; the CLI has not said yet whether the turn went well.

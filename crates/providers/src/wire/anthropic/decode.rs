@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::wire::calls::Calls;
 use crate::wire::error::frame_failure;
-use crate::wire::reader::{Answer, Flow, Framing, Reader, parse, truncated};
+use crate::wire::reader::{AnswerReader, Flow, Framing, Reader, parse, truncated};
 use crate::wire::sse::SseEvent;
 
 pub type AnthropicDecoder = Reader<AnthropicAnswer>;
@@ -119,7 +119,7 @@ struct Thinking {
     signature: String,
 }
 
-impl Answer for AnthropicAnswer {
+impl AnswerReader for AnthropicAnswer {
     const FRAMING: Framing = Framing::Sse;
 
     fn frame(

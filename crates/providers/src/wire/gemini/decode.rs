@@ -8,7 +8,7 @@ use crate::wire::BodyForm;
 use crate::wire::calls::{Calls, WholeCall};
 use crate::wire::error::frame_failure;
 use crate::wire::names::portable_id;
-use crate::wire::reader::{Answer, Flow, Framing, Reader, parse, truncated};
+use crate::wire::reader::{AnswerReader, Flow, Framing, Reader, parse, truncated};
 use crate::wire::sse::SseEvent;
 
 pub type GeminiDecoder = Reader<GeminiAnswer>;
@@ -98,7 +98,7 @@ impl GeminiDecoder {
     }
 }
 
-impl Answer for GeminiAnswer {
+impl AnswerReader for GeminiAnswer {
     const FRAMING: Framing = Framing::Sse;
 
     fn frame(

@@ -6,7 +6,7 @@ use super::THINKING;
 use crate::wire::calls::{Calls, WholeCall};
 use crate::wire::error::frame_failure;
 use crate::wire::names::portable_id;
-use crate::wire::reader::{Answer, Flow, Framing, Reader, parse, truncated};
+use crate::wire::reader::{AnswerReader, Flow, Framing, Reader, parse, truncated};
 use crate::wire::sse::SseEvent;
 
 pub type OllamaDecoder = Reader<OllamaAnswer>;
@@ -53,7 +53,7 @@ pub struct OllamaAnswer {
     usage: Option<Usage>,
 }
 
-impl Answer for OllamaAnswer {
+impl AnswerReader for OllamaAnswer {
     const FRAMING: Framing = Framing::Lines;
 
     fn frame(

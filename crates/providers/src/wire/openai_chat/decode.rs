@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::tool_calls::{CallDelta, ToolCalls};
 use crate::failure::failure;
 use crate::wire::error::frame_failure;
-use crate::wire::reader::{Answer, Flow, Framing, Reader, garbage, parse, truncated};
+use crate::wire::reader::{AnswerReader, Flow, Framing, Reader, garbage, parse, truncated};
 use crate::wire::sse::SseEvent;
 
 /// One frame of a stream, or the whole answer: they differ in the name of one field.
@@ -65,7 +65,7 @@ pub struct ChatAnswer {
     finish: Option<FinishReason>,
 }
 
-impl Answer for ChatAnswer {
+impl AnswerReader for ChatAnswer {
     const FRAMING: Framing = Framing::Sse;
 
     fn frame(

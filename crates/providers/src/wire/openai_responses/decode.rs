@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::wire::calls::Calls;
 use crate::wire::error::frame_failure;
-use crate::wire::reader::{Answer, Flow, Framing, Reader, garbage, parse, truncated};
+use crate::wire::reader::{AnswerReader, Flow, Framing, Reader, garbage, parse, truncated};
 use crate::wire::sse::SseEvent;
 
 pub type OpenAiResponsesDecoder = Reader<ResponsesAnswer>;
@@ -106,7 +106,7 @@ pub struct ResponsesAnswer {
     usage: Option<Usage>,
 }
 
-impl Answer for ResponsesAnswer {
+impl AnswerReader for ResponsesAnswer {
     const FRAMING: Framing = Framing::Sse;
 
     fn frame(

@@ -16,8 +16,8 @@ use super::query::execute;
 use super::transaction::transact;
 use crate::{
     ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityRow, FactRow, Group,
-    GroupId, OutlinedChunk, SourceChange, SourceId, SourceKey, SourceRow, Stamp, Standing,
-    StoreError, StoredChunk, StoredFact, StoredVector,
+    GroupId, OutlinedChunk, SourceChange, SourceId, SourceKey, SourceRow, Stamp, StoreError,
+    StorePosition, StoredChunk, StoredFact, StoredVector,
 };
 
 #[derive(Clone, Debug)]
@@ -115,10 +115,10 @@ impl ChunkStore for PostgresChunks {
         changes::last(&self.database.client().await?).await
     }
 
-    async fn standing(&self) -> Result<Standing, StoreError> {
+    async fn standing(&self) -> Result<StorePosition, StoreError> {
         changes::number(&self.database).await?;
         let client = self.database.client().await?;
-        Ok(Standing {
+        Ok(StorePosition {
             epoch: read::epoch(&client).await?,
             last_change: changes::last(&client).await?,
             served_vectors: vectors::served(&client).await?,

@@ -87,7 +87,7 @@ async fn group(
 }
 
 /// A vector of some model that is known of a text.
-struct Known {
+struct KnownVector {
     room: i16,
     hash: Vec<u8>,
     vector: Vec<u8>,
@@ -99,7 +99,7 @@ struct Known {
 async fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],
-) -> Result<Vec<Known>, Trouble> {
+) -> Result<Vec<KnownVector>, Trouble> {
     let hashes: Vec<&[u8]> = chunks.iter().map(|chunk| chunk.hash.as_bytes().as_slice()).collect();
     let found = rows(
         transaction,
@@ -113,7 +113,7 @@ async fn known_vectors(
     .await?;
     let mut known = Vec::with_capacity(found.len());
     for row in &found {
-        known.push(Known {
+        known.push(KnownVector {
             room: get(row, 0)?,
             hash: get(row, 1)?,
             vector: get(row, 2)?,
@@ -127,7 +127,7 @@ async fn keep_known(
     transaction: &Transaction<'_>,
     chunk: i64,
     source: i64,
-    known: &Known,
+    known: &KnownVector,
 ) -> Result<(), Trouble> {
     let keep = "INSERT INTO vectors (room, chunk, source, hash, vector)
                 VALUES ($1, $2, $3, $4, $5)";

@@ -5,6 +5,7 @@ mod tls;
 mod url;
 
 use std::error::Error as _;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -14,6 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config};
 
 use crate::StoreError;
+use crate::blocking::lock;
 
 pub use error::ServerError;
 pub use url::DatabaseUrl;
@@ -36,6 +38,7 @@ const LONGEST_PAUSE: &str = "-c idle_in_transaction_session_timeout=5s";
 pub(crate) struct Database {
     pool: Pool,
     relaxed: Pool,
+    reader: Arc<Mutex<Option<Arc<Object>>>>,
 }
 
 impl Database {
@@ -46,14 +49,28 @@ impl Database {
         Ok(Self {
             pool: pool(url, usual, MOST_CONNECTIONS)?,
             relaxed: pool(url, relaxed, MOST_RELAXED)?,
+            reader: Arc::default(),
         })
     }
 
     /// Closes those that nobody uses: a server that became a standby keeps its connections open, and none of them helps.
     pub(crate) fn forget_connections(&self) {
+        *lock(&self.reader) = None;
         for pool in [&self.pool, &self.relaxed] {
             pool.retain(|_, _| false);
         }
+    }
+
+    /// One connection for many who read a few rows each: what is asked at the same time travels together.
+    pub(crate) async fn reader(&self) -> Result<Arc<Object>, StoreError> {
+        if let Some(reader) = &*lock(&self.reader)
+            && !reader.is_closed()
+        {
+            return Ok(Arc::clone(reader));
+        }
+        let reader = Arc::new(self.client().await?);
+        *lock(&self.reader) = Some(Arc::clone(&reader));
+        Ok(reader)
     }
 
     pub(crate) async fn client(&self) -> Result<Object, StoreError> {

@@ -108,7 +108,8 @@ impl Blobs {
     }
 
     /// Deletes objects that nothing refers to and nobody has touched for so long. Returns how many. A sweep that was cut
-    /// off is finished by the next.
+    /// off is finished by the next. Nothing goes while a copy of one moment is read (`ServerCopy`), which may name what
+    /// was replaced since.
     pub(crate) async fn sweep(&self, untouched: Duration) -> Result<u64, StoreError> {
         let client = self.database.client().await?;
         execute(
@@ -119,7 +120,11 @@ impl Blobs {
                                WHERE files.person = blobs.person AND files.sha256 = blobs.sha256)
                AND NOT EXISTS (SELECT 1 FROM segments
                                WHERE segments.person = blobs.person
-                                 AND segments.sha256 = blobs.sha256)",
+                                 AND segments.sha256 = blobs.sha256)
+               AND NOT EXISTS (SELECT 1 FROM agreed
+                               WHERE CASE WHEN starts_with(name, 'copy:')
+                                          THEN value::BIGINT > extract(epoch FROM clock_timestamp())
+                                          ELSE FALSE END)",
             &[&untouched.as_secs_f64()],
         )
         .await?;

@@ -25,13 +25,13 @@ pub(super) struct PostgresObjects {
 }
 
 /// A content that is kept already, in the memory of its row or as a blob.
-struct Kept<'a> {
+struct KnownContent<'a> {
     hash: Hash,
     bytes: &'a [u8],
     blob: Option<String>,
 }
 
-impl Kept<'_> {
+impl KnownContent<'_> {
     fn content(&self) -> NewContent<'_> {
         NewContent {
             hash: self.hash,
@@ -47,13 +47,13 @@ impl PostgresObjects {
         format!("{}/{key}", self.root)
     }
 
-    async fn keep<'a>(&self, bytes: &'a [u8]) -> Result<Kept<'a>, StoreError> {
+    async fn keep<'a>(&self, bytes: &'a [u8]) -> Result<KnownContent<'a>, StoreError> {
         let blob = if bytes.len() > INLINE {
             Some(self.blobs.keep(&self.person, bytes).await?)
         } else {
             None
         };
-        Ok(Kept { hash: Hash::of(bytes), bytes, blob })
+        Ok(KnownContent { hash: Hash::of(bytes), bytes, blob })
     }
 
     async fn bytes_of(&self, entry: Entry) -> Result<Vec<u8>, StoreError> {
@@ -66,12 +66,17 @@ impl PostgresObjects {
 
     /// Refuses folders; `None` when there is nothing.
     async fn file(&self, key: &ObjectKey) -> Result<Option<Entry>, StoreError> {
-        let client = self.database.client().await?;
-        let found = rows::one(&client, &self.person, &self.path(key)).await?;
+        let reader = self.database.reader().await?;
+        let found = rows::one(&*reader, &self.person, &self.path(key)).await?;
         rows::check(found, Expect::Anything)
     }
 
-    async fn write(&self, path: &str, kept: &Kept<'_>, expect: Expect) -> Result<(), StoreError> {
+    async fn write(
+        &self,
+        path: &str,
+        kept: &KnownContent<'_>,
+        expect: Expect,
+    ) -> Result<(), StoreError> {
         let person = self.person.as_str();
         transact!(self.database, transaction => {
             if let Some(blob) = &kept.blob {
@@ -101,7 +106,7 @@ impl PostgresObjects {
             if bytes.len() > INLINE {
                 return Ok(false);
             }
-            let kept = Kept { hash: Hash::of(&bytes), bytes: &bytes, blob: None };
+            let kept = KnownContent { hash: Hash::of(&bytes), bytes: &bytes, blob: None };
             rows::replace(&transaction, person, &path, &kept.content()).await?;
             Ok(true)
         })
@@ -227,16 +232,20 @@ impl Objects for PostgresObjects {
         limit: usize,
     ) -> Result<Vec<ObjectMeta>, StoreError> {
         let place = folder.map_or_else(|| self.root.clone(), |folder| self.path(folder));
-        let client = self.database.client().await?;
+        let (reader, limit) =
+            (self.database.reader().await?, i64::try_from(limit).unwrap_or(i64::MAX));
+        let given: query::Given<'_> = &[&self.person, &place, &limit];
         let found = query::rows(
-            &client,
+            &*reader,
             "SELECT path, size, modified, changed, is_folder FROM files
              WHERE person = $1 AND parent = $2 ORDER BY path LIMIT $3",
-            &[&self.person, &place, &i64::try_from(limit).unwrap_or(i64::MAX)],
-        )
-        .await?;
+            given,
+        );
+        // Asked together: one trip tells of an empty folder and of none.
+        let itself = rows::one(&*reader, &self.person, &place);
+        let (found, itself) = tokio::join!(found, itself);
+        let (found, itself) = (found?, itself?);
         if found.is_empty() && folder.is_some() {
-            let itself = rows::one(&client, &self.person, &place).await?;
             if !itself.is_some_and(|entry| entry.is_folder) {
                 return Err(StoreError::NotFound);
             }

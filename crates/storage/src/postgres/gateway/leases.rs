@@ -18,11 +18,11 @@ use crate::{Lease, Leases, LogState, StoreError};
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresLeases {
     gateway: Arc<Gateway>,
-    held: Arc<Mutex<HashMap<SessionKey, Held>>>,
+    held: Arc<Mutex<HashMap<SessionKey, HeldLease>>>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldLease {
     /// What the caller was given.
     token: u64,
     /// What the row has now: the holder itself may have raised it.
@@ -33,7 +33,27 @@ struct Held {
     margin: Duration,
     /// The log as this holder left it.
     log: LogState,
+    waiting: Waiting,
 }
+
+/// What waited for a session when it was taken: told with the lease, so that whoever opens the session need not ask for
+/// what is mostly not there. Good once each, and for a moment only.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    since: Duration,
+    none: [bool; 3],
+}
+
+/// Of what a lease tells whether there is any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::postgres) enum MayWait {
+    OpenRuns,
+    Words,
+    Decisions,
+}
+
+/// Whoever opens a session asks within this.
+const OPENING: Duration = Duration::from_secs(1);
 
 impl PostgresLeases {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
@@ -73,6 +93,29 @@ impl PostgresLeases {
         let held = held.get(key)?;
         let is_ours = held.incarnation == incarnation && now + held.margin < held.expires;
         is_ours.then_some(held.log)
+    }
+
+    /// There was none of it when the session was taken, which was a moment ago, and nobody has asked since.
+    pub(in crate::postgres) fn has_none(&self, key: &SessionKey, what: MayWait) -> bool {
+        let now = self.gateway.now();
+        let mut held = lock(&self.held);
+        let Some(held) = held.get_mut(key) else { return false };
+        let none = std::mem::replace(&mut held.waiting.none[what as usize], false);
+        none && now < held.waiting.since + OPENING
+    }
+
+    /// What the lease told of it is not so any more.
+    pub(in crate::postgres) fn came(&self, key: &SessionKey, what: MayWait) {
+        if let Some(held) = lock(&self.held).get_mut(key) {
+            held.waiting.none[what as usize] = false;
+        }
+    }
+
+    /// A run begins: from now on only the database knows what waits.
+    pub(in crate::postgres) fn opened(&self, key: &SessionKey) {
+        if let Some(held) = lock(&self.held).get_mut(key) {
+            held.waiting.none = [false; 3];
+        }
     }
 
     /// The holder left the log so.
@@ -134,7 +177,12 @@ impl Leases for PostgresLeases {
                                WHERE holder.id = session_log.gateway
                                  AND holder.incarnation = session_log.incarnation
                                  AND holder.until > clock_timestamp())
-             RETURNING fence, next_pos, generation",
+             RETURNING fence, next_pos, generation,
+                 NOT EXISTS (SELECT 1 FROM runs WHERE person = $1 AND session = $3
+                                                  AND status IS NULL),
+                 NOT EXISTS (SELECT 1 FROM inbox WHERE person = $1 AND session = $3),
+                 NOT EXISTS (SELECT 1 FROM drafts WHERE person = $1 AND session = $3
+                                                    AND NOT delivered)",
             &[
                 &key.person.as_str(),
                 &key.agent.as_str(),
@@ -148,13 +196,17 @@ impl Leases for PostgresLeases {
         .ok_or(StoreError::Busy)?;
         let fence: i64 = get(&taken, 0)?;
         let log = LogState { len: count(&taken, 1)?, stamp: get::<i64>(&taken, 2)?.into() };
-        let held = Held {
+        let held = HeldLease {
             token: token(fence),
             fence,
             incarnation,
             expires: asked.saturating_add(time_to_live),
             margin: margin(time_to_live),
             log,
+            waiting: Waiting {
+                since: asked,
+                none: [get(&taken, 3)?, get(&taken, 4)?, get(&taken, 5)?],
+            },
         };
         lock(&self.held).insert(key.clone(), held);
         Ok(Lease { key: key.clone(), fence: token(fence) })

@@ -24,6 +24,7 @@ use crate::blocking::lock;
 
 pub use agreed::{SharedConfig, read_shared_config};
 pub use boot_clock::BootClock;
+pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
 pub use news::{Heard, News};
 pub use overview::{GatewayOverview, GatewayState};
@@ -63,7 +64,9 @@ pub(crate) struct Gateway {
     settings: GatewaySettings,
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
-    standing: Mutex<Standing>,
+    standing: Mutex<LifeState>,
+    /// Held by whoever beats: two who begin anew at once would take each other for a process of the same name.
+    beating: tokio::sync::Mutex<()>,
     /// Where the others reach it, once it listens: it says so again when it begins anew.
     url: Mutex<String>,
     /// Nothing new is begun any more.
@@ -71,7 +74,7 @@ pub(crate) struct Gateway {
 }
 
 #[derive(Clone, Debug)]
-enum Standing {
+enum LifeState {
     Alive {
         incarnation: i64,
         /// On our own clock, counted from before the database was asked.
@@ -92,8 +95,9 @@ impl Gateway {
     ) -> Result<Arc<Self>, StoreError> {
         let standing = take_name(&database, &settings, &settings.url, &*clock).await?;
         let url = Mutex::new(settings.url.clone());
-        let (standing, is_draining) = (Mutex::new(standing), AtomicBool::new(false));
-        Ok(Arc::new(Self { database, settings, clock, standing, url, is_draining }))
+        let (standing, beating) = (Mutex::new(standing), tokio::sync::Mutex::default());
+        let is_draining = AtomicBool::new(false);
+        Ok(Arc::new(Self { database, settings, clock, standing, beating, url, is_draining }))
     }
 
     /// Beats until the gateway is dropped or replaced.
@@ -119,7 +123,7 @@ impl Gateway {
     }
 
     fn is_drained(&self) -> bool {
-        matches!(&*lock(&self.standing), Standing::Drained { .. })
+        matches!(&*lock(&self.standing), LifeState::Drained { .. })
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -134,13 +138,13 @@ impl Gateway {
     /// always earlier than the database would: the margin covers what a request may take.
     pub(crate) fn alive(&self) -> Result<i64, StoreError> {
         match &*lock(&self.standing) {
-            Standing::Alive { incarnation, until }
+            LifeState::Alive { incarnation, until }
                 if self.now() + margin(self.settings.life) < *until =>
             {
                 Ok(*incarnation)
             }
-            Standing::Drained { .. } => Err(drained()),
-            Standing::Alive { .. } | Standing::Replaced => Err(StoreError::LeaseLost),
+            LifeState::Drained { .. } => Err(drained()),
+            LifeState::Alive { .. } | LifeState::Replaced => Err(StoreError::LeaseLost),
         }
     }
 
@@ -162,12 +166,23 @@ impl Gateway {
         self.alive()
     }
 
-    /// Says that this gateway lives. `LeaseLost` when another process has its name.
+    /// Says that this gateway lives. `LeaseLost` when another process has its name. A database that does not answer for a
+    /// whole life is not waited for: the next beat goes over another connection.
     pub(crate) async fn beat(&self) -> Result<(), StoreError> {
+        let beat = async {
+            let _others_wait = self.beating.lock().await;
+            self.beat_alone().await
+        };
+        tokio::time::timeout(self.settings.life, beat).await.unwrap_or_else(|_| {
+            Err(StoreError::Unavailable("the database: it does not answer".to_owned()))
+        })
+    }
+
+    async fn beat_alone(&self) -> Result<(), StoreError> {
         let incarnation = match &*lock(&self.standing) {
-            Standing::Alive { incarnation, .. } => *incarnation,
-            Standing::Drained { .. } => return Err(drained()),
-            Standing::Replaced => return Err(StoreError::LeaseLost),
+            LifeState::Alive { incarnation, .. } => *incarnation,
+            LifeState::Drained { .. } => return Err(drained()),
+            LifeState::Replaced => return Err(StoreError::LeaseLost),
         };
         let asked = self.now();
         let client = self.database.client().await?;
@@ -182,7 +197,7 @@ impl Gateway {
         .await?;
         if beaten > 0 {
             let until = asked + self.settings.life;
-            *lock(&self.standing) = Standing::Alive { incarnation, until };
+            *lock(&self.standing) = LifeState::Alive { incarnation, until };
             return Ok(());
         }
         let select = "SELECT incarnation FROM gateways WHERE id = $1";
@@ -196,7 +211,7 @@ impl Gateway {
                 gateway = self.settings.id,
                 "another process has the name of this gateway, or it was drained: nothing more is written"
             );
-            *lock(&self.standing) = Standing::Replaced;
+            *lock(&self.standing) = LifeState::Replaced;
             return Err(StoreError::LeaseLost);
         }
         tracing::warn!(
@@ -211,9 +226,11 @@ impl Gateway {
 
     /// Gives everything back at once, so that others need not wait for the end of its life.
     pub(crate) async fn drain(&self) -> Result<(), StoreError> {
-        let incarnation = match std::mem::replace(&mut *lock(&self.standing), Standing::Replaced) {
-            Standing::Alive { incarnation, .. } | Standing::Drained { incarnation } => incarnation,
-            Standing::Replaced => return Ok(()),
+        let incarnation = match std::mem::replace(&mut *lock(&self.standing), LifeState::Replaced) {
+            LifeState::Alive { incarnation, .. } | LifeState::Drained { incarnation } => {
+                incarnation
+            }
+            LifeState::Replaced => return Ok(()),
         };
         let client = self.database.client().await?;
         let leave = "DELETE FROM gateways WHERE id = $1 AND incarnation = $2";
@@ -299,7 +316,7 @@ async fn take_name(
     settings: &GatewaySettings,
     url: &str,
     clock: &dyn Clock,
-) -> Result<Standing, StoreError> {
+) -> Result<LifeState, StoreError> {
     let asked = clock.now().mono;
     let client = database.client().await?;
     let taken = row(
@@ -314,7 +331,7 @@ async fn take_name(
         &[&settings.id, &url, &millis(settings.life), &env!("CARGO_PKG_VERSION")],
     )
     .await?;
-    Ok(Standing::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
+    Ok(LifeState::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
 }
 
 fn drained() -> StoreError {

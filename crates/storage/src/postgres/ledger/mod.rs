@@ -1,7 +1,8 @@
-//! Sessions, runs, inboxes and spending. Nothing is remembered between calls: another gateway may have written meanwhile.
+//! Sessions, runs, inboxes and spending. Nothing that another gateway may write is remembered between calls.
 
 mod changes;
 mod inbox;
+mod run_steps;
 mod runs;
 mod sessions;
 mod spending;
@@ -21,9 +22,10 @@ use crate::{
 
 use super::audit::AuditChains;
 use super::connect::Database;
-use super::gateway::Gateway;
+use super::gateway::{Gateway, MayWait, PostgresLeases};
 use super::query::execute;
 use super::transaction::transact;
+use run_steps::{Begun, Spent};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresLedger {
@@ -32,6 +34,8 @@ pub(crate) struct PostgresLedger {
     /// Says which day it is where a person lives.
     clock: Arc<dyn Clock>,
     gateway: Arc<Gateway>,
+    leases: PostgresLeases,
+    begun: Arc<Begun>,
 }
 
 impl PostgresLedger {
@@ -40,8 +44,9 @@ impl PostgresLedger {
         audit: AuditChains,
         clock: Arc<dyn Clock>,
         gateway: Arc<Gateway>,
+        leases: PostgresLeases,
     ) -> Self {
-        Self { database, audit, clock, gateway }
+        Self { database, audit, clock, gateway, leases, begun: Arc::default() }
     }
 }
 
@@ -49,12 +54,30 @@ impl PostgresLedger {
 impl Ledger for PostgresLedger {
     async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError> {
         let incarnation = self.gateway.alive_again().await?;
+        let gateway = self.gateway.id();
+        self.begun.keep(&begin);
+        self.leases.opened(&begin.key);
+        let client = self.database.client().await?;
+        let (person, at) = (&begin.key.person, self.clock.now().mono);
+        let day = self.clock.zone_of(person).date(begin.started_at);
+        if let Some(cost) = run_steps::begin(&client, &begin, gateway, incarnation, &day).await? {
+            self.begun.keep_spent(person, Spent { day, cost, at });
+            return Ok(());
+        }
+        drop(client);
         transact!(self.database, transaction => {
-            runs::begin(&transaction, &begin, self.gateway.id(), incarnation).await
+            runs::begin(&transaction, &begin, gateway, incarnation).await
         })
     }
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
+        if let Some(person) = self.begun.take(outcome.run) {
+            self.begun.forget_spent(&person);
+            let client = self.database.client().await?;
+            if run_steps::end(&client, &*self.clock, &person, &outcome).await? {
+                return Ok(());
+            }
+        }
         transact!(self.database, transaction => {
             runs::end(&transaction, &*self.clock, &outcome).await
         })
@@ -69,6 +92,9 @@ impl Ledger for PostgresLedger {
     }
 
     async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError> {
+        if self.leases.has_none(key, MayWait::OpenRuns) {
+            return Ok(Vec::new());
+        }
         runs::of_session(&self.database.client().await?, key).await
     }
 
@@ -139,6 +165,7 @@ impl Ledger for PostgresLedger {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
+        self.begun.forget_spent(&key.person);
         transact!(self.database, transaction => {
             runs::book(&transaction, &*self.clock, key, &used, at).await
         })
@@ -161,10 +188,14 @@ impl Ledger for PostgresLedger {
     }
 
     async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError> {
+        self.leases.came(key, MayWait::Words);
         inbox::put(&self.database.client().await?, key, &row).await
     }
 
     async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError> {
+        if self.leases.has_none(key, MayWait::Words) {
+            return Ok(Vec::new());
+        }
         inbox::all(&self.database.client().await?, key).await
     }
 
@@ -181,6 +212,9 @@ impl Ledger for PostgresLedger {
     }
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
+        if let Some(cost) = self.begun.take_spent(person, day, self.clock.now().mono) {
+            return Ok(cost);
+        }
         spending::of_person(&self.database.client().await?, person, day).await
     }
 

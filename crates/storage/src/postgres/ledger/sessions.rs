@@ -287,7 +287,7 @@ pub(super) async fn family(
 }
 
 /// A place in the list, newest first.
-struct Place {
+struct ListPosition {
     updated_at: i64,
     session: String,
 }
@@ -299,10 +299,10 @@ pub(super) async fn page(
     filter: &SessionFilter,
 ) -> Result<Vec<SessionMeta>, StoreError> {
     let mut after = match filter.before {
-        None => Place { updated_at: i64::MAX, session: "~".to_owned() },
+        None => ListPosition { updated_at: i64::MAX, session: "~".to_owned() },
         Some(session) => {
             let cursor = one(client, person, session).await?.ok_or(StoreError::NotFound)?;
-            Place { updated_at: cursor.updated_at.as_millis(), session: session.to_string() }
+            ListPosition { updated_at: cursor.updated_at.as_millis(), session: session.to_string() }
         }
     };
     let limit = match filter.limit {
@@ -318,7 +318,7 @@ pub(super) async fn page(
         let found = read_on(client, person, filter, &after, at_once).await?;
         let is_last = found.len() < at_once;
         if let Some(last) = found.last() {
-            after = Place {
+            after = ListPosition {
                 updated_at: last.updated_at.as_millis(),
                 session: last.session_id.to_string(),
             };
@@ -339,7 +339,7 @@ async fn read_on(
     client: &impl GenericClient,
     person: &PersonId,
     filter: &SessionFilter,
-    after: &Place,
+    after: &ListPosition,
     limit: usize,
 ) -> Result<Vec<SessionMeta>, StoreError> {
     let select = select_sessions!(

@@ -17,15 +17,15 @@ const FRESH: &str = ".onyx-moving";
 
 /// What a home holds, in order.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct HomeContents {
     pub(super) logs: Vec<(LogName, PathBuf)>,
     /// By their paths in the home.
     pub(super) files: Vec<String>,
     pub(super) left_out: u64,
 }
 
-pub(super) fn of_home(root: &Path) -> Result<Found, MoveError> {
-    let mut found = Found::default();
+pub(super) fn of_home(root: &Path) -> Result<HomeContents, MoveError> {
+    let mut found = HomeContents::default();
     let mut waiting: Vec<PathBuf> = ROOTS.iter().map(|name| root.join(name)).collect();
     while let Some(folder) = waiting.pop() {
         if !folder.is_dir() {
@@ -49,7 +49,7 @@ pub(super) fn of_home(root: &Path) -> Result<Found, MoveError> {
     Ok(found)
 }
 
-fn take(root: &Path, entry: &DirEntry, found: &mut Found) {
+fn take(root: &Path, entry: &DirEntry, found: &mut HomeContents) {
     let path = entry.path();
     let name = path.strip_prefix(root).ok().and_then(Path::to_str);
     let Some(name) = name.filter(|name| name.parse::<ObjectKey>().is_ok()) else {

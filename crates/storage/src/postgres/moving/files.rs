@@ -16,7 +16,7 @@ pub(super) struct Content {
 }
 
 /// Whose it is, as the rows of files say: nobody's for agents and what is shared.
-fn person_of(name: &str) -> &str {
+pub(super) fn person_of(name: &str) -> &str {
     name.strip_prefix("people/").and_then(|rest| rest.split('/').next()).unwrap_or_default()
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use deadpool_postgres::GenericClient;
 use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -201,11 +202,10 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     pairs.map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()).collect()
 }
 
-pub(super) async fn of_server(server: &ServerSide) -> Result<Tables, MoveError> {
-    let client = server.database.client().await?;
+pub(super) async fn of_server(client: &impl GenericClient) -> Result<Tables, MoveError> {
     let mut all = BTreeMap::new();
     for table in TABLES {
-        let found = rows(&client, table.of_server, &[]).await.map_err(StoreError::from)?;
+        let found = rows(client, table.of_server, &[]).await.map_err(StoreError::from)?;
         let mut read = Vec::with_capacity(found.len());
         for row in &found {
             let row: BTreeMap<String, Value> = serde_json::from_str(get(row, 0)?)

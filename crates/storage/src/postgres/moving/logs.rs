@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use deadpool_postgres::GenericClient;
+
 use super::server_side::ServerSide;
 use super::{MoveError, Moved};
 use crate::StoreError;
 use crate::postgres::convert::{get, integer};
+use crate::postgres::files::Blobs;
 use crate::postgres::query::{execute, rows};
 use crate::postgres::transaction::transact;
 use crate::postgres::turns::{pack, unpack};
@@ -48,13 +51,14 @@ pub(super) fn whole_lines(bytes: &[u8]) -> &[u8] {
 pub(super) async fn into_server(
     server: &ServerSide,
     key: &LogName,
-    bytes: &[u8],
+    log: &[u8],
     moved: &mut Moved,
 ) -> Result<(), MoveError> {
-    let lines = whole_lines(bytes);
+    let lines = whole_lines(log);
     moved.logs += 1;
     moved.bytes += lines.len() as u64;
-    if self::bytes(server, key).await? == lines && exists(server, key).await? {
+    let there = bytes(&server.database.client().await?, &server.blobs, key).await?;
+    if there == lines && exists(server, key).await? {
         moved.already_there += 1;
         return Ok(());
     }
@@ -116,20 +120,22 @@ pub(super) async fn of_server(server: &ServerSide) -> Result<Vec<LogName>, MoveE
 }
 
 /// Segments, then rows.
-pub(super) async fn bytes(server: &ServerSide, key: &LogName) -> Result<Vec<u8>, MoveError> {
-    let client = server.database.client().await?;
+pub(super) async fn bytes(
+    client: &impl GenericClient,
+    blobs: &Blobs,
+    key: &LogName,
+) -> Result<Vec<u8>, MoveError> {
     let given: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
         [&key.person, &key.agent, &key.session];
     let segments = "SELECT sha256 FROM segments
                     WHERE person = $1 AND agent = $2 AND session = $3 ORDER BY first_pos";
-    let segments = rows(&client, segments, &given).await.map_err(StoreError::from)?;
+    let segments = rows(client, segments, &given).await.map_err(StoreError::from)?;
     let lines = "SELECT line FROM turns
                  WHERE person = $1 AND agent = $2 AND session = $3 ORDER BY pos";
-    let lines = rows(&client, lines, &given).await.map_err(StoreError::from)?;
-    drop(client);
+    let lines = rows(client, lines, &given).await.map_err(StoreError::from)?;
     let mut all = Vec::new();
     for row in &segments {
-        all.extend(unpack(&server.blobs.get(&key.person, get(row, 0)?).await?)?);
+        all.extend(unpack(&blobs.get(&key.person, get(row, 0)?).await?)?);
     }
     for row in &lines {
         all.extend_from_slice(get(row, 0)?);

@@ -7,16 +7,19 @@ mod error;
 mod files;
 mod ledger;
 mod logs;
+mod server_copy;
 mod server_side;
 
 use std::sync::Arc;
 
+use super::connect::Database;
 use super::secrets::PostgresSecrets;
-use crate::{Home, SealedSecret, SealedSecrets, ServerSettings};
+use crate::{Home, SealedSecret, SealedSecrets, ServerError, ServerSettings};
 
-use disk::Found;
+use disk::HomeContents;
 pub use error::MoveError;
 use files::Content;
+pub use server_copy::{CopiedContent, CopiedFile, CopiedLog, ServerCopy};
 use server_side::ServerSide;
 pub(crate) use server_side::half_moved;
 
@@ -40,6 +43,22 @@ pub struct MoveExtras {
     pub secrets: Vec<SealedSecret>,
     /// `onyx.json`, as it counts where it goes.
     pub config: Option<String>,
+    pub open_runs: OpenRuns,
+}
+
+/// What becomes of answers whose end is not written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OpenRuns {
+    #[default]
+    Refused,
+    /// They come along, and the first gateway ends them as interrupted. For a backup, which was taken while they ran.
+    TakenAlong,
+}
+
+/// The secrets of a server as they are sealed there.
+pub fn server_secrets(settings: &ServerSettings) -> Result<Arc<dyn SealedSecrets>, ServerError> {
+    let database = Database::new(&settings.database)?;
+    Ok(Arc::new(PostgresSecrets::new(database)))
 }
 
 /// A server on which no gateway works, and on which none begins to work until this is finished.
@@ -78,7 +97,7 @@ impl MovingServer {
         let server = &self.side;
         let root = home.paths().root().to_owned();
         let tables = ledger::of_home(&home.paths().database()).await?.with_secrets(&extras.secrets);
-        if tables.has_open_runs() {
+        if tables.has_open_runs() && extras.open_runs == OpenRuns::Refused {
             return Err(MoveError::OpenRuns);
         }
         let found = disk::of_home(&root)?;
@@ -93,7 +112,7 @@ impl MovingServer {
         server.put_config(extras.config.as_deref()).await?;
         moved.rows = tables.rows();
         compare_contents(server, home, &found).await?;
-        tables.same_as(&ledger::of_server(server).await?)?;
+        tables.same_as(&ledger::of_server(&server.database.client().await?).await?)?;
         server.unmark().await?;
         Ok(moved)
     }
@@ -105,7 +124,7 @@ impl MovingServer {
         disk::mark(home)?;
         let mut moved = Moved::default();
         for key in logs::of_server(server).await? {
-            let bytes = logs::bytes(server, &key).await?;
+            let bytes = logs::bytes(&server.database.client().await?, &server.blobs, &key).await?;
             disk::write(&root.join(logs::path(&key)), &bytes, None, &mut moved)?;
             moved.logs += 1;
         }
@@ -114,7 +133,8 @@ impl MovingServer {
             disk::write(&root.join(&name), &bytes, Some(modified), &mut moved)?;
             moved.files += 1;
         }
-        let there = ledger::of_server(server).await?.with_secrets(&extras.secrets);
+        let there = ledger::of_server(&server.database.client().await?).await?;
+        let there = there.with_secrets(&extras.secrets);
         ledger::into_home(&home.paths().database(), &there).await?;
         moved.rows = there.rows();
         ledger::of_home(&home.paths().database()).await?.same_as(&there)?;
@@ -137,14 +157,16 @@ impl MovingServer {
 async fn compare_contents(
     server: &ServerSide,
     home: &Home,
-    found: &Found,
+    found: &HomeContents,
 ) -> Result<(), MoveError> {
     let keys: Vec<_> = found.logs.iter().map(|(key, _)| key.clone()).collect();
     if logs::of_server(server).await? != keys {
         return Err(MoveError::Different("the list of conversations".to_owned()));
     }
     for (key, path) in &found.logs {
-        if logs::bytes(server, key).await? != logs::whole_lines(&disk::read(path)?) {
+        if logs::bytes(&server.database.client().await?, &server.blobs, key).await?
+            != logs::whole_lines(&disk::read(path)?)
+        {
             return Err(MoveError::Different(path.display().to_string()));
         }
     }

@@ -18,8 +18,8 @@ use rusqlite::Connection;
 use crate::blocking::Blocking;
 use crate::{
     ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityRow, FactRow, Group,
-    GroupId, OutlinedChunk, SourceChange, SourceId, SourceKey, SourceRow, Stamp, Standing,
-    StoreError, StoredChunk, StoredFact, StoredVector,
+    GroupId, OutlinedChunk, SourceChange, SourceId, SourceKey, SourceRow, Stamp, StoreError,
+    StorePosition, StoredChunk, StoredFact, StoredVector,
 };
 use file::IndexFile;
 
@@ -131,9 +131,9 @@ impl ChunkStore for SqliteChunks {
         self.run(|connection| read::last_change(connection)).await
     }
 
-    async fn standing(&self) -> Result<Standing, StoreError> {
+    async fn standing(&self) -> Result<StorePosition, StoreError> {
         self.run(|connection| {
-            Ok(Standing {
+            Ok(StorePosition {
                 epoch: read::epoch(connection)?,
                 last_change: read::last_change(connection)?,
                 served_vectors: vectors::served(connection)?,

@@ -99,7 +99,7 @@ fn group(
 }
 
 /// What vectors of one model are known of some chunks, in their order.
-struct Known {
+struct KnownVectors {
     room: &'static Room,
     vectors: Vec<Option<KnownVector>>,
 }
@@ -114,7 +114,7 @@ struct KnownVector {
 fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],
-) -> Result<Vec<Known>, StoreError> {
+) -> Result<Vec<KnownVectors>, StoreError> {
     let mut known = Vec::new();
     for room in rooms_in_use(transaction)? {
         let select = [
@@ -131,7 +131,7 @@ fn known_vectors(
             };
             statement.query_row([chunk.hash.as_bytes().as_slice()], known).optional()
         });
-        known.push(Known { room, vectors: vectors.collect::<Result<_, _>>()? });
+        known.push(KnownVectors { room, vectors: vectors.collect::<Result<_, _>>()? });
     }
     Ok(known)
 }
@@ -140,9 +140,9 @@ fn keep_known(
     transaction: &Transaction<'_>,
     source: i64,
     chunks: &[(i64, &ChunkRow)],
-    known: Vec<Known>,
+    known: Vec<KnownVectors>,
 ) -> Result<(), StoreError> {
-    for Known { room, vectors } in known {
+    for KnownVectors { room, vectors } in known {
         for ((chunk, row), known) in chunks.iter().zip(vectors) {
             let Some(KnownVector { vector, tokens }) = known else { continue };
             let hash = row.hash.as_bytes();

@@ -4,7 +4,7 @@ use onyx_storage::{
     AccountKey, ConnectorLedger, ConversationRow, DeadLetter, LetterKind, NewPart, NewUpdate,
     PairingCode, PeerChange, PeerKey, PeerKind, PeerState, Repeat, SendEnd, UpdateFailure,
 };
-use onyx_types::{Mint, PersonId, Timestamp};
+use onyx_types::{IdGenerator, PersonId, Timestamp};
 
 use super::Backend;
 use crate::support::Maker;
@@ -221,7 +221,7 @@ pub(crate) async fn dead_letters_wait_for_a_decision(on: Backend) {
 pub(crate) async fn peers_have_conversations_and_numbered_proposals_until_they_are_removed(
     on: Backend,
 ) {
-    let (ledger, mut make, mut mint) = (&on.connectors, Maker::new(), Mint::new(3));
+    let (ledger, mut make, mut mint) = (&on.connectors, Maker::new(), IdGenerator::new(3));
     let change = PeerChange {
         key: peer("1"),
         kind: PeerKind::Group,

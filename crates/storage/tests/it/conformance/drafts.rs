@@ -2,7 +2,7 @@ use onyx_storage::{
     AuditEntry, ChainState, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, StoreError,
 };
 use onyx_types::{
-    DraftState, FileChange, Hash, HomePath, Mint, Origin, Plan, PlanTarget, Preview, RunId,
+    DraftState, FileChange, Hash, HomePath, IdGenerator, Origin, Plan, PlanTarget, Preview, RunId,
     SessionKey, Taint, Target, Timestamp, ToolEffect, ToolUseId, Verdict,
 };
 use serde_json::json;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::Backend;
 use crate::support::Maker;
 
-fn draft(make: &mut Maker, mint: &mut Mint, key: &SessionKey, targets: &[&str]) -> Draft {
+fn draft(make: &mut Maker, mint: &mut IdGenerator, key: &SessionKey, targets: &[&str]) -> Draft {
     let at = make.tick();
     let target = |name: &&str| PlanTarget {
         target: Target::File(HomePath::new(*name)),
@@ -78,7 +78,7 @@ async fn put(on: &Backend, draft: &Draft) {
 }
 
 pub(crate) async fn a_draft_comes_back_as_it_was_put_and_to_nobody_else(on: Backend) {
-    let (mut make, mut mint) = (Maker::new(), Mint::new(1));
+    let (mut make, mut mint) = (Maker::new(), IdGenerator::new(1));
     let key = make.key();
     let draft = draft(&mut make, &mut mint, &key, &["vault/a.md", "vault/b.md"]);
     put(&on, &draft).await;
@@ -99,7 +99,7 @@ pub(crate) async fn a_draft_comes_back_as_it_was_put_and_to_nobody_else(on: Back
 }
 
 pub(crate) async fn drafts_are_listed_newest_first_by_state_and_session(on: Backend) {
-    let (mut make, mut mint) = (Maker::new(), Mint::new(1));
+    let (mut make, mut mint) = (Maker::new(), IdGenerator::new(1));
     let (key, other) = (make.key(), make.key());
     let mine = [
         draft(&mut make, &mut mint, &key, &["a"]),
@@ -128,7 +128,7 @@ pub(crate) async fn drafts_are_listed_newest_first_by_state_and_session(on: Back
 }
 
 pub(crate) async fn a_draft_supersedes_exactly_what_is_open_on_its_targets(on: Backend) {
-    let (mut make, mut mint) = (Maker::new(), Mint::new(1));
+    let (mut make, mut mint) = (Maker::new(), IdGenerator::new(1));
     let (key, other) = (make.key(), make.key());
     let first = draft(&mut make, &mut mint, &key, &["a", "b"]);
     let elsewhere = draft(&mut make, &mut mint, &other, &["b"]);
@@ -146,7 +146,7 @@ pub(crate) async fn a_draft_supersedes_exactly_what_is_open_on_its_targets(on: B
 }
 
 pub(crate) async fn of_many_moves_one_happens_with_its_audit_row(on: Backend) {
-    let (mut make, mut mint) = (Maker::new(), Mint::new(1));
+    let (mut make, mut mint) = (Maker::new(), IdGenerator::new(1));
     let key = make.key();
     let draft = draft(&mut make, &mut mint, &key, &["a"]);
     put(&on, &draft).await;
@@ -170,7 +170,7 @@ pub(crate) async fn of_many_moves_one_happens_with_its_audit_row(on: Backend) {
 }
 
 pub(crate) async fn a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash(on: Backend) {
-    let (mut make, mut mint) = (Maker::new(), Mint::new(1));
+    let (mut make, mut mint) = (Maker::new(), IdGenerator::new(1));
     let key = make.key();
     let draft = draft(&mut make, &mut mint, &key, &["a"]);
     put(&on, &draft).await;
@@ -209,7 +209,7 @@ pub(crate) async fn a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash(on: Ba
 }
 
 pub(crate) async fn what_is_being_applied_or_has_run_out_is_unsettled(on: Backend) {
-    let (mut make, mut mint) = (Maker::new(), Mint::new(1));
+    let (mut make, mut mint) = (Maker::new(), IdGenerator::new(1));
     let key = make.key();
     let drafts = ["a", "b", "c"].map(|target| draft(&mut make, &mut mint, &key, &[target]));
     for draft in &drafts {
@@ -227,7 +227,7 @@ pub(crate) async fn what_is_being_applied_or_has_run_out_is_unsettled(on: Backen
 }
 
 pub(crate) async fn decisions_wait_until_they_are_delivered_and_go_with_the_session(on: Backend) {
-    let (mut make, mut mint) = (Maker::new(), Mint::new(1));
+    let (mut make, mut mint) = (Maker::new(), IdGenerator::new(1));
     let key = make.key();
     let drafts = ["a", "b", "c"].map(|target| draft(&mut make, &mut mint, &key, &[target]));
     for draft in &drafts {

@@ -1,4 +1,4 @@
-use onyx_storage::{Area, Expect, Found, ObjectKey, StoreError, Wanted};
+use onyx_storage::{Area, Expect, FoundObject, ObjectKey, StoreError, Wanted};
 use onyx_types::Hash;
 
 use super::Backend;
@@ -170,7 +170,7 @@ pub(crate) async fn the_end_of_a_file_is_read_without_the_rest(on: Backend) {
     let wanted = |key, max_bytes| (vault.clone(), Wanted::End { key, max_bytes });
     let found = on.files.find(vec![wanted(key("small"), 3), wanted(key("nothing"), 3)]).await;
     let found: Vec<_> = found.unwrap().into_iter().map(Result::unwrap).collect();
-    let [Found::End(end), Found::Nothing] = &found[..] else { panic!("{found:?}") };
+    let [FoundObject::End(end), FoundObject::Nothing] = &found[..] else { panic!("{found:?}") };
     assert_eq!((end.bytes.as_slice(), end.before), (b"789".as_slice(), 7));
 }
 

@@ -1,4 +1,4 @@
-use onyx_storage::{Known, OriginNote};
+use onyx_storage::{ContentRecord, OriginNote};
 use onyx_types::{Hash, Origin, Timestamp};
 
 use super::Backend;
@@ -25,30 +25,33 @@ pub(crate) async fn a_content_is_known_here_elsewhere_and_by_what_was_there_befo
         known.elsewhere = known.elsewhere.map(|(origin, _)| (origin, Timestamp::UNIX_EPOCH));
         known
     };
-    assert_eq!(known("a", "one").await, Known::default());
+    assert_eq!(known("a", "one").await, ContentRecord::default());
     let notes = vec![
         note("a", Some("one"), Origin::External),
         note("a", Some("two"), Origin::Agent),
         note("b", Some("one"), Origin::AgentTainted),
     ];
     origins.note(ANNA, notes).await.unwrap();
-    let here = |origin| Known { here: Some(origin), ..Known::default() };
+    let here = |origin| ContentRecord { here: Some(origin), ..ContentRecord::default() };
     assert_eq!(known("a", "one").await, here(Origin::External));
     assert_eq!(known("a", "two").await, here(Origin::Agent));
-    let changed = Known { before: Some(Origin::Agent), ..Known::default() };
+    let changed = ContentRecord { before: Some(Origin::Agent), ..ContentRecord::default() };
     assert_eq!(known("a", "three").await, changed);
     let worst = Origin::External.max(Origin::AgentTainted);
-    let copied = Known { elsewhere: Some((worst, Timestamp::UNIX_EPOCH)), ..Known::default() };
+    let copied = ContentRecord {
+        elsewhere: Some((worst, Timestamp::UNIX_EPOCH)),
+        ..ContentRecord::default()
+    };
     assert_eq!(known("c", "one").await, copied);
     let of_bert = origins.known("people/bert", "a", Hash::of(b"one")).await.unwrap();
-    assert_eq!(of_bert, Known::default(), "nothing is answered from another owner's rows");
+    assert_eq!(of_bert, ContentRecord::default(), "nothing is answered from another owner's rows");
     // The same content again is the newest of its path; one that went has nothing before it.
     origins.note(ANNA, vec![note("a", Some("one"), Origin::Person)]).await.unwrap();
     assert_eq!(known("a", "one").await, here(Origin::Person));
-    let back = Known { before: Some(Origin::Person), ..Known::default() };
+    let back = ContentRecord { before: Some(Origin::Person), ..ContentRecord::default() };
     assert_eq!(known("a", "four").await, back);
     origins.note(ANNA, vec![note("a", None, Origin::Person)]).await.unwrap();
-    assert_eq!(known("a", "four").await, Known::default());
+    assert_eq!(known("a", "four").await, ContentRecord::default());
 }
 
 pub(crate) async fn texts_alike_are_known_by_half_of_what_is_kept(on: Backend) {

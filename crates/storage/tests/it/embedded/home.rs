@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, Delivery, End, Expect, Files as _, Found, Home, HomeError, InboxRow, ObjectKey,
+    Area, Delivery, End, Expect, Files as _, FoundObject, Home, HomeError, InboxRow, ObjectKey,
     StoreError, Wanted,
 };
 
@@ -149,18 +149,18 @@ async fn many_things_are_looked_up_in_one_go_and_each_answers_for_itself() {
     ];
     let found = home.find(wanted).await.unwrap();
     let [soul, none, long, ends @ .., skills, nowhere]: [_; 8] = found.try_into().unwrap();
-    assert!(matches!(soul, Ok(Found::File(object)) if object.bytes == b"calm"));
-    assert_eq!((none.unwrap(), nowhere.unwrap()), (Found::Nothing, Found::Nothing));
+    assert!(matches!(soul, Ok(FoundObject::File(object)) if object.bytes == b"calm"));
+    assert_eq!((none.unwrap(), nowhere.unwrap()), (FoundObject::Nothing, FoundObject::Nothing));
     assert!(matches!(long, Err(StoreError::Refused(_))));
     let ends = ends.map(|end| match end.unwrap() {
-        Found::End(End { bytes, before, .. }) => Some((bytes, before)),
+        FoundObject::End(End { bytes, before, .. }) => Some((bytes, before)),
         other => {
-            assert_eq!(other, Found::Nothing);
+            assert_eq!(other, FoundObject::Nothing);
             None
         }
     });
     assert_eq!(ends, [Some((b" allowed".to_vec(), 11)), Some((b"calm".to_vec(), 0)), None]);
-    let Ok(Found::Folder(entries)) = skills else { panic!("{skills:?}") };
+    let Ok(FoundObject::Folder(entries)) = skills else { panic!("{skills:?}") };
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0].key.as_str(), "skills/cook.md");
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What happens to the next thing that a client sends, once.
+/// What happens to a thing that a client sends, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It never reaches the server.
@@ -19,14 +19,17 @@ pub(crate) enum Fault {
 
 pub(crate) struct FaultProxy {
     pub(crate) address: SocketAddr,
-    next: Arc<Mutex<Option<Fault>>>,
+    next: Pending,
 }
+
+/// A fault, and how many things are let through before it.
+type Pending = Arc<Mutex<Option<(usize, Fault)>>>;
 
 impl FaultProxy {
     pub(crate) async fn before(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let next: Arc<Mutex<Option<Fault>>> = Arc::default();
+        let next = Pending::default();
         let faults = Arc::clone(&next);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -38,7 +41,11 @@ impl FaultProxy {
     }
 
     pub(crate) fn lose(&self, fault: Fault) {
-        *self.next.lock().unwrap() = Some(fault);
+        self.lose_after(0, fault);
+    }
+
+    pub(crate) fn lose_after(&self, let_through: usize, fault: Fault) {
+        *self.next.lock().unwrap() = Some((let_through, fault));
     }
 
     /// Has it happened?
@@ -47,13 +54,28 @@ impl FaultProxy {
     }
 }
 
-async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Arc<Mutex<Option<Fault>>>) {
+fn take(pending: &Pending) -> Option<Fault> {
+    let mut pending = pending.lock().unwrap();
+    match *pending {
+        Some((0, fault)) => {
+            *pending = None;
+            Some(fault)
+        }
+        Some((more, fault)) => {
+            *pending = Some((more - 1, fault));
+            None
+        }
+        None => None,
+    }
+}
+
+async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Pending) {
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
     loop {
         tokio::select! {
             read = client.read(&mut asked) => {
                 let Ok(length @ 1..) = read else { return };
-                let fault = faults.lock().unwrap().take();
+                let fault = take(&faults);
                 if fault == Some(Fault::LoseRequest) {
                     return;
                 }

@@ -53,6 +53,22 @@ async fn a_gateway_that_says_nothing_for_its_life_loses_all_it_held() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_who_find_it_silent_at_once_do_not_take_it_for_somebody_else() {
+    let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
+    let one = open(&database, "one").await;
+    // Its heartbeat and requests that come when it wakes, on connections that are open.
+    let beat = || one.membership.beat();
+    let all = tokio::join!(beat(), beat(), beat(), beat());
+    assert!(matches!(all, (Ok(()), Ok(()), Ok(()), Ok(()))), "{all:?}");
+    for _ in 0..5 {
+        database.pass(LIFE).await;
+        let all = tokio::join!(beat(), beat(), beat(), beat());
+        assert!(matches!(all, (Ok(()), Ok(()), Ok(()), Ok(()))), "{all:?}");
+        one.store.leases.acquire(&make.key(), LONG).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_stops_itself_before_the_others_may_take_over() {
     let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
     let one = open(&database, "one").await;

@@ -1,11 +1,13 @@
 //! A commit whose answer is lost: the turn is there exactly once, and the log goes on.
 
+use std::time::Duration;
+
 use onyx_storage::{DatabaseUrl, Lease, Sealing, ServerSettings};
 use onyx_types::SessionKey;
 
 use super::fault_proxy::{Fault, FaultProxy};
 use super::servers::{OpenGateway, TestDatabase};
-use crate::support::{Maker, TTL};
+use crate::support::{Maker, TTL, audit_entry};
 
 struct Behind {
     proxy: FaultProxy,
@@ -86,4 +88,33 @@ async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
     append.await.unwrap().unwrap();
     let page = behind.gateway.store.turns.tail(&key, None, 9).await.unwrap();
     assert_eq!((page.turns.len(), &page.turns[1]), (2, &batch[0]));
+}
+
+/// A gateway that is cut off, or frozen, in the middle of a transaction keeps nobody from the rows that it changed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_that_nobody_ends_lets_go_of_its_rows() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let other = behind.database.open("two").await;
+    let watcher = behind.database.sql().await;
+    let held = "SELECT count(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
+                WHERE datname = current_database() AND state = 'idle in transaction'
+                AND granted AND locktype IN ('advisory', 'transactionid')";
+    let is_held = async || watcher.query_one(held, &[]).await.unwrap().get::<_, i64>(0) > 0;
+    for let_through in 0.. {
+        assert!(let_through < 20, "no transaction was cut off in its middle");
+        behind.proxy.lose_after(let_through, Fault::CutOff);
+        let (ledger, entry) =
+            (behind.gateway.store.ledger.clone(), audit_entry(&mut make, "owner"));
+        // It is tried again by itself, and then waits for what it holds itself.
+        let appending = tokio::spawn(async move { ledger.append_audit(entry).await });
+        while !appending.is_finished() && !is_held().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        if is_held().await {
+            break;
+        }
+    }
+    let append = other.store.ledger.append_audit(audit_entry(&mut make, "owner"));
+    let appended = tokio::time::timeout(Duration::from_secs(15), append).await;
+    appended.expect("the rows are let go").unwrap();
 }

@@ -9,7 +9,7 @@ use onyx_storage::{
     Settling, SlotClaim, SlotTrigger, SourceKey, SourceKind, SourceRow, Stamp, Store, StoreError,
 };
 use onyx_types::{
-    DraftState, Hash, Mint, Origin, Plan, RunStatus, Scope, SessionOrigin, Taint, Timestamp,
+    DraftState, Hash, IdGenerator, Origin, Plan, RunStatus, Scope, SessionOrigin, Taint, Timestamp,
     ToolEffect, ToolUseId, Usage, UserContent,
 };
 use serde_json::json;
@@ -194,7 +194,7 @@ async fn a_slot_is_settled_and_fired_once_and_no_more_run_than_may() {
     assert!(two.two.store.jobs.change_job(&job("job-1").person, &jobs[0], change).await.unwrap());
 }
 
-fn draft(make: &mut Maker, mint: &mut Mint, key: &onyx_types::SessionKey) -> Draft {
+fn draft(make: &mut Maker, mint: &mut IdGenerator, key: &onyx_types::SessionKey) -> Draft {
     let at = make.tick();
     let plan = Plan::new("write_file", json!({"path": "a"}), ToolEffect::Write, "Write a");
     let run = mint.run(at);
@@ -222,7 +222,7 @@ fn draft(make: &mut Maker, mint: &mut Mint, key: &onyx_types::SessionKey) -> Dra
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_draft_is_decided_once_and_the_chain_stays_one() {
-    let (two, mut make, mut mint) = (Two::open().await, Maker::new(), Mint::new(5));
+    let (two, mut make, mut mint) = (Two::open().await, Maker::new(), IdGenerator::new(5));
     let key = make.key();
     for _ in 0..5 {
         let draft = draft(&mut make, &mut mint, &key);

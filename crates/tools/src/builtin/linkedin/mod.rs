@@ -76,7 +76,7 @@ impl LinkedInSettings {
         self.base_url.as_deref().filter(|base| !base.is_empty()).unwrap_or(USUAL_BASE)
     }
 
-    fn resolved(&self) -> Result<Option<Place>, BadLinkedInSettings> {
+    fn resolved(&self) -> Result<Option<LinkedInApi>, BadLinkedInSettings> {
         if self.client().is_none() {
             return Ok(None);
         }
@@ -96,12 +96,12 @@ impl LinkedInSettings {
         if version.len() != 6 || !version.bytes().all(|digit| digit.is_ascii_digit()) {
             return Err(bad("apiVersion: must be a month as YYYYMM"));
         }
-        Ok(Some(Place { base, version }))
+        Ok(Some(LinkedInApi { base, version }))
     }
 }
 
 #[derive(Clone, Debug)]
-struct Place {
+struct LinkedInApi {
     base: Address,
     version: String,
 }
@@ -118,7 +118,7 @@ pub struct AccountCheck {
 /// The way to LinkedIn, following the config.
 #[derive(Clone)]
 pub struct LinkedIn {
-    place: Arc<RwLock<Option<Place>>>,
+    place: Arc<RwLock<Option<LinkedInApi>>>,
     web: Web,
     accounts: Arc<dyn Accounts>,
     checks: Arc<Mutex<BTreeMap<PersonId, AccountCheck>>>,
@@ -163,7 +163,7 @@ impl LinkedIn {
         self.checks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<LinkedInApi> {
         self.place.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

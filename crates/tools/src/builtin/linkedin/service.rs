@@ -9,7 +9,7 @@ use onyx_types::{Clock, PersonId};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{AccountCheck, LinkedIn, Place};
+use super::{AccountCheck, LinkedIn, LinkedInApi};
 use crate::ToolError;
 use crate::ports::NoToken;
 use crate::text::one_line;
@@ -29,7 +29,7 @@ const LONGEST_ID: usize = 200;
 
 pub(super) struct Service<'a> {
     linkedin: &'a LinkedIn,
-    place: Place,
+    place: LinkedInApi,
     egress: Egress,
     person: &'a PersonId,
     clock: &'a dyn Clock,
@@ -41,7 +41,7 @@ pub(super) struct Request<'a> {
     pub(super) body: Option<Value>,
 }
 
-pub(super) struct Answer {
+pub(super) struct LinkedInReply {
     status: u16,
     /// What was made, by LinkedIn's own header.
     id: String,
@@ -91,7 +91,7 @@ impl Profile {
 impl<'a> Service<'a> {
     pub(super) fn new(
         linkedin: &'a LinkedIn,
-        place: Place,
+        place: LinkedInApi,
         person: &'a PersonId,
         clock: &'a dyn Clock,
     ) -> Self {
@@ -115,7 +115,7 @@ impl<'a> Service<'a> {
     }
 
     /// Sends it until it is carried out, refused for good, or in doubt.
-    pub(super) async fn ask(&self, request: &Request<'_>) -> Result<Answer, ToolError> {
+    pub(super) async fn ask(&self, request: &Request<'_>) -> Result<LinkedInReply, ToolError> {
         let mut refused: Option<String> = None;
         let (mut tries, mut usual_wait) = (0, FIRST_WAIT);
         loop {
@@ -153,7 +153,7 @@ impl<'a> Service<'a> {
         }
     }
 
-    async fn send(&self, request: &Request<'_>, token: &str) -> Result<Answer, EgressError> {
+    async fn send(&self, request: &Request<'_>, token: &str) -> Result<LinkedInReply, EgressError> {
         let to = self.place.base.join(&request.path);
         let to = to.map_err(|error| EgressError::Address(error.to_string()))?;
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -171,10 +171,10 @@ impl<'a> Service<'a> {
         let id = answering.header("x-restli-id").to_owned();
         let retry_after = answering.header("retry-after").trim().parse().ok();
         let retry_after = retry_after.map(Duration::from_secs);
-        Ok(Answer { status, id, retry_after, body: answering.rest().await? })
+        Ok(LinkedInReply { status, id, retry_after, body: answering.rest().await? })
     }
 
-    fn fate(&self, request: &Request<'_>, answer: &Result<Answer, EgressError>) -> Fate {
+    fn fate(&self, request: &Request<'_>, answer: &Result<LinkedInReply, EgressError>) -> Fate {
         let is_safe = request.method == Method::GET;
         // It was sent, and nobody says what became of it.
         let open = |words: String| {
@@ -237,7 +237,7 @@ impl<'a> Service<'a> {
     }
 }
 
-impl Answer {
+impl LinkedInReply {
     /// What was made; `None` where LinkedIn does not say it in a form that can be shown.
     pub(super) fn made(&self) -> Option<String> {
         let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();

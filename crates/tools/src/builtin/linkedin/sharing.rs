@@ -49,7 +49,7 @@ impl Sharing<'_> {
         let saying = Saying { kind, author: &author, name: &name, about, text };
         let record = Record::begin(&saying, &plan.tool, cx).await?;
         let sent = service.ask(&request(&profile)).await;
-        let made = sent.as_ref().ok().and_then(super::service::Answer::made);
+        let made = sent.as_ref().ok().and_then(super::service::LinkedInReply::made);
         let words = sent.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let ending = match &sent {
             Ok(_) => Ending::Done { id: made.as_deref() },

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Menos;
-use super::service::{Kept, Text};
+use super::service::{IngestedText, Text};
 use crate::builtin::{acting, spec_of, text_argument};
 use crate::text::one_line;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
@@ -142,7 +142,7 @@ impl TypedTool for Ingest {
     }
 }
 
-fn told(kept: &Kept) -> String {
+fn told(kept: &IngestedText) -> String {
     let title = kept.title.as_deref().map(one_line).unwrap_or_default();
     let named = if title.is_empty() { String::new() } else { format!(" as {title:?}") };
     let later = if kept.job_id.is_some() { "; it is still being worked through" } else { "" };

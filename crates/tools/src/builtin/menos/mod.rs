@@ -45,7 +45,7 @@ impl MenosSettings {
         self.resolved().map(drop)
     }
 
-    fn resolved(&self) -> Result<Option<Place>, BadMenosSettings> {
+    fn resolved(&self) -> Result<Option<MenosServer>, BadMenosSettings> {
         let Some(base) = self.base_url.as_deref().filter(|base| !base.is_empty()) else {
             return Ok(None);
         };
@@ -58,12 +58,12 @@ impl MenosSettings {
                        whose public one menos knows";
             return Err(BadMenosSettings(why.to_owned()));
         };
-        Ok(Some(Place { base, key: name.to_owned() }))
+        Ok(Some(MenosServer { base, key: name.to_owned() }))
     }
 }
 
 #[derive(Clone, Debug)]
-struct Place {
+struct MenosServer {
     base: Address,
     /// The name of the secret.
     key: String,
@@ -73,7 +73,7 @@ struct Place {
 /// business of the members of a household.
 #[derive(Clone)]
 pub struct Menos {
-    place: Arc<RwLock<Option<Place>>>,
+    place: Arc<RwLock<Option<MenosServer>>>,
     web: Web,
     open: OpenSecret,
     owner: PersonId,
@@ -107,7 +107,7 @@ impl Menos {
         self.place().map(|place| self.key(&place).map(drop).map_err(|error| error.to_string()))
     }
 
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<MenosServer> {
         self.place.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -133,7 +133,7 @@ impl Menos {
         Ok(Service::new(place.base, key, &self.web, now))
     }
 
-    fn key(&self, place: &Place) -> Result<SigningKey, ToolError> {
+    fn key(&self, place: &MenosServer) -> Result<SigningKey, ToolError> {
         let name = &place.key;
         let failed = |why: String| ToolError::Failed(format!("the secret {name} for menos {why}"));
         match (self.open)(name) {

@@ -35,7 +35,7 @@ pub(super) struct Service {
 
 const JSON: &str = "application/json";
 
-struct Answer {
+struct MenosReply {
     status: u16,
     body: Vec<u8>,
 }
@@ -59,7 +59,7 @@ struct Hits {
 
 /// What was put into the vault.
 #[derive(Debug, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct IngestedText {
     #[serde(alias = "content_id")]
     pub(super) id: String,
     #[serde(default)]
@@ -109,7 +109,7 @@ impl Service {
         &self,
         address: &Address,
         tags: &[String],
-    ) -> Result<Kept, ToolError> {
+    ) -> Result<IngestedText, ToolError> {
         let to = asking_tags(self.at("api/v1/ingest")?, tags);
         let body = json!({"url": address.as_str()}).to_string();
         let answer = self.post(&to, JSON, body.into()).await?;
@@ -117,7 +117,7 @@ impl Service {
     }
 
     /// Puts a text there as a file of markdown.
-    pub(super) async fn ingest_text(&self, text: &Text<'_>) -> Result<Kept, ToolError> {
+    pub(super) async fn ingest_text(&self, text: &Text<'_>) -> Result<IngestedText, ToolError> {
         let to = self.at("api/v1/content")?;
         let to = to.asking(&[("content_type", "markdown"), ("title", text.title)]);
         let to = asking_tags(to, text.tags);
@@ -135,7 +135,7 @@ impl Service {
         to: &Address,
         content_type: &str,
         body: Vec<u8>,
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<MenosReply, ToolError> {
         self.ask(Method::POST, to, Some(content_type), body).await
     }
 
@@ -145,7 +145,7 @@ impl Service {
         to: &Address,
         content_type: Option<&str>,
         body: Vec<u8>,
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<MenosReply, ToolError> {
         let (authority, path) = authority_and_path(to.as_str());
         let created = u64::try_from(self.now.as_millis() / 1_000).unwrap_or_default();
         let signed = Signed { method: method.as_str(), path, authority, body: &body, created };
@@ -154,10 +154,10 @@ impl Service {
         let failed = |error| ToolError::Failed(format!("menos does not answer: {error}"));
         let answering = self.egress.send(method, to, &headers, body).await.map_err(failed)?;
         let status = answering.status();
-        Ok(Answer { status, body: answering.rest().await.map_err(failed)? })
+        Ok(MenosReply { status, body: answering.rest().await.map_err(failed)? })
     }
 
-    fn read<T: for<'a> Deserialize<'a>>(&self, answer: &Answer) -> Result<T, ToolError> {
+    fn read<T: for<'a> Deserialize<'a>>(&self, answer: &MenosReply) -> Result<T, ToolError> {
         let failed = |why: String| Err(ToolError::Failed(why));
         let said = said(&answer.body);
         match answer.status {

@@ -34,7 +34,7 @@ struct Arguments {
 }
 
 /// What was found on the way through the folders.
-struct Found {
+struct FileMatches {
     lines: Vec<String>,
     origin: Origin,
     files: usize,
@@ -97,9 +97,9 @@ fn folder(path: Option<&str>, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolErro
     }
 }
 
-async fn search(query: &str, top: Option<ObjectKey>, cx: &ToolCx) -> Result<Found, ToolError> {
+async fn search(query: &str, top: Option<ObjectKey>, cx: &ToolCx) -> Result<FileMatches, ToolError> {
     let vault = AgentFiles::vault(cx)?;
-    let mut found = Found { lines: Vec::new(), origin: Origin::Person, files: 0, is_cut: false };
+    let mut found = FileMatches { lines: Vec::new(), origin: Origin::Person, files: 0, is_cut: false };
     let mut folders = vec![top];
     while let Some(folder) = folders.pop() {
         let entries = match (vault.list(folder.as_ref(), MOST_ENTRIES + 1).await, &folder) {
@@ -132,7 +132,7 @@ async fn look_into(
     vault: &AgentFiles,
     entry: &ObjectMeta,
     query: &str,
-    found: &mut Found,
+    found: &mut FileMatches,
 ) -> Result<(), ToolError> {
     let key = &entry.key;
     let reading = match vault.read(key).await {

@@ -14,8 +14,8 @@ use onyx_tools::{
     Tool, ToolCx, ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
-    Attendance, Cancel, Mint, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall, ToolOutcome,
-    ToolUseId,
+    Attendance, Cancel, IdGenerator, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall,
+    ToolOutcome, ToolUseId,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -207,7 +207,7 @@ pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
 }
 
 fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
-    let mut mint = Mint::new(7);
+    let mut mint = IdGenerator::new(7);
     let at = onyx_types::Clock::wall(&*clock);
     ToolCx {
         key: SessionKey {

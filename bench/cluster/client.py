@@ -1,0 +1,57 @@
+"""Clients that talk through whichever gateway the dice choose, and note what they were told."""
+
+import collections
+import json
+import threading
+import time
+
+# What was said or stored under a word, and what came back.
+#   kind          word, note (a tool writes it down) or file (a file larger than a row holds)
+#   wrote         the tool said that it wrote
+#   acknowledged  the answer was told to its end
+Sent = collections.namedtuple("Sent", "word kind wrote run acknowledged")
+
+FILE_BYTES = 40_000
+
+
+def content(word):
+    """Of the file of a word; larger than what the database holds by itself."""
+    line = f"file-{word}\n"
+    return (line * (FILE_BYTES // len(line) + 1)).encode()
+
+
+class Client(threading.Thread):
+    """Says one thing after the other in one conversation, and puts files."""
+
+    def __init__(self, number, gateways, dice, stop):
+        super().__init__(daemon=True)
+        self.number, self.gateways, self.dice, self.stop = number, gateways, dice, stop
+        self.session, self.sent = None, []
+
+    def run(self):
+        while not self.stop.is_set():
+            kind = self.dice.choice(["word", "word", "word", "note", "note", "note", "file"])
+            word = f"{self.number}x{len(self.sent)}y{self.dice.randrange(16**8):08x}"
+            gateway = self.dice.choice(self.gateways)
+            sent = self.put(gateway, word) if kind == "file" else self.say(gateway, kind, word)
+            self.sent.append(sent)
+            if not sent.acknowledged:
+                time.sleep(0.2)
+
+    def put(self, gateway, word):
+        status, _ = gateway.request("PUT", f"/v1/memory/files/cluster/{word}.md", content(word), 40)
+        return Sent(word, "file", False, None, status in (200, 201, 204))
+
+    def say(self, gateway, kind, word):
+        body = {"message": f"Please: {kind}-{word}-{self.dice.choice([0, 20, 400])}"}
+        if self.session:
+            body["session_id"] = self.session
+        status, text = gateway.request("POST", "/api/agent/chat-stream", body, 40)
+        events = [json.loads(line) for line in text.splitlines() if line.endswith("}")] if status == 200 else []
+        start = next((event for event in events if event.get("type") == "start"), {})
+        done = events[-1] if events else {}
+        acknowledged = done.get("type") == "done" and done.get("status") == "done"
+        self.session = self.session or (start.get("session_id") if acknowledged else None)
+        # A tool may say that it could not write: somebody else wrote the same file at the same moment.
+        wrote = any(event.get("type") == "tool_result" and event.get("ok") for event in events)
+        return Sent(word, kind, wrote, start.get("run_id"), acknowledged)

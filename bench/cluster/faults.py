@@ -1,0 +1,134 @@
+"""What happens to gateways and their links while clients talk: one slow thing at a time, quick ones beside it."""
+
+import collections
+import signal
+import threading
+import time
+
+# The specification: so long until the runs of a dead gateway are closed.
+FAILOVER = 20
+# Longer than a lease of 15 seconds.
+FROZEN = 17
+# Longer than a lease and the sweep after it: what is held up then arrives when others have closed its runs.
+HELD = 24
+
+QUICK = ["kill", "kill", "drain", "cut", "lose", "lose", "store_cut"]
+SLOW = ["freeze", "hold", "hold", "down", "store_hold"]
+LENGTH = {"freeze": FROZEN, "hold": HELD + 5, "down": FAILOVER, "store_hold": 8}
+# Bytes that every line of a log has: their answers are lost, not those of any statement.
+OF_A_TURN = b'"type":"'
+SAYS_WHY = "silent for longer than its life"
+
+
+class Faults:
+    def __init__(self, database, name, gateways, dice, may_fail_over):
+        self.database, self.name, self.gateways, self.dice = database, name, gateways, dice
+        self.done, self.failovers, self.drains, self.wrong = collections.Counter(), [], [], []
+        self.busy, self.slow, self.may_fail_over = None, None, may_fail_over
+
+    def disturb(self, seconds):
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, self.dice.uniform(0.5, 3)))
+            if self.slow is None or not self.slow.is_alive():
+                self.begin_slow(until - time.monotonic())
+            gateway, fault = self.dice.choice(self.gateways), self.dice.choice(QUICK)
+            if gateway is not self.busy:
+                self.done[fault] += 1
+                self.guarded(fault, gateway)
+        if self.slow:
+            self.slow.join()
+
+    def begin_slow(self, left):
+        self.busy = None
+        if self.may_fail_over and self.dice.random() < 0.3:
+            self.may_fail_over = False
+            self.done["failover"] += 1
+            self.fail_over()
+            return
+        gateway, fault = self.dice.choice(self.gateways), self.dice.choice(SLOW)
+        if LENGTH[fault] < left:
+            self.busy = gateway
+            self.done[fault] += 1
+            self.slow = threading.Thread(target=self.guarded, args=(fault, gateway), daemon=True)
+            self.slow.start()
+
+    def guarded(self, fault, gateway):
+        try:
+            getattr(self, fault)(gateway)
+        except Exception as error:
+            self.wrong.append(f"{fault} of {gateway.name} could not be done: {error}")
+
+    def kill(self, gateway):
+        gateway.kill()
+        gateway.start()
+
+    def down(self, gateway):
+        """Killed, and not started again before others have closed its runs."""
+        incarnation = self.incarnation(gateway)
+        its_runs = f"SELECT run FROM runs WHERE status IS NULL AND gateway = '{gateway.name}' AND incarnation = {incarnation}"
+        gateway.kill()
+        if self.database.sql(self.name, its_runs):
+            took = self.until_none(its_runs)
+            self.failovers.append(round(took, 1))
+            if took > FAILOVER:
+                self.wrong.append(f"the runs of {gateway.name} were open {took:.1f} s after it was killed")
+        gateway.start()
+
+    def freeze(self, gateway):
+        said = gateway.log.read_text().count(SAYS_WHY)
+        gateway.signal(signal.SIGSTOP)
+        time.sleep(FROZEN)
+        gateway.signal(signal.SIGCONT)
+        until = time.monotonic() + 15
+        while gateway.log.read_text().count(SAYS_WHY) == said:
+            if time.monotonic() > until:
+                self.wrong.append(f"{gateway.name} was frozen for {FROZEN} s and did not say that it begins anew")
+                return
+            time.sleep(0.2)
+
+    def drain(self, gateway):
+        incarnation = self.incarnation(gateway)
+        gateway.signal(signal.SIGTERM)
+        self.drains.append(round(self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()"), 1))
+        gateway.process.wait()
+        gateway.start()
+
+    def cut(self, gateway):
+        gateway.to_database.cut()
+
+    def lose(self, gateway):
+        gateway.to_database.lose_answers(2, OF_A_TURN)
+
+    def hold(self, gateway):
+        """From a line of a log on: it arrives when others hold the session."""
+        link, until = gateway.to_database, time.monotonic() + 5
+        link.hold_from(OF_A_TURN)
+        while not link.is_held() and time.monotonic() < until:
+            time.sleep(0.01)
+        link.hold()
+        time.sleep(HELD)
+        gateway.to_database.release()
+
+    def store_cut(self, gateway):
+        gateway.to_objects.cut()
+
+    def store_hold(self, gateway):
+        gateway.to_objects.hold()
+        time.sleep(LENGTH["store_hold"])
+        gateway.to_objects.release()
+
+    def fail_over(self):
+        port = self.database.fail_over()
+        for gateway in self.gateways:
+            gateway.to_database.lead_to("127.0.0.1", port)
+            gateway.to_database.cut()
+
+    def incarnation(self, gateway):
+        return int(self.database.sql(self.name, f"SELECT incarnation FROM gateways WHERE id = '{gateway.name}'")[0])
+
+    def until_none(self, select):
+        begun = time.monotonic()
+        while self.database.sql(self.name, select) and time.monotonic() - begun < 2 * FAILOVER:
+            time.sleep(0.1)
+        return time.monotonic() - begun

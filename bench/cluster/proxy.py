@@ -1,0 +1,141 @@
+"""A link between a gateway and a server that can be cut, held up, and made to lose answers."""
+
+import asyncio
+import threading
+
+PIECE = 65536
+
+
+class Network:
+    """Runs all links, in one thread of its own."""
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+
+    def call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result()
+
+    def link(self, host, port):
+        link = Link(host, port)
+        self.call(link.listen())
+        link.network = self
+        return link
+
+
+class Link:
+    """One listening port and where it leads. Its methods may be called from any thread."""
+
+    def __init__(self, host, port):
+        self.target = (host, port)
+        self.port = None
+        self.network = None
+        self.connections = set()
+        self.losing, self.mark = 0, b""
+        self.lost = 0
+        self.holding_mark = None
+        self.watcher = self.answer_watcher = None
+
+    async def listen(self):
+        self.open = asyncio.Event()
+        self.open.set()
+        self.server = await asyncio.start_server(self.carry, "127.0.0.1", 0)
+        self.port = self.server.sockets[0].getsockname()[1]
+
+    def cut(self):
+        """Every connection ends at once, on both sides."""
+
+        async def cut():
+            for connection in list(self.connections):
+                connection.abort()
+
+        self.network.call(cut())
+
+    def hold(self):
+        """Nothing passes any more, and nothing is lost: it arrives later, in its order."""
+        self.network.loop.call_soon_threadsafe(self.open.clear)
+
+    def hold_from(self, mark):
+        """The same, from the next request on that holds the mark."""
+        self.holding_mark = mark
+
+    def is_held(self):
+        return not self.open.is_set()
+
+    def release(self):
+        self.holding_mark = None
+        self.network.loop.call_soon_threadsafe(self.open.set)
+
+    def lose_answers(self, count, mark=b""):
+        """The next requests that hold the mark reach the server; their answers reach nobody."""
+        self.mark, self.losing = mark, count
+
+    def lead_to(self, host, port):
+        self.target = (host, port)
+
+    def close(self):
+        async def close():
+            self.server.close()
+            for connection in list(self.connections):
+                connection.abort()
+
+        self.network.call(close())
+
+    async def carry(self, client_reader, client_writer):
+        try:
+            server_reader, server_writer = await asyncio.open_connection(*self.target)
+        except OSError:
+            client_writer.transport.abort()
+            return
+        connection = Connection(client_writer, server_writer)
+        self.connections.add(connection)
+        try:
+            await asyncio.gather(
+                self.requests(client_reader, server_writer, connection),
+                self.answers(server_reader, client_writer, connection),
+            )
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            connection.abort()
+            self.connections.discard(connection)
+
+    async def requests(self, reader, writer, connection):
+        while piece := await reader.read(PIECE):
+            if self.holding_mark and self.holding_mark in piece:
+                self.holding_mark = None
+                self.open.clear()
+            await self.open.wait()
+            if self.watcher:
+                self.watcher(connection, piece)
+            if self.losing and self.mark in piece:
+                self.losing -= 1
+                self.lost += 1
+                connection.is_deaf = True
+            writer.write(piece)
+            await writer.drain()
+        writer.close()
+
+    async def answers(self, reader, writer, connection):
+        while piece := await reader.read(PIECE):
+            await self.open.wait()
+            if self.answer_watcher:
+                self.answer_watcher(connection, piece)
+            if connection.is_deaf:
+                # It has happened when the server answers.
+                connection.abort()
+                return
+            writer.write(piece)
+            await writer.drain()
+        writer.close()
+
+
+class Connection:
+    def __init__(self, client, server):
+        self.sides, self.is_deaf = (client, server), False
+        # For whoever watches.
+        self.asked, self.answered, self.awaited = bytearray(), bytearray(), 0
+
+    def abort(self):
+        for side in self.sides:
+            side.transport.abort()

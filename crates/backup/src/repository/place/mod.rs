@@ -1,0 +1,115 @@
+//! Where a repository lies: a folder, or a prefix of a bucket in an S3 store. Both hold the same files under the same
+//! names; what is written there is whole and durable when the call returns, or not there.
+
+mod bucket;
+mod bucket_lock;
+mod bucket_reader;
+mod folder;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use onyx_storage::{ObjectsUrl, S3Settings};
+
+use super::Purpose;
+use crate::error::BackupError;
+use bucket::BucketFiles;
+use folder::FolderFiles;
+
+/// Where backups are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BackupPlace {
+    Folder(PathBuf),
+    Bucket { url: ObjectsUrl, settings: S3Settings },
+}
+
+impl BackupPlace {
+    /// As messages and reports name it.
+    pub fn shown(&self) -> PathBuf {
+        match self {
+            Self::Folder(path) => path.clone(),
+            Self::Bucket { url, .. } => url.to_string().into(),
+        }
+    }
+
+    /// Looks whether it can be read, or for writing whether it can be written to.
+    pub(super) fn open(&self, purpose: Purpose) -> Result<Arc<dyn PlaceFiles>, BackupError> {
+        Ok(match self {
+            Self::Folder(path) => Arc::new(FolderFiles::new(path)),
+            Self::Bucket { url, settings } => {
+                Arc::new(BucketFiles::open(url.clone(), settings, purpose)?)
+            }
+        })
+    }
+}
+
+impl From<&Path> for BackupPlace {
+    fn from(path: &Path) -> Self {
+        Self::Folder(path.to_owned())
+    }
+}
+
+/// The files of a repository, by names such as `packs/0a1b.pack`.
+pub(crate) trait PlaceFiles: Send + Sync {
+    /// How messages name a file; `""` is the place itself.
+    fn shown(&self, name: &str) -> PathBuf;
+
+    /// Makes an empty or missing place ready. `NotEmpty` where somebody else's files are.
+    fn prepare(&self, ours: &[&str]) -> Result<(), BackupError>;
+
+    /// One writer at a time. What is returned is held until it is dropped or the process ends.
+    fn lock(&self, purpose: Purpose) -> Result<Option<Box<dyn Send>>, BackupError>;
+
+    /// The names in a folder with this extension, in order.
+    fn list(&self, folder: &str, extension: &str) -> Result<Vec<String>, BackupError>;
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, BackupError>;
+
+    fn open(&self, name: &str) -> Result<Box<dyn ReadAt>, BackupError>;
+
+    /// So many are kept open for reading.
+    fn most_open(&self) -> usize;
+
+    /// A file that nobody sees before it is whole.
+    fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BackupError>;
+
+    /// A file that is written from front to back.
+    fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>>;
+
+    /// Puts another end after the first so many bytes of a file.
+    fn replace_end(&self, name: &str, kept: u64, end: &[u8]) -> Result<(), BackupError>;
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), BackupError>;
+
+    fn remove(&self, name: &str) -> Result<(), BackupError>;
+
+    /// Names that were made or taken away in a folder are durable when this returns.
+    fn sync(&self, folder: &str) -> Result<(), BackupError>;
+}
+
+/// A file that is read here and there.
+pub(crate) trait ReadAt: Send {
+    fn length(&self) -> io::Result<u64>;
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+impl ReadAt for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, buffer, offset)
+    }
+}
+
+/// A file that is being written.
+pub(crate) trait NewFile: Send {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// It is durable when this returns.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}

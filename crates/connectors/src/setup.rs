@@ -1,0 +1,60 @@
+//! What connectors are made from: the stores, the agent, the clock and the way out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_egress::Egress;
+use onyx_sandbox::Sandbox;
+use onyx_storage::ConnectorLedger;
+use onyx_types::Clock;
+
+use crate::connector::PaceLimits;
+use crate::port::AgentPort;
+
+/// Every wait that tests shorten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tempo {
+    /// How long a network may wait with its answer to a question for updates.
+    pub poll: Duration,
+    /// How long any other question may take.
+    pub request: Duration,
+    /// An account that has heard nothing for so long is started anew.
+    pub deaf: Duration,
+    /// After a failed poll; grows with each.
+    pub backoff: Duration,
+    /// Instead of the network's own pace.
+    pub pace: Option<PaceLimits>,
+}
+
+impl Default for Tempo {
+    fn default() -> Self {
+        Self {
+            poll: Duration::from_secs(50),
+            request: Duration::from_secs(30),
+            deaf: Duration::from_secs(120),
+            backoff: Duration::from_secs(1),
+            pace: None,
+        }
+    }
+}
+
+/// What connectors are made from.
+#[derive(Clone)]
+pub struct ConnectorSetup {
+    pub ledger: Arc<dyn ConnectorLedger>,
+    pub port: Arc<dyn AgentPort>,
+    pub clock: Arc<dyn Clock>,
+    /// The way to the networks.
+    pub egress: Egress,
+    pub tempo: Tempo,
+    /// Where commands of the config run; `None`: nowhere.
+    pub commands: Option<CommandPlace>,
+}
+
+/// Where commands run, and where each gets a folder of its own.
+#[derive(Clone)]
+pub struct CommandPlace {
+    pub sandbox: Sandbox,
+    pub scratch: PathBuf,
+}

@@ -1,0 +1,159 @@
+//! `onyx restore`: into an empty home, into an empty database and bucket, or one session or file into a home.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use onyx_backup::{
+    BackupError, BackupPlace, Encryption, Passphrase, RestoreReport, RestoreRequest,
+    SessionRequest, Source, WhenDamaged, restore_file, restore_home, restore_session,
+};
+use onyx_identity::{MasterKey, Secrets};
+use onyx_storage::{ServerSettings, Store};
+use onyx_types::{Cancel, ErrorCode, Fault, SystemClock};
+
+use super::super::{reindex, storage};
+use super::{passphrase, place, server_of, waiting};
+use crate::cli::RestoreArguments;
+use crate::exit::Exit;
+use crate::gateway::{Claim, Unreachable, claim, master_key, secret_keys};
+use crate::home::HomeFolder;
+use crate::output;
+
+pub(crate) async fn restore(home: &HomeFolder, arguments: RestoreArguments) -> Result<Exit> {
+    let from = place(home, Some(&arguments.from)).await?;
+    let passphrase = passphrase(&from, Encryption::AsItIs).await?;
+    if let Some(settings) = server_of(home) {
+        return into_server(home, &settings, from, arguments, passphrase).await;
+    }
+    if let Some(session) = arguments.session {
+        let (root, snapshot) = (home.path().to_owned(), arguments.snapshot);
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).context("the system gives no random numbers")?;
+        let done = waiting(move || {
+            restore_session(&SessionRequest {
+                source: source(&from, snapshot.as_deref(), passphrase.as_ref()),
+                home: &root,
+                session,
+                clock: &SystemClock::new(),
+                seed: u64::from_le_bytes(seed),
+            })
+        });
+        let done = done.await?;
+        let kept = if done.session == session { "" } else { ", beside the one that is there" };
+        output::line(&format!(
+            "Session {} is back from snapshot {}{kept}.",
+            done.session, done.snapshot
+        ));
+        // The ledger learns of it as it does of any log.
+        return reindex::run(home).await;
+    }
+    if let Some(file) = arguments.file {
+        let (root, snapshot) = (home.path().to_owned(), arguments.snapshot);
+        let done = waiting(move || {
+            restore_file(source(&from, snapshot.as_deref(), passphrase.as_ref()), &root, &file)
+        });
+        let done = done.await?;
+        output::line(&format!("{} is back from snapshot {}.", done.path.display(), done.snapshot));
+        return Ok(Exit::Done);
+    }
+    whole(home, from, arguments, passphrase).await
+}
+
+fn source<'a>(
+    place: &'a BackupPlace,
+    snapshot: Option<&'a str>,
+    passphrase: Option<&'a Passphrase>,
+) -> Source<'a> {
+    Source { place, snapshot, passphrase }
+}
+
+async fn whole(
+    home: &HomeFolder,
+    from: BackupPlace,
+    arguments: RestoreArguments,
+    passphrase: Option<Passphrase>,
+) -> Result<Exit> {
+    let report = write_home(home.path(), from, arguments, passphrase).await?;
+    // Secrets of a server are sealed with the key of its gateways; a home has keys of its own.
+    if let Ok(master) = master_key()
+        && let Err(error) = seal_anew(home, master).await
+    {
+        output::warning(&format!("secrets stay sealed with the key of the gateways: {error:#}"));
+    }
+    let shown = home.path().display();
+    tell(&report, &shown.to_string());
+    Ok(if report.damaged.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+async fn write_home(
+    home: &Path,
+    from: BackupPlace,
+    arguments: RestoreArguments,
+    passphrase: Option<Passphrase>,
+) -> Result<RestoreReport> {
+    let root = home.to_owned();
+    let when_damaged = if arguments.skip_damaged { WhenDamaged::Skip } else { WhenDamaged::Stop };
+    let restored = tokio::task::spawn_blocking(move || {
+        restore_home(&RestoreRequest {
+            source: source(&from, arguments.snapshot.as_deref(), passphrase.as_ref()),
+            home: &root,
+            when_damaged,
+            stop: &Cancel::new(),
+        })
+    });
+    match restored.await.context("the work broke off")? {
+        Ok(report) => Ok(report),
+        Err(error @ BackupError::Busy { .. }) => Err(Unreachable(error.to_string()).into()),
+        Err(error) => Err(Fault::from(error).into()),
+    }
+}
+
+fn tell(report: &RestoreReport, shown: &str) {
+    let mib = report.bytes / (1024 * 1024);
+    let (files, id) = (report.files, &report.snapshot.id);
+    output::line(&format!("{shown} is back from snapshot {id}: {files} files, {mib} MiB."));
+    output::aside(
+        "Keys of sealed secrets lie outside the home and are in no backup; `onyx doctor` says \
+         whether they are here. Weights of models are fetched again with `onyx models pull`.",
+    );
+    for path in &report.damaged {
+        output::warning(&format!("{path} is damaged in the backup and was left out"));
+    }
+}
+
+async fn seal_anew(home: &HomeFolder, master: MasterKey) -> Result<()> {
+    let Claim::Ours(claimed) = claim(home)? else { return Ok(()) };
+    let clock = Arc::new(SystemClock::new());
+    let store = Store::open_embedded(claimed, clock.clone()).await?;
+    let keys = secret_keys(Some(master));
+    let secrets = Secrets::open(Arc::clone(&store.secrets), clock, keys).await?;
+    let rows = secrets.sealed_for(&secret_keys(None)).await?;
+    if !rows.is_empty() {
+        store.secrets.put_secrets(rows).await?;
+    }
+    Ok(())
+}
+
+/// Into an empty database and bucket: as a home first, which goes when all of it is moved in and compared.
+async fn into_server(
+    home: &HomeFolder,
+    settings: &ServerSettings,
+    from: BackupPlace,
+    arguments: RestoreArguments,
+    passphrase: Option<Passphrase>,
+) -> Result<Exit> {
+    if arguments.session.is_some() || arguments.file.is_some() {
+        let message = "one session or one file is not restored into a server";
+        let hint = "Restore everything into an empty folder (ONYX_HOME=<folder> onyx restore …) and take it from there.";
+        return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).into());
+    }
+    let folder = home.path().join("cache/restoring");
+    let _ = std::fs::remove_dir_all(&folder);
+    let report = write_home(&folder, from, arguments, passphrase).await?;
+    let moved = storage::restored_into_server(&HomeFolder::at(&folder), settings).await;
+    let _ = std::fs::remove_dir_all(&folder);
+    storage::tell(moved?);
+    tell(&report, "what the gateways share");
+    Ok(if report.damaged.is_empty() { Exit::Done } else { Exit::Failed })
+}

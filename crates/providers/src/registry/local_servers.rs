@@ -1,0 +1,106 @@
+//! What runs on this machine and nobody configured: each known server is asked at its own address.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use onyx_types::Clock;
+use reqwest::Url;
+
+use super::catalogue::Catalogue;
+use super::reference::{NoSecrets, References};
+use super::settings::ProviderSettings;
+use super::vendor::{Locality, VENDORS, Vendor};
+use super::{listing, resolve};
+use crate::connect::is_loopback;
+use crate::oauth::Logins;
+
+/// A server on this machine answers at once, or is not there.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A server that answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalServer {
+    pub name: String,
+    pub base_url: String,
+    pub models: Vec<String>,
+    pub latency: Duration,
+}
+
+impl LocalServer {
+    /// The first of its models that answers. Such servers list models that only make vectors or
+    /// sort results too, and most of them say so in nothing but the name.
+    pub fn answers_with(&self) -> Option<&str> {
+        let answers = |model: &&String| {
+            let name = model.to_ascii_lowercase();
+            !["embed", "rerank"].iter().any(|other| name.contains(other))
+        };
+        self.models.iter().find(answers).map(String::as_str)
+    }
+}
+
+/// Asks all of them at once. `ports`: where a vendor listens when it is not at its usual port;
+/// the address is this machine in any case.
+pub(super) async fn found(
+    catalogue: &Catalogue,
+    clock: &Arc<dyn Clock>,
+    ports: &BTreeMap<String, u16>,
+) -> Vec<LocalServer> {
+    let mut asked: Vec<(&Vendor, Url)> = Vec::new();
+    let here = VENDORS.iter().filter(|vendor| vendor.locality == Locality::ThisMachine);
+    for vendor in here {
+        let Some(base) = vendor.base_url.and_then(|base| Url::parse(base).ok()) else {
+            continue;
+        };
+        let base = at_port(base, ports.get(vendor.name).copied());
+        // Two names of one server are one server.
+        let is_asked = asked.iter().any(|(_, other)| is_same_place(other, &base));
+        if !is_asked && !is_configured(catalogue, vendor.name, &base) {
+            asked.push((vendor, base));
+        }
+    }
+    let asked = asked.into_iter().map(|(vendor, base)| ask(vendor, base, clock));
+    join_all(asked).await.into_iter().flatten().collect()
+}
+
+fn is_configured(catalogue: &Catalogue, name: &str, base: &Url) -> bool {
+    catalogue.providers.iter().any(|entry| {
+        let is_there = |provider: &super::provider::Provider| is_same_place(&provider.base, base);
+        entry.name == name || entry.resolved.as_deref().is_ok_and(is_there)
+    })
+}
+
+async fn ask(vendor: &Vendor, base: Url, clock: &Arc<dyn Clock>) -> Option<LocalServer> {
+    let base_url = base.as_str().trim_end_matches('/').to_owned();
+    let settings =
+        ProviderSettings { base_url: Some(base_url.clone()), ..ProviderSettings::default() };
+    let nothing = |_: &str| None;
+    let references = References { environment: &nothing, secrets: &NoSecrets };
+    let logins = Logins::new(Arc::new(crate::NoTokens), Arc::clone(clock));
+    let provider = resolve::resolve(vendor.name, &settings, references, &logins).ok()?;
+    let start = clock.now().mono;
+    // One that does not answer is not there; nobody asked for it by name.
+    let models = listing::list_as(&provider, provider.kind, &base_url, PATIENCE).await.ok()?;
+    Some(LocalServer {
+        name: vendor.name.to_owned(),
+        base_url,
+        models: models.into_iter().map(|model| model.id).collect(),
+        latency: clock.now().mono.saturating_sub(start),
+    })
+}
+
+fn at_port(mut base: Url, port: Option<u16>) -> Url {
+    if let Some(port) = port {
+        // Refused only by addresses that have no host.
+        let _ = base.set_port(Some(port));
+    }
+    base
+}
+
+/// The same port of this machine, whatever it is called.
+fn is_same_place(one: &Url, other: &Url) -> bool {
+    let is_same_host =
+        one.host_str() == other.host_str() || (is_loopback(one) && is_loopback(other));
+    is_same_host && one.port_or_known_default() == other.port_or_known_default()
+}

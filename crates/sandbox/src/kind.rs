@@ -1,0 +1,148 @@
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
+
+use crate::bubblewrap;
+use crate::child::{CONNECT, confine};
+use crate::job::Order;
+use crate::{Bounds, Input, Job, Network, Running, SandboxError};
+
+/// How long the smallest job may take before a rung counts as broken.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A way to hold a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SandboxKind {
+    Bubblewrap,
+    Landlock,
+}
+
+/// How to start the child: a program that calls [`crate::child`] with what follows these arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    pub path: PathBuf,
+    pub arguments: Vec<String>,
+}
+
+/// Why no command can run on this machine, and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "commands cannot be run safely on this machine: bubblewrap: {bubblewrap}; Landlock: {landlock}. \
+     Install the package `bubblewrap`, or a kernel of 6.12 or newer with Landlock"
+)]
+pub struct NoSandbox {
+    pub bubblewrap: String,
+    pub landlock: String,
+}
+
+/// Runs jobs on the best rung that works. Cheap to clone; clones share what was found out.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    program: Program,
+    rung: Arc<OnceCell<SandboxKind>>,
+    /// Something was found that may work: it is not looked for at every run.
+    likely: Arc<OnceLock<()>>,
+}
+
+impl Sandbox {
+    /// Which rung works is found out with the first job.
+    pub fn new(program: Program) -> Self {
+        Self { program, rung: Arc::default(), likely: Arc::default() }
+    }
+
+    /// Only this rung, and none if it does not work.
+    pub fn on(rung: SandboxKind, program: Program) -> Self {
+        let rung = Arc::new(OnceCell::new_with(Some(rung)));
+        Self { program, rung, likely: Arc::default() }
+    }
+
+    /// Is there anything that may work? Starts nothing.
+    pub fn is_likely(&self) -> bool {
+        if self.rung.initialized() || self.likely.get().is_some() {
+            return true;
+        }
+        let likely = bubblewrap::program().is_some() || confine::is_supported();
+        if likely {
+            self.likely.get_or_init(|| ());
+        }
+        likely
+    }
+
+    /// The best rung that ran a job.
+    pub async fn rung(&self) -> Result<SandboxKind, NoSandbox> {
+        self.rung.get_or_try_init(|| self.find()).await.copied()
+    }
+
+    /// What ssh takes as its `ProxyCommand` in a job with a proxied network.
+    pub fn proxy_command(&self) -> String {
+        let arguments = self.program.arguments.iter().map(String::as_str);
+        let words = [bubblewrap::CHILD].into_iter().chain(arguments);
+        words.chain([CONNECT, "%h", "%p"]).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Starts a job. Its processes end with what is returned. A job with a proxied network gets no
+    /// input.
+    pub async fn start(&self, job: Job, stdin: Stdio) -> Result<Running, SandboxError> {
+        let rung = self.rung().await?;
+        if job.network == Network::Proxied && rung != SandboxKind::Bubblewrap {
+            return Err(SandboxError::NoNetwork);
+        }
+        Running::start(&self.order(rung, job), stdin)
+    }
+
+    async fn find(&self) -> Result<SandboxKind, NoSandbox> {
+        let bubblewrap = match self.try_rung(SandboxKind::Bubblewrap).await {
+            Ok(()) => return Ok(SandboxKind::Bubblewrap),
+            Err(why) => why,
+        };
+        match self.try_rung(SandboxKind::Landlock).await {
+            Ok(()) => Ok(SandboxKind::Landlock),
+            Err(landlock) => Err(NoSandbox { bubblewrap, landlock }),
+        }
+    }
+
+    /// Runs the smallest job there is.
+    async fn try_rung(&self, rung: SandboxKind) -> Result<(), String> {
+        match rung {
+            SandboxKind::Bubblewrap if bubblewrap::program().is_none() => {
+                return Err("it is not installed".to_owned());
+            }
+            SandboxKind::Landlock if !confine::is_supported() => {
+                return Err("this kernel has none, or an old one".to_owned());
+            }
+            SandboxKind::Bubblewrap | SandboxKind::Landlock => {}
+        }
+        // Nothing is written: a folder that always exists will do.
+        let folder = Path::new("/usr").to_owned();
+        let job = Job {
+            argv: vec!["true".to_owned()],
+            folder: folder.clone(),
+            readable: Vec::new(),
+            writable: Vec::new(),
+            scratch: folder,
+            network: Network::None,
+            input: Input::Given,
+            bounds: Bounds::default(),
+        };
+        let running = Running::start(&self.order(rung, job), Stdio::null());
+        let running = running.map_err(|error| error.to_string())?;
+        match tokio::time::timeout(PATIENCE, running.finish()).await {
+            Ok(Ok((status, _))) if status.success() => Ok(()),
+            Ok(Ok((status, output))) => {
+                let words = String::from_utf8_lossy(&output);
+                Err(format!("{status}: {}", words.trim()))
+            }
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err(format!("the smallest job takes over {} s", PATIENCE.as_secs())),
+        }
+    }
+
+    fn order(&self, rung: SandboxKind, job: Job) -> Order {
+        let parent = rustix::process::getpid().as_raw_nonzero().get();
+        Order { rung, job, parent, program: self.program.clone() }
+    }
+}

@@ -1,0 +1,12 @@
+//! Servers and programs of others, as they behave on bad days: authorization servers, chat networks, LinkedIn, web sites, command lines.
+
+mod authorization;
+mod linkedin;
+pub mod networks;
+mod programs;
+mod site;
+
+pub use authorization::{AuthorizationServer, Decision, Grant};
+pub use linkedin::{LinkedInFault, LinkedInServer};
+pub use programs::FakeProgram;
+pub use site::{Page, Site};

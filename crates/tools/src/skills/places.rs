@@ -1,0 +1,66 @@
+//! Where skills are read from. An agent whose config names a `workspace` has its own skills in the folder `skills` there, in
+//! place of the one in the home: it is read anew each time, so that what is put there counts at once. It lies outside the
+//! home, belongs to its owner, and is only read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+
+use onyx_storage::{FoundObject, LocalObjects, Objects, StoreError, Wanted};
+use onyx_types::{AgentId, PersonId};
+
+use super::{SkillPlace, Skills, SkillsCore};
+
+impl Skills {
+    /// The folders of agents that have one outside the home.
+    pub fn set_workspaces(&self, workspaces: BTreeMap<AgentId, PathBuf>) {
+        let mut known = self.shared.workspaces.write().unwrap_or_else(PoisonError::into_inner);
+        *known = workspaces;
+    }
+}
+
+impl SkillsCore {
+    pub(super) fn workspace(&self, place: &SkillPlace) -> Option<PathBuf> {
+        let SkillPlace::Agent(agent) = place else { return None };
+        self.workspaces.read().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
+    }
+
+    pub(super) fn objects(
+        &self,
+        person: &PersonId,
+        place: &SkillPlace,
+    ) -> Result<Arc<dyn Objects>, StoreError> {
+        match self.workspace(place) {
+            Some(folder) => Ok(Arc::new(LocalObjects::open(&folder)?)),
+            None => self.files.objects(&place.area(person)),
+        }
+    }
+
+    /// As `Files::find` answers: in the order of the questions, and what is in the home in one go.
+    pub(super) async fn find(
+        &self,
+        person: &PersonId,
+        wanted: Vec<(&SkillPlace, Wanted)>,
+    ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
+        let mut answers: Vec<Option<Result<FoundObject, StoreError>>> =
+            Vec::with_capacity(wanted.len());
+        let mut in_home = Vec::new();
+        for (place, wanted) in wanted {
+            if self.workspace(place).is_none() {
+                in_home.push((place.area(person), wanted));
+                answers.push(None);
+                continue;
+            }
+            answers.push(Some(match self.objects(person, place) {
+                Ok(objects) => wanted.find_in(&*objects).await,
+                // A folder that is not there holds nothing.
+                Err(StoreError::NotFound) => Ok(FoundObject::Nothing),
+                Err(error) => Err(error),
+            }));
+        }
+        let mut of_home = self.files.find(in_home).await?.into_iter();
+        let answer =
+            |known: Option<_>| known.or_else(|| of_home.next()).unwrap_or(Ok(FoundObject::Nothing));
+        Ok(answers.into_iter().map(answer).collect())
+    }
+}

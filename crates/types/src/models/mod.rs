@@ -1,0 +1,17 @@
+//! What is asked of a language model or an embedder and what comes back. How a provider says it on its wire is not known here.
+
+mod model;
+mod sampling;
+mod tokens;
+mod upstream_error;
+mod usage;
+
+pub use model::{
+    CallsAtOnce, Embedded, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent,
+    ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, TokenVectors,
+    ToolChoice, ToolUse,
+};
+pub use sampling::{Effort, Knob, Sampling, Verbosity};
+pub use tokens::{TokenCounter, estimate_tokens};
+pub use upstream_error::UpstreamError;
+pub use usage::Usage;

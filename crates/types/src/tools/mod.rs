@@ -1,0 +1,15 @@
+//! The contract of a tool: its description, its plan, what it aims at, its outcome, and what people read of a call.
+
+mod call;
+mod target;
+mod tool;
+
+pub use call::{
+    CallChange, CallLabel, CallReport, CallState, CallTarget, CallTargetKind, LineCounts,
+    Rehearsal, Verb,
+};
+pub use target::{Address, HomePath, PlanTarget, Target};
+pub use tool::{
+    Artifact, AsksFor, Attached, Capability, Consent, DecisionTiming, FileChange, Plan, Preview,
+    Proposal, Schema, Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
+};

@@ -1,0 +1,487 @@
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    AgentId, CallReport, CallState, DraftId, Hash, HomePath, ModelId, Origin, PlanTarget, Target,
+    ToolEffect, ToolName, ToolUseId, Usage, estimate_tokens,
+};
+
+/// What a tool is: its name, what it takes, how it usually behaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    pub name: ToolName,
+    pub group: String,
+    pub description: String,
+    /// JSON Schema of the arguments; of our own tools made from the Rust type.
+    pub input_schema: Schema,
+    /// The usual effect; a call's plan decides, this only says whether calls may run in parallel.
+    pub usual_effect: ToolEffect,
+    /// Polling tools may be called with equal arguments any number of times.
+    pub repeats: bool,
+    pub timeout: Duration,
+    /// What it cannot work without. Where one of these is missing it is not offered and does not
+    /// run.
+    pub needs: Vec<Capability>,
+    /// The only agents it is there for, whatever their policies allow; `None`: any agent.
+    pub agents: Option<Vec<AgentId>>,
+}
+
+/// What a tool cannot work without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Capability {
+    /// A sandbox in which commands run.
+    Commands,
+    /// A git repository in the person's vault.
+    Repository,
+    Docker,
+    /// A space of the person's.
+    Spaces,
+    /// A search engine for the web.
+    SearchEngine,
+    /// The owner's content vault.
+    Menos,
+    /// The person's own account at LinkedIn.
+    LinkedIn,
+    /// Another agent to ask.
+    OtherAgents,
+    /// Another conversation of the person's.
+    OtherSessions,
+    /// More than one model.
+    Models,
+    /// A job of the person's.
+    Jobs,
+}
+
+/// A JSON Schema that is sent again and again: its text is written and weighed once.
+#[derive(Clone)]
+pub struct Schema(Arc<Written>);
+
+struct Written {
+    value: Value,
+    text: OnceLock<String>,
+    tokens: OnceLock<usize>,
+}
+
+impl Schema {
+    pub fn text(&self) -> &str {
+        self.0.text.get_or_init(|| self.0.value.to_string())
+    }
+
+    /// Without what costs bytes in every request and tells a model nothing: that there are no other
+    /// arguments than the named ones is checked when it calls.
+    fn for_model(&self) -> Self {
+        let has_properties = |fields: &serde_json::Map<String, Value>| {
+            fields
+                .get("properties")
+                .and_then(Value::as_object)
+                .is_some_and(|named| !named.is_empty())
+        };
+        match &self.0.value {
+            Value::Object(fields)
+                if has_properties(fields)
+                    && fields.get("additionalProperties") == Some(&Value::Bool(false)) =>
+            {
+                let mut fields = fields.clone();
+                fields.retain(|name, _| name != "additionalProperties");
+                Self::from(Value::Object(fields))
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// What the text weighs, by the rule that holds for all models.
+    pub fn tokens(&self) -> usize {
+        *self.0.tokens.get_or_init(|| estimate_tokens(self.text()))
+    }
+}
+
+impl From<Value> for Schema {
+    fn from(value: Value) -> Self {
+        Self(Arc::new(Written { value, text: OnceLock::new(), tokens: OnceLock::new() }))
+    }
+}
+
+impl Deref for Schema {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0.value
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.value.fmt(f)
+    }
+}
+
+impl Serialize for Schema {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.value.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Schema {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// The part of a spec that a model is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolOffer {
+    pub name: String,
+    pub description: String,
+    pub input_schema: Schema,
+}
+
+impl ToolSpec {
+    pub fn offer(&self) -> ToolOffer {
+        ToolOffer {
+            name: self.name.to_string(),
+            description: self.description.clone(),
+            input_schema: self.input_schema.for_model(),
+        }
+    }
+}
+
+/// A model's request to use a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: ToolUseId,
+    pub name: String,
+    pub input: Value,
+}
+
+/// What a call would do, worked out without doing it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub tool: ToolName,
+    pub arguments: Value,
+    /// Never empty: a call that does nothing reads.
+    pub effects: Vec<ToolEffect>,
+    pub targets: Vec<PlanTarget>,
+    /// One human line, secrets masked.
+    pub summary: String,
+    pub preview: Preview,
+    /// What the targets hold afterwards, where the plan knows it whole. Such plans can be combined
+    /// while they wait for a person, and what came of them shows after a crash.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+    /// The argument list of a command, for standing rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    #[serde(default)]
+    pub consent: Consent,
+}
+
+impl Plan {
+    /// A call with one effect and nothing more to say of it.
+    pub fn new(
+        tool: impl Into<ToolName>,
+        arguments: Value,
+        effect: ToolEffect,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            tool: tool.into(),
+            arguments,
+            effects: vec![effect],
+            targets: Vec::new(),
+            summary: summary.into(),
+            preview: Preview::None,
+            changes: Vec::new(),
+            command: None,
+            consent: Consent::default(),
+        }
+    }
+
+    /// It may only ever become a draft.
+    #[must_use]
+    pub fn draft_only(mut self) -> Self {
+        self.consent = Consent::DraftOnly;
+        self
+    }
+
+    /// Whether a person says yes to it, or answers it.
+    pub fn asks_for(&self) -> AsksFor {
+        if self.consent == Consent::Person && self.strictest() == ToolEffect::Read {
+            AsksFor::Answer
+        } else {
+            AsksFor::Approval
+        }
+    }
+
+    pub fn strictest(&self) -> ToolEffect {
+        self.effects.iter().copied().max().unwrap_or(ToolEffect::Execute)
+    }
+
+    /// The target as this plan has it.
+    pub fn target(&self, target: &Target) -> Option<&PlanTarget> {
+        self.targets.iter().find(|own| own.target.is(target))
+    }
+
+    /// Are these its targets, holding what they held then?
+    pub fn has_targets(&self, targets: &[PlanTarget]) -> bool {
+        let same = |(own, other): (&PlanTarget, &PlanTarget)| {
+            own.target.is(&other.target)
+                && (own.base, own.instruction) == (other.base, other.instruction)
+        };
+        self.targets.len() == targets.len() && self.targets.iter().zip(targets).all(same)
+    }
+
+    /// What a file held when the plan was made; `None` also where it is none of the targets.
+    pub fn base_of(&self, file: &HomePath) -> Option<Hash> {
+        let own = self.targets.iter().find(|own| own.target.file().as_ref() == Some(file));
+        own.and_then(|own| own.base)
+    }
+
+    /// Stands for exactly what will happen: the call, what it does, what it builds on. How it is
+    /// shown is no part of it.
+    pub fn hash(&self) -> Hash {
+        let exact = (&self.tool, &self.arguments, &self.effects, &self.targets, &self.changes);
+        // A plan that is kept and read again has its keys in the same order, so equal plans are
+        // equal bytes; plain data always serialises.
+        let bytes = serde_json::to_vec(&(exact, &self.command)).unwrap_or_default();
+        Hash::of(&bytes)
+    }
+}
+
+/// Who must agree to a plan, beside what its effects ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consent {
+    /// The gate's table decides.
+    #[default]
+    Gate,
+    /// A person, later: it can only be drafted.
+    DraftOnly,
+    /// A person, now if one is there: the call is a question to them.
+    Person,
+}
+
+/// What a plan makes of one of its targets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    pub target: HomePath,
+    /// What the file holds afterwards; none: it is gone.
+    pub after: Option<String>,
+    /// What the content is to be taken for, beside the taint of the run that wrote it.
+    pub origin: Origin,
+}
+
+impl FileChange {
+    pub fn after_hash(&self) -> Option<Hash> {
+        self.after.as_ref().map(|text| Hash::of(text.as_bytes()))
+    }
+}
+
+/// What a person is shown before deciding. Whatever leaves the process of it is visible, also what
+/// was kept before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Preview {
+    None,
+    Text {
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        text: String,
+    },
+    Diff {
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        path: String,
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        unified: String,
+    },
+    /// A question with answers to choose from; any other answer may be given too.
+    Choice {
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        text: String,
+        #[serde(serialize_with = "visible_options")]
+        #[schemars(with = "Vec<String>")]
+        options: Vec<String>,
+    },
+}
+
+impl Preview {
+    /// The answers that a question offers.
+    pub fn options(&self) -> &[String] {
+        match self {
+            Self::Choice { options, .. } => options,
+            Self::None | Self::Text { .. } | Self::Diff { .. } => &[],
+        }
+    }
+
+    /// The answer that these words mean where options were shown with numbers: an option that says
+    /// the same, else the one with that number, else the words themselves.
+    pub fn answer_meant<'a>(&'a self, words: &'a str) -> &'a str {
+        let words = words.trim();
+        let options = self.options();
+        let same = options.iter().find(|option| option.to_lowercase() == words.to_lowercase());
+        let numbered = || {
+            let number: usize = words.trim_end_matches('.').parse().ok()?;
+            options.get(number.checked_sub(1)?)
+        };
+        same.or_else(numbered).map_or(words, String::as_str)
+    }
+
+    /// The preview with its texts changed, for example to take secrets out of them.
+    #[must_use]
+    pub fn map_text(self, change: impl Fn(String) -> String) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Text { text } => Self::Text { text: change(text) },
+            Self::Diff { path, unified } => Self::Diff { path, unified: change(unified) },
+            Self::Choice { text, options } => Self::Choice {
+                text: change(text),
+                options: options.into_iter().map(change).collect(),
+            },
+        }
+    }
+}
+
+fn visible_options<S: serde::Serializer>(options: &[String], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(options.iter().map(|option| crate::visible(option)))
+}
+
+/// What came of a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutcome {
+    /// What the model reads; bounded.
+    pub output: String,
+    pub is_error: bool,
+    /// One human line.
+    pub summary: String,
+    pub report: CallReport,
+    /// Where the output's content came from; decides the run's taint.
+    pub origin: Origin,
+    /// What was left for a person to decide.
+    pub draft: Option<Box<Proposal>>,
+    /// What the call would have left where nobody agreed to it; it becomes a draft.
+    pub proposes: Option<Box<Plan>>,
+    pub artifact: Option<Artifact>,
+    /// Texts that are kept whole, of which the model is only told that they are there.
+    pub attached: Vec<Attached>,
+    /// The run goes on with this model.
+    pub model: Option<ModelId>,
+    pub spent: Option<Box<Spending>>,
+    pub duration: Duration,
+}
+
+/// What a call has spent on models.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spending {
+    /// The run's own, to be booked with it.
+    OfRun { model: String, usage: Usage },
+    /// Booked by another run. Of this cost the run's limit is still met.
+    Elsewhere(f64),
+}
+
+impl ToolOutcome {
+    pub fn ok(output: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self {
+            output: output.into(),
+            is_error: false,
+            summary: summary.into(),
+            report: CallReport::default(),
+            origin: Origin::Person,
+            draft: None,
+            proposes: None,
+            artifact: None,
+            attached: Vec::new(),
+            model: None,
+            spent: None,
+            duration: Duration::ZERO,
+        }
+    }
+
+    pub fn error(output: impl Into<String>) -> Self {
+        let output = output.into();
+        let report = CallReport { state: CallState::Failed, ..CallReport::default() };
+        Self { is_error: true, summary: output.clone(), report, ..Self::ok(output, "") }
+    }
+
+    /// Somebody said no, and nothing was done.
+    #[must_use]
+    pub fn refused(mut self) -> Self {
+        self.report.state = CallState::Refused;
+        self
+    }
+
+    #[must_use]
+    pub fn from_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+}
+
+/// A draft as its run tells of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    pub draft: DraftId,
+    pub tool: String,
+    pub summary: String,
+    pub preview: Preview,
+    pub asks_for: AsksFor,
+    pub answer: DecisionTiming,
+    /// Drafts that it stands in the place of.
+    pub replaces: Vec<DraftId>,
+}
+
+/// What a draft wants of a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AsksFor {
+    /// A yes or a no to what it would do.
+    #[default]
+    Approval,
+    /// Words: it is a question.
+    Answer,
+}
+
+/// When a person's decision on a draft is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecisionTiming {
+    /// Whenever they look: the run goes on without it.
+    Later,
+    /// The run waits for it.
+    Awaited,
+    /// It is part of the outcome.
+    Given,
+}
+
+/// A long text that a call brought beside its output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    pub name: String,
+    pub text: String,
+}
+
+/// Output too long for the model, kept whole for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Artifact {
+    pub key: String,
+    pub bytes: u64,
+}
+
+/// Does an agent have a tool at all?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    Offered,
+    Absent,
+}
