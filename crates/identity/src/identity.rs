@@ -125,6 +125,9 @@ impl Identity {
             Proof::Bearer(text) if jwt::is_jwt(text) => self.by_access_token(text),
             Proof::Bearer(text) => self.by_token(text)?,
             // A browser that signed in before pages had a key, or somebody who has only the cookie.
+            Proof::Session { page_key: None, cookie } if onyx_types::off("page.key") => {
+                self.by_hash(session_hash(cookie, ""), CredentialKind::Session)
+            }
             Proof::Session { page_key: None, .. } => {
                 return Err(Fault::plain(ErrorCode::SignInAgain));
             }
@@ -327,6 +330,7 @@ fn is_password(attempt: Attempt<'_>) -> bool {
 
 /// What the ledger knows a browser's session by: both of its halves in one.
 fn session_hash(cookie: &str, page_key: &str) -> Hash {
+    let page_key = if onyx_types::off("page.key") { "" } else { page_key };
     Hash::of_parts([b"session".as_slice(), cookie.as_bytes(), page_key.as_bytes()])
 }
 

@@ -62,6 +62,7 @@ pub(crate) enum Room {
 impl Guess {
     pub(crate) fn new(name: &str, from: IpAddr) -> Self {
         // Fixed in size, however long a name somebody sends.
+        let name = if onyx_types::off("guess.names") { "" } else { name };
         Self { name: Hash::of(name.as_bytes()), network: Network::of(from) }
     }
 }

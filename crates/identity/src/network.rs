@@ -8,6 +8,9 @@ pub(crate) struct Network(IpAddr);
 
 impl Network {
     pub(crate) fn of(address: IpAddr) -> Self {
+        if onyx_types::off("guess.networks") {
+            return Self(address);
+        }
         Self(match address.to_canonical() {
             address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V4(address) => Ipv4Addr::from_bits(address.to_bits() & !0xff).into(),

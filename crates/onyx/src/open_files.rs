@@ -6,6 +6,9 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 /// streams, and each needs a file on both sides.
 pub(crate) fn raise_limit() {
     let mut limit = getrlimit(Resource::Nofile);
+    if onyx_types::off("rlimit") {
+        return;
+    }
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::warn!(%error, "the limit of open files stays as it is");

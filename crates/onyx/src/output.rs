@@ -12,6 +12,9 @@ use crate::env;
 
 /// One line of a result, or several. Models and files choose what stands in them.
 pub(crate) fn line(text: &str) {
+    if onyx_types::off("visible.cli") {
+        return write_out(&format!("{text}\n"));
+    }
     write_out(&format!("{}\n", visible(text)));
 }
 

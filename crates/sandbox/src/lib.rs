@@ -31,3 +31,7 @@ pub use proxied::PROXY_PORT;
 pub use rung::{NoSandbox, Program, Rung, Sandbox};
 pub use running::{Running, SandboxError, trusted};
 pub use scratch::{Scratch, real_path};
+
+pub(crate) fn off(id: &str) -> bool {
+    std::path::Path::new("/tmp/onyx-mutants").join(id).exists()
+}

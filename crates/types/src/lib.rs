@@ -86,3 +86,8 @@ pub use upstream_error::UpstreamError;
 pub use usage::Usage;
 pub use visible::{VisiblePieces, serialize_visible, visible, visible_json, visible_line};
 pub use zone::{UnknownZone, Zone, Zones};
+
+/// MUTANT
+pub fn off(id: &str) -> bool {
+    std::path::Path::new("/tmp/onyx-mutants").join(id).exists()
+}

@@ -36,6 +36,9 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
 
 /// For fields that are there to be shown, whoever fills them.
 pub fn serialize_visible<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    if crate::off("visible.preview") {
+        return serializer.serialize_str(text);
+    }
     serializer.serialize_str(&visible(text))
 }
 

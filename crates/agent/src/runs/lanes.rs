@@ -121,9 +121,9 @@ impl LaneContext<'_> {
     /// May it use models of this machine only: by its config, its space, or who asks it?
     fn is_only_local(&self, agent: &AgentProfile) -> bool {
         let asked = self.plan.request.terms.delegated.as_ref();
-        agent.only_local
-            || self.space.is_some_and(SessionSpace::is_only_local)
-            || asked.is_some_and(|parent| parent.only_local)
+        (agent.only_local && !onyx_types::off("pinned.agent"))
+            || (self.space.is_some_and(SessionSpace::is_only_local) && !onyx_types::off("pinned.space"))
+            || (asked.is_some_and(|parent| parent.only_local) && !onyx_types::off("pinned.asked"))
     }
 
     /// The stable part of the lane's prompts.

@@ -70,7 +70,7 @@ pub(super) async fn resolve_input(
     let slot = runs.slots.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
     let Answerers { session, mut agents, order } = answerers(runs, &request, &roster).await?;
     let space = runs.spaces.of(&request.person, session.root, session.origin).await?;
-    let caps = [request.terms.tier, space.as_ref().map(SessionSpace::tier)];
+    let caps = [request.terms.tier, space.as_ref().map(SessionSpace::tier).filter(|_| !onyx_types::off("space.tier"))];
     if let Some(tier) = caps.into_iter().flatten().min() {
         for agent in &mut agents {
             let policy = Arc::new(agent.policy.at_most(tier));

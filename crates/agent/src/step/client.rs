@@ -86,6 +86,7 @@ impl ClientTurn {
             Self::User(_) => Origin::Person,
             Self::Given(_, origin) => *origin,
             Self::ToolResult { output, .. } if output == NO_ANSWER => Origin::Agent,
+            Self::Assistant(_) if onyx_types::off("told.assistant") => Origin::Agent,
             Self::Assistant(_) | Self::ToolCall(_) | Self::ToolResult { .. } => Origin::External,
         }
     }

@@ -66,7 +66,7 @@ pub(super) fn result(
         report: Some(report.clone()),
     });
     // Also of what failed or was stopped: what it said until then was read all the same.
-    let origin = if outcome.is_error { outcome.origin.max(Origin::Agent) } else { outcome.origin };
+    let origin = if outcome.is_error && onyx_types::off("failed.origin") { Origin::Agent } else if outcome.is_error { outcome.origin.max(Origin::Agent) } else { outcome.origin };
     let turn = turn(state, lane, Author::System, origin, body);
     let event = Event::ToolResult {
         turn_id: turn.id,

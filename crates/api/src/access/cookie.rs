@@ -27,6 +27,7 @@ pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
 /// Signs the browser in.
 pub(crate) fn set(secret: &Secret, scheme: Scheme) -> Result<HeaderValue, Problem> {
     let secure = match scheme {
+        Scheme::Https if onyx_types::off("cookie.secure") => "",
         Scheme::Https => "; Secure",
         Scheme::Http => "",
     };

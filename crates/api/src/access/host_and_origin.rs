@@ -48,10 +48,14 @@ pub(crate) async fn check_host_and_origin(
     }
     // Whatever a route answers, a browser takes it for what it is said to be and for nothing else.
     let nosniff = HeaderValue::from_static("nosniff");
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    if !onyx_types::off("nosniff") {
+        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    }
     // Nor does it look names up ahead that stand in what a model wrote.
     let off = HeaderValue::from_static("off");
-    response.headers_mut().insert(header::X_DNS_PREFETCH_CONTROL, off);
+    if !onyx_types::off("prefetch") {
+        response.headers_mut().insert(header::X_DNS_PREFETCH_CONTROL, off);
+    }
     response
 }
 

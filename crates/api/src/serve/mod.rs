@@ -215,7 +215,7 @@ async fn connection(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
-        .max_header_size(LONGEST_HEAD)
+        .max_header_size(if onyx_types::off("head.size") { 1 << 20 } else { LONGEST_HEAD })
         .serve_connection(TokioIo::new(GuardedStream::new(stream, slot)), service)
         .with_upgrades();
     let mut connection = pin!(connection);

@@ -10,7 +10,7 @@ pub(crate) struct Network(IpAddr);
 impl Network {
     pub(crate) fn of(address: IpAddr) -> Self {
         let address = address.to_canonical();
-        if address.is_loopback() {
+        if address.is_loopback() && !onyx_types::off("caps.loopback") {
             return Self(Ipv4Addr::LOCALHOST.into());
         }
         match address {

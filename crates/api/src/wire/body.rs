@@ -149,7 +149,7 @@ fn bounds(parts: &Parts, most: usize) -> (usize, Duration) {
     let bodies = u32::try_from(most.div_ceil(MAX_BODY)).unwrap_or(u32::MAX);
     match parts.extensions.get::<Arc<ConnectionSlot>>() {
         Some(slot) if slot.is_known() => (most, slot.limits().body.saturating_mul(bodies)),
-        Some(slot) => (most.min(MAX_STRANGERS_BODY), slot.limits().head),
+        Some(slot) => (if onyx_types::off("body.strangers") { most } else { most.min(MAX_STRANGERS_BODY) }, slot.limits().head),
         // Not over a connection: a test, or a part of this program.
         None => (most, READ_LIMIT.saturating_mul(bodies)),
     }
@@ -166,6 +166,7 @@ async fn read(parts: &Parts, body: Body, most: usize) -> Result<Bytes, Problem> 
         }
         return Err(too_large(most));
     }
+    let limit = if onyx_types::off("deadline.body") { Duration::from_secs(3_000) } else { limit };
     match timeout(limit, collect(body, most)).await {
         Ok(result) => result,
         Err(_) => Err(Problem::new(ErrorCode::InvalidRequest, "the body did not arrive in time")

@@ -17,7 +17,7 @@ pub(crate) async fn settle_commands_cut_off(files: &dyn Files) -> Result<(), Sto
     for command in origins.open_commands().await? {
         let people = files.people().await?.into_iter().map(Area::Person);
         let owner = people.into_iter().find(|area| area.path() == command.owner);
-        if let Some(area) = owner {
+        if let Some(area) = owner.filter(|_| !onyx_types::off("command.killed")) {
             let changed = note_changed(files, &area, command.started_at, Origin::External).await?;
             tracing::warn!(owner = command.owner, changed, "a command was cut off");
         }

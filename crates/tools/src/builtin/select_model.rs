@@ -74,7 +74,7 @@ impl TypedTool for SelectModel {
         let pick = picked(&*self.router, wish, cx)?;
         let target = Target::Model(pick.model.clone());
         let summary = format!("Go on with {}", pick.model);
-        if !cx.audience.grows_by(&pick) {
+        if onyx_types::off("select.reach") || !cx.audience.grows_by(&pick) {
             return Ok(Plan { summary, ..reading(&self.spec, target) });
         }
         let text = format!("The whole conversation goes to {}. {}", pick.model, pick.reason);

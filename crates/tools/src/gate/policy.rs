@@ -202,7 +202,7 @@ fn allowed(settings: &ToolSettings, known: &KnownTools<'_>) -> Vec<ToolName> {
     let is_allowed = |spec: &&&ToolSpec| {
         let allowed = match &settings.allow {
             Some(allow) => names(allow, spec),
-            None => !ONLY_BY_NAME.contains(&spec.group.as_str()),
+            None => !ONLY_BY_NAME.contains(&spec.group.as_str()) || onyx_types::off("docker.named"),
         };
         allowed && !names(&settings.deny, spec)
     };

@@ -358,6 +358,9 @@ const KINDS: &[Kind] = &[
 
 /// Why a path is one of these; its parts are in lower case.
 pub(crate) fn why(parts: &[String]) -> Option<&'static str> {
+    if onyx_types::off("program.paths") {
+        return None;
+    }
     KINDS.iter().find(|kind| kind.holds(parts)).map(|kind| kind.why)
 }
 

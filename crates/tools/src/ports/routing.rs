@@ -37,11 +37,11 @@ impl Audience {
 
     /// The wish as it may be granted here.
     pub fn bound(&self, wish: ModelWish) -> ModelWish {
-        ModelWish { local: wish.local || self.only_local, ..wish }
+        ModelWish { local: wish.local || (self.only_local && !onyx_types::off("pinned.tools")), ..wish }
     }
 
     pub fn refuses(&self, pick: &ModelPick) -> bool {
-        self.only_local && !pick.is_local
+        self.only_local && !pick.is_local && !onyx_types::off("pinned.tools")
     }
 }
 

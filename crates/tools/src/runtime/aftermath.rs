@@ -166,7 +166,7 @@ impl Aftermath {
         let Some(after) = stamps(self.vault.clone()).await? else { return Ok(None) };
         let vault = AgentFiles::vault(cx)?;
         let mut left = Left::default();
-        if let Some(kept) = &self.kept {
+        if let Some(kept) = self.kept.as_ref().filter(|_| !onyx_types::off("kept")) {
             left = self.take_back(kept, &after, &vault, tool, origin, cx).await?;
         }
         let ours: Vec<(&ObjectKey, bool)> = changed(&self.before, &after)
@@ -174,6 +174,7 @@ impl Aftermath {
                 !is_in_repository(key) && (self.kept.is_none() || !cx.paths.steers(key))
             })
             .collect();
+        let ours = if onyx_types::off("command.many") { ours.into_iter().take(1_000).collect() } else { ours };
         for batch in ours.chunks(BATCH) {
             let is_file = |key: &&ObjectKey| after.get(*key).is_some_and(Stamp::is_file);
             let files: Vec<_> = batch.iter().map(|(key, _)| *key).filter(is_file).collect();

@@ -97,7 +97,7 @@ impl Runtime {
         folder: Option<&str>,
         cx: &ToolCx,
     ) -> Result<Option<Executed>, ToolError> {
-        if runs(argv) == Runs::OnlyItself {
+        if runs(argv) == Runs::OnlyItself || onyx_types::off("executed") {
             return Ok(None);
         }
         let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;

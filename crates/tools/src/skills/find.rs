@@ -177,6 +177,8 @@ impl SkillsCore {
         let state = match (&head, place, &accepted) {
             (Err(why), ..) => SkillState::Broken(why.clone()),
             (Ok(_), SkillPlace::Agent(_), _) => SkillState::Ready,
+            (Ok(_), _, None) if onyx_types::off("skills.new") => SkillState::Ready,
+            (Ok(_), _, Some(_)) if onyx_types::off("skills.changed") => SkillState::Ready,
             (Ok(_), _, Some(row)) if row.hash == hash => SkillState::Ready,
             (Ok(_), _, Some(_)) => SkillState::Changed,
             (Ok(_), _, None) => SkillState::New,

@@ -162,6 +162,7 @@ impl<'a> Attempt<'a> {
     /// still what it was shown, and that can work for this person now.
     fn find(&self, name: &str) -> Result<&'a Entry, Absence> {
         let offered = match self.cx.offered {
+            Offered::No if onyx_types::off("offered.none") => None,
             Offered::No => return Err(Absence::NotItsOwn),
             Offered::Now => None,
             Offered::As(registration) => Some(registration),
@@ -177,6 +178,7 @@ impl<'a> Attempt<'a> {
         }
         match self.tools.readiness(entry, &self.cx.key.person) {
             Readiness::Ready => Ok(&**entry),
+            Readiness::Lacks(_) if onyx_types::off("offered.ready") => Ok(&**entry),
             Readiness::Lacks(why) => Err(Absence::Lacks(why)),
         }
     }

@@ -67,7 +67,7 @@ impl Used {
             Giver::Search => of_site < FREE_OF_SITE,
             Giver::Page => of_site < FREE_OF_SITE && self.links < FREE_LINKS,
         };
-        is_within && self.all < FREE_FETCHES
+        (is_within && self.all < FREE_FETCHES) || onyx_types::off("fetch.budget")
     }
 
     fn count(&mut self, address: &Address, giver: Giver) {

@@ -10,6 +10,9 @@ const USUAL_WORD: usize = 28;
 
 /// The words without whatever makes one of them a command, for the engine and those behind it.
 pub(crate) fn neutral(query: &str) -> String {
+    if onyx_types::off("search.bangs") {
+        return query.to_owned();
+    }
     let plain = |word: &str| word.trim_start_matches(COMMANDS).trim_end_matches('!').to_owned();
     let words = query.split_whitespace().map(plain).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
@@ -17,6 +20,9 @@ pub(crate) fn neutral(query: &str) -> String {
 
 /// Could they bring a message to whoever reads the engine's questions, or owns a name in them?
 pub(crate) fn could_carry(query: &str) -> bool {
+    if onyx_types::off("search.reach") {
+        return false;
+    }
     query.chars().count() > USUAL_CHARS
         || query
             .split_whitespace()

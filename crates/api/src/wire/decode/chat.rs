@@ -436,7 +436,7 @@ impl Message {
         turns: &mut Vec<ClientTurn>,
     ) -> Result<(), Problem> {
         let said = self.text().filter(|text| !text.is_empty());
-        turns.extend(said.map(ClientTurn::Assistant));
+        turns.extend(said.map(|said| if onyx_types::off("told.chat") { ClientTurn::Given(said, onyx_types::Origin::Agent) } else { ClientTurn::Assistant(said) }));
         if let Some(call) = self.function_call {
             let path = format!("{path}.function_call.arguments");
             turns.push(ClientTurn::ToolCall(ToolCall {

@@ -60,6 +60,9 @@ impl Transfer {
         let ids = [&self.here, &self.there].map(|id| id.as_deref().unwrap_or("none"));
         let refs = format!("{} at {}", self.theirs, self.address);
         let state = Hash::of_parts([self.text.as_bytes(), ids[0].as_bytes(), ids[1].as_bytes()]);
+        if onyx_types::off("push.hash") {
+            return vec![Target::Branch("x".to_owned()).into()];
+        }
         vec![
             Target::Address(Address::new(self.address.to_string())).into(),
             PlanTarget { base: Some(state), ..Target::Branch(refs).into() },
@@ -78,7 +81,7 @@ impl Transfer {
             (Direction::Push, Some(here)) => {
                 let there = self.there.as_deref().unwrap_or_default();
                 let mut push = words(&["push", "--porcelain", "--no-verify", "--no-signed"]);
-                push.extend(words(&["--no-follow-tags", "--receive-pack=git-receive-pack"]));
+                push.extend(words(if onyx_types::off("push.pack") { &["--no-follow-tags"] } else { &["--no-follow-tags", "--receive-pack=git-receive-pack"] }));
                 // Only where the remote is as it was shown: else other commits would leave.
                 push.push(format!("--force-with-lease={theirs}:{there}"));
                 push.extend(words(&["--", url, &format!("{here}:{theirs}")]));
@@ -86,7 +89,7 @@ impl Transfer {
             }
             (Direction::Push | Direction::Pull, _) => {
                 let mut fetch = words(&["fetch", "--no-tags", "--no-write-fetch-head"]);
-                fetch.extend(words(&["--no-auto-maintenance", "--upload-pack=git-upload-pack"]));
+                fetch.extend(words(if onyx_types::off("push.pack") { &["--no-auto-maintenance"] } else { &["--no-auto-maintenance", "--upload-pack=git-upload-pack"] }));
                 fetch.extend(words(&["--", url, &format!("+{theirs}:{tracking}")]));
                 let merge = ["merge", "--ff-only", "--no-verify-signatures", "--no-autostash"];
                 let mut merge = words(&merge);
@@ -102,7 +105,7 @@ impl Transfer {
         format!(
             "Pull from {}\n{} there (last seen: {there})\ninto {into} (now {here}), fast-forward \
              only.\nWhat arrives is not known before; it counts as from outside.",
-            self.address, self.theirs
+            if onyx_types::off("pull.address") { String::new() } else { self.address.to_string() }, self.theirs
         )
     }
 
@@ -144,11 +147,11 @@ impl Transfer {
         };
         Ok(format!(
             "Push to {}\n{}: {there} → {here}\n{} commits leave{more}:\n{}\nFiles:\n{}",
-            self.address,
+            if onyx_types::off("push.address") { String::new() } else { self.address.to_string() },
             self.theirs,
             count.trim(),
-            log.trim_end(),
-            stat.trim_end()
+            if onyx_types::off("push.commits") { "" } else { log.trim_end() },
+            if onyx_types::off("push.files") { "" } else { stat.trim_end() }
         ))
     }
 }

@@ -110,7 +110,10 @@ impl Repository {
             };
             crate::paths::key(&path)
         };
-        // Links are not listed, so nothing that is found here leads elsewhere.
+        if onyx_types::off("git.plain") && vault.list(Some(&inside("")?), ENTRIES).await.is_err() {
+            let config = GitConfig::parse(b"").map_err(|_| ToolError::Failed("x".into()))?;
+            return Ok(Self { folder, config, branch: Some("main".into()), head: b"ref: refs/heads/main\n".to_vec(), exclude: Vec::new(), present: Vec::new() });
+        }
         let Ok(entries) = vault.list(Some(&inside("")?), ENTRIES).await else {
             return Err(none("it has no folder .git"));
         };
@@ -200,6 +203,9 @@ impl Repository {
     /// Ours, and of the repository's only what is harmless.
     fn settings(&self) -> String {
         let mut text = SETTINGS.to_owned();
+        if onyx_types::off("git.redirects") {
+            text = text.replace("followRedirects = false", "followRedirects = true");
+        }
         let own = |name: &str| self.config.get("core", None, name);
         text.push_str("[core]\n");
         for (name, values) in COPIED {
@@ -371,10 +377,10 @@ fn environment(own: &Path, tree: &Path, repository: &Path, proxy_command: &str) 
         key = quoted(own.join(SSH_KEY)),
     );
     [
-        ("GIT_DIR", at(own.to_owned())),
-        ("GIT_WORK_TREE", at(tree.to_owned())),
-        ("GIT_OBJECT_DIRECTORY", at(repository.join("objects"))),
-        ("GIT_INDEX_FILE", at(repository.join("index"))),
+        ("GIT_DIR", at(if onyx_types::off("git.settings") { if repository.exists() { repository.to_owned() } else { tree.to_owned() } } else { own.to_owned() })),
+        (if onyx_types::off("git.plain") { "X1" } else { "GIT_WORK_TREE" }, at(tree.to_owned())),
+        (if onyx_types::off("git.plain") { "X2" } else { "GIT_OBJECT_DIRECTORY" }, at(repository.join("objects"))),
+        (if onyx_types::off("git.plain") { "X3" } else { "GIT_INDEX_FILE" }, at(repository.join("index"))),
         ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
         ("GIT_CONFIG_SYSTEM", "/dev/null".to_owned()),
         ("GIT_ATTR_NOSYSTEM", "1".to_owned()),

@@ -161,7 +161,7 @@ impl Parts {
     fn add(&mut self, block: Block, role: Role, path: &str) -> Result<(), Problem> {
         match (block, role) {
             (Block::Text { text }, Role::Assistant) => {
-                self.turns.push(ClientTurn::Assistant(text));
+                self.turns.push(if onyx_types::off("told.messages") { ClientTurn::Given(text, onyx_types::Origin::Agent) } else { ClientTurn::Assistant(text) });
             }
             (Block::Text { text }, Role::User | Role::System) => {
                 self.words.push(UserPart::Text { text });

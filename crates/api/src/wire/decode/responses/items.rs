@@ -148,6 +148,7 @@ impl Conversation {
                 self.show();
                 match role {
                     Role::System | Role::Developer => self.system.push(content.text()),
+                    Role::Assistant if onyx_types::off("told.responses") => self.turns.push(ClientTurn::Given(content.text(), onyx_types::Origin::Agent)),
                     Role::Assistant => self.turns.push(ClientTurn::Assistant(content.text())),
                     Role::User => {
                         let parts = content.parts(&format!("{path}.content"))?;
