@@ -66,12 +66,14 @@ fn open(path: &Path, mode: OpenFlags, cache: u32) -> Result<Connection, StoreErr
     Ok(connection)
 }
 
-/// Brings the tables up to date. Tables that this version did not make and cannot change are as
-/// unusable as damaged ones.
+/// Brings the tables up to date, in one transaction: a process that is killed meanwhile leaves them as they were. Tables
+/// that this version did not make and cannot change are as unusable as damaged ones.
 pub(crate) fn migrate(
     connection: &mut Connection,
-    migrations: &refinery::Runner,
+    migrations: refinery::Runner,
 ) -> Result<refinery::Report, StoreError> {
+    // Otherwise a change of the tables and the note that it was made are two transactions.
+    let migrations = &migrations.set_grouped(true);
     migrations.run(connection).map_err(|error| match error.kind() {
         Kind::Connection(_, cause) => match cause.downcast_ref::<rusqlite::Error>() {
             Some(cause) => classify(cause),
@@ -127,6 +129,17 @@ mod tests {
         let connection = open_writer(&folder.path().join("test.db"), Durability::Full).unwrap();
         connection.execute_batch("CREATE TABLE notes (text TEXT UNIQUE)").unwrap();
         (folder, connection)
+    }
+
+    #[test]
+    fn tables_are_brought_up_to_date_all_or_none() {
+        let (_folder, mut connection) = database();
+        let make =
+            |name: &str| refinery::Migration::unapplied(name, "CREATE TABLE one (n)").unwrap();
+        let broken = refinery::Runner::new(&[make("V1__first"), make("V2__again")]);
+        assert!(migrate(&mut connection, broken).is_err());
+        let made = "SELECT count(*) FROM sqlite_master WHERE name = 'one'";
+        assert_eq!(connection.query_row(made, [], |row| row.get::<_, i64>(0)), Ok(0));
     }
 
     #[test]

@@ -58,7 +58,7 @@ const ORIGINS: i32 = 14;
 /// The tables of a ledger without rows, for whoever fills them from elsewhere.
 pub(crate) fn make_ledger(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = open_writer(path, Durability::Full)?;
-    migrate(&mut connection, &migrations::migrations::runner())?;
+    migrate(&mut connection, migrations::migrations::runner())?;
     Ok(connection)
 }
 
@@ -71,7 +71,7 @@ impl SqliteLedger {
         witnesses: AuditWitnesses,
     ) -> Result<(Self, Opened), StoreError> {
         let mut connection = open_writer(path, Durability::Full)?;
-        let report = migrate(&mut connection, &migrations::migrations::runner())?;
+        let report = migrate(&mut connection, migrations::migrations::runner())?;
         let applied = |version: i32| {
             report.applied_migrations().iter().any(|migration| migration.version() == version)
         };

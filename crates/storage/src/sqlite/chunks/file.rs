@@ -73,7 +73,7 @@ impl IndexFile {
         }
         let mut connection = open_writer(&self.path, Durability::Normal)?;
         connection.pragma_update(None, "foreign_keys", true)?;
-        migrate(&mut connection, &migrations::migrations::runner())?;
+        migrate(&mut connection, migrations::migrations::runner())?;
         let epoch = self.clock.wall().as_millis();
         connection.execute("INSERT OR IGNORE INTO epoch (id, value) VALUES (0, ?1)", [epoch])?;
         let inode = fs::metadata(&self.path)?.ino();
@@ -109,8 +109,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index.db");
         let mut old = open_writer(&path, Durability::Normal).unwrap();
-        migrate(&mut old, &migrations::migrations::runner().set_target(Target::Version(3)))
-            .unwrap();
+        migrate(&mut old, migrations::migrations::runner().set_target(Target::Version(3))).unwrap();
         old.execute_batch(
             "INSERT INTO epoch VALUES (0, 5);
              INSERT INTO groups VALUES (1, 'anna', '\"person\"', 'note');
