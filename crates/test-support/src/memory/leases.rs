@@ -84,11 +84,17 @@ pub(super) struct WriteGuard {
 }
 
 impl WriteGuard {
-    /// The check at the place where the write lands.
-    pub(super) fn still_held(&self) -> Result<(), StoreError> {
+    /// The check at the place where the write lands. Nobody takes the session over while what it gives is there: a
+    /// database checks and writes in one step.
+    pub(super) fn still_held(&self) -> Result<Option<MutexGuard<'_, LeaseTable>>, StoreError> {
         match self.leases.place {
-            LeasePlace::Process => Ok(()),
-            LeasePlace::Disk => self.leases.check(&self.lease),
+            LeasePlace::Process => Ok(None),
+            LeasePlace::Disk => {
+                let now = self.leases.clock.now().mono;
+                let mut table = self.leases.lock();
+                current(&mut table, &self.lease, now)?;
+                Ok(Some(table))
+            }
         }
     }
 }

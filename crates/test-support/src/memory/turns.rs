@@ -97,9 +97,11 @@ impl Write<'_> {
 
 impl Drop for Write<'_> {
     fn drop(&mut self) {
-        if self.batch.is_empty() || self.guard.still_held().is_err() {
+        if self.batch.is_empty() {
             return;
         }
+        let guard = self.guard;
+        let Ok(_held) = guard.still_held() else { return };
         let mut disk = self.disk.lock();
         if let Some(seed) = disk.tearing {
             self.batch.truncate(seed as usize % (self.batch.len() + 1));
@@ -131,11 +133,13 @@ impl TurnLog for MemoryTurnLog {
                 return Err(error);
             }
         }
-        if let Err(lost) = guard.still_held() {
-            write.take_back();
-            return Err(lost);
-        }
-        let end = write.land(lease.fence);
+        let end = match guard.still_held() {
+            Ok(_held) => write.land(lease.fence),
+            Err(lost) => {
+                write.take_back();
+                return Err(lost);
+            }
+        };
         let _ = pass(&*self.turnstile, Op::Append, Moment::After).await;
         Ok(end)
     }
@@ -179,7 +183,7 @@ impl TurnLog for MemoryTurnLog {
     ) -> Result<Pos, StoreError> {
         let guard = self.writable(to)?;
         perform(&*self.turnstile, Op::CopyLog, || {
-            guard.still_held()?;
+            let _held = guard.still_held()?;
             let mut disk = self.disk.lock();
             let source = disk.logs.get(from).ok_or(StoreError::NotFound)?;
             let last = source.turns.iter().position(|turn| turn.id == through);
@@ -197,7 +201,7 @@ impl TurnLog for MemoryTurnLog {
     async fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError> {
         let guard = self.leases.begin_write(lease)?;
         perform(&*self.turnstile, Op::NoteLive, || {
-            guard.still_held()?;
+            let _held = guard.still_held()?;
             let mut disk = self.disk.lock();
             let log = disk.logs.get_mut(&lease.key).ok_or(StoreError::NotFound)?;
             for piece in pieces {
@@ -221,7 +225,7 @@ impl TurnLog for MemoryTurnLog {
     async fn clear_live(&self, lease: &Lease) -> Result<(), StoreError> {
         let guard = self.leases.begin_write(lease)?;
         perform(&*self.turnstile, Op::ClearLive, || {
-            guard.still_held()?;
+            let _held = guard.still_held()?;
             if let Some(log) = self.disk.lock().logs.get_mut(&lease.key) {
                 log.live.clear();
             }
@@ -233,7 +237,7 @@ impl TurnLog for MemoryTurnLog {
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError> {
         let guard = self.leases.begin_write(lease)?;
         perform(&*self.turnstile, Op::DeleteLog, || {
-            guard.still_held()?;
+            let _held = guard.still_held()?;
             self.disk.lock().logs.remove(&lease.key);
             Ok(())
         })
