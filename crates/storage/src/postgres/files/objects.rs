@@ -245,10 +245,9 @@ impl Objects for PostgresObjects {
         let itself = rows::one(&*reader, &self.person, &place);
         let (found, itself) = tokio::join!(found, itself);
         let (found, itself) = (found?, itself?);
-        if found.is_empty() && folder.is_some() {
-            if !itself.is_some_and(|entry| entry.is_folder) {
-                return Err(StoreError::NotFound);
-            }
+        let is_there = folder.is_none() || itself.is_some_and(|entry| entry.is_folder);
+        if found.is_empty() && !is_there {
+            return Err(StoreError::NotFound);
         }
         let below = format!("{}/", self.root);
         let mut listed = Vec::with_capacity(found.len());
