@@ -47,11 +47,6 @@ impl MemoryLeases {
         Self { table, clock, turnstile, place }
     }
 
-    pub(super) fn check(&self, lease: &Lease) -> Result<(), StoreError> {
-        let now = self.clock.now().mono;
-        current(&mut self.lock(), lease, now).map(|_| ())
-    }
-
     pub(super) fn begin_write(&self, lease: &Lease) -> Result<WriteGuard, StoreError> {
         let now = self.clock.now().mono;
         let mut table = self.lock();

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ pub(super) struct BucketLock {
     bucket: Arc<BlockingBucket>,
     name: String,
     /// Dropping it ends the thread that renews.
-    stop: Option<Sender<()>>,
+    stop: Option<SyncSender<()>>,
     renewing: Option<JoinHandle<()>>,
 }
 
@@ -102,7 +102,7 @@ impl BucketLock {
     }
 
     fn renew(&mut self, text: Vec<u8>) {
-        let (stop, stopped) = mpsc::channel();
+        let (stop, stopped) = mpsc::sync_channel(1);
         let (bucket, name) = (Arc::clone(&self.bucket), self.name.clone());
         self.stop = Some(stop);
         self.renewing = Some(std::thread::spawn(move || {

@@ -117,7 +117,7 @@ impl Drop for TestDatabase {
                 client.batch_execute(&["DROP DATABASE ", &name, " WITH (FORCE)"].concat()).await
             })
         };
-        let (done, removed) = std::sync::mpsc::channel();
+        let (done, removed) = std::sync::mpsc::sync_channel(1);
         std::thread::spawn(move || done.send(remove()));
         // What cannot be dropped lies in a scratch folder; a panic here would hide the test's own. After a connection
         // that the server ended by itself PostgreSQL 15 may wait a minute for its autovacuum launcher, and nobody
