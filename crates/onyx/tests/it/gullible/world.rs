@@ -131,7 +131,7 @@ impl World {
         };
         let way = Way { runtime, program: program.as_ref() };
         let linkedin = LinkedInServer::start().await;
-        let onyx = setup(models, way, tier, confirm_seconds, [&site, &canary])
+        let onyx = setup(models, &way, tier, confirm_seconds, [&site, &canary])
             .merge(json!({"tools": {"linkedin": linkedin.settings()}}))
             .start()
             .await;
@@ -538,7 +538,7 @@ impl World {
 
 fn setup(
     [model, elsewhere]: [&ScriptedModel; 2],
-    way: Way<'_>,
+    way: &Way<'_>,
     tier: Tier,
     confirm_seconds: u64,
     web: [&Site; 2],
