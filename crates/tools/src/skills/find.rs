@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use onyx_storage::{Acceptance, Area, FoundObject, Object, ObjectKey, Objects, StoreError, Wanted};
 use onyx_types::{Fault, Hash, PersonId};
 
-use super::{SKILL_FILE, Skill, SkillHead, SkillPlace, SkillState, SkillsCore};
+use super::{SKILL_FILE, Skill, SkillHead, SkillPlace, SkillState, SkillsCore, places};
 
 /// More folders than this are not looked at.
 pub(super) const MOST_SKILLS: usize = 200;
@@ -70,7 +70,7 @@ impl SkillsCore {
         });
         let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
         let mut all = Vec::with_capacity(places.len());
-        for found in self.find(person, wanted).await? {
+        for found in places::find(self, person, wanted).await? {
             all.push(match found {
                 Ok(FoundObject::Folder(metas)) => named(&metas),
                 Ok(FoundObject::Nothing | FoundObject::File(_) | FoundObject::End(_)) => Vec::new(),
@@ -115,7 +115,7 @@ impl SkillsCore {
     ) -> Result<bool, StoreError> {
         let SkillPlace::Agent(agent) = place else { return Ok(false) };
         // Nothing that Onyx writes goes there: it holds what its owner put there.
-        if self.workspace(place).is_some() {
+        if places::workspace(self, place).is_some() {
             return Ok(false);
         }
         let area = Area::Agent(agent.clone());
@@ -150,7 +150,7 @@ impl SkillsCore {
         entry: &Entry,
         accepted: &[Acceptance],
     ) -> Result<Option<Skill>, Fault> {
-        let objects = self.objects(person, place)?;
+        let objects = places::objects(self, person, place)?;
         let root = entry.root(place)?;
         let contents = match entry.shape {
             Shape::Folder => folder_contents(&*objects, &root).await?,

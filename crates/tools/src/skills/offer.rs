@@ -7,7 +7,7 @@ use onyx_storage::{Acceptance, FoundObject, StoreError, Wanted};
 use onyx_types::{AgentId, Fault, PersonId};
 
 use super::find::{Entry, MOST_BYTES};
-use super::{Skill, SkillHead, SkillPlace, SkillState, Skills, SkillsCore};
+use super::{Skill, SkillHead, SkillPlace, SkillState, Skills, SkillsCore, places};
 use crate::ToolError;
 
 /// What all lines together may take of a prompt.
@@ -104,7 +104,7 @@ impl SkillsCore {
             Ok((*place, Wanted::File { key, max_bytes: MOST_BYTES }))
         });
         let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
-        let found = self.find(person, wanted).await?;
+        let found = places::find(self, person, wanted).await?;
         let mut lines = Vec::new();
         for ((place, entry), found) in candidates.iter().zip(found) {
             // What cannot be read is told where skills are listed.

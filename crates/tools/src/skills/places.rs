@@ -19,48 +19,46 @@ impl Skills {
     }
 }
 
-impl SkillsCore {
-    pub(super) fn workspace(&self, place: &SkillPlace) -> Option<PathBuf> {
-        let SkillPlace::Agent(agent) = place else { return None };
-        self.workspaces.read().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
-    }
+pub(super) fn workspace(core: &SkillsCore, place: &SkillPlace) -> Option<PathBuf> {
+    let SkillPlace::Agent(agent) = place else { return None };
+    core.workspaces.read().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
+}
 
-    pub(super) fn objects(
-        &self,
-        person: &PersonId,
-        place: &SkillPlace,
-    ) -> Result<Arc<dyn Objects>, StoreError> {
-        match self.workspace(place) {
-            Some(folder) => Ok(Arc::new(LocalObjects::open(&folder)?)),
-            None => self.files.objects(&place.area(person)),
-        }
+pub(super) fn objects(
+    core: &SkillsCore,
+    person: &PersonId,
+    place: &SkillPlace,
+) -> Result<Arc<dyn Objects>, StoreError> {
+    match workspace(core, place) {
+        Some(folder) => Ok(Arc::new(LocalObjects::open(&folder)?)),
+        None => core.files.objects(&place.area(person)),
     }
+}
 
-    /// As `Files::find` answers: in the order of the questions, and what is in the home in one go.
-    pub(super) async fn find(
-        &self,
-        person: &PersonId,
-        wanted: Vec<(&SkillPlace, Wanted)>,
-    ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
-        let mut answers: Vec<Option<Result<FoundObject, StoreError>>> =
-            Vec::with_capacity(wanted.len());
-        let mut in_home = Vec::new();
-        for (place, wanted) in wanted {
-            if self.workspace(place).is_none() {
-                in_home.push((place.area(person), wanted));
-                answers.push(None);
-                continue;
-            }
-            answers.push(Some(match self.objects(person, place) {
-                Ok(objects) => wanted.find_in(&*objects).await,
-                // A folder that is not there holds nothing.
-                Err(StoreError::NotFound) => Ok(FoundObject::Nothing),
-                Err(error) => Err(error),
-            }));
+/// As `Files::find` answers: in the order of the questions, and what is in the home in one go.
+pub(super) async fn find(
+    core: &SkillsCore,
+    person: &PersonId,
+    wanted: Vec<(&SkillPlace, Wanted)>,
+) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
+    let mut answers: Vec<Option<Result<FoundObject, StoreError>>> =
+        Vec::with_capacity(wanted.len());
+    let mut in_home = Vec::new();
+    for (place, wanted) in wanted {
+        if workspace(core, place).is_none() {
+            in_home.push((place.area(person), wanted));
+            answers.push(None);
+            continue;
         }
-        let mut of_home = self.files.find(in_home).await?.into_iter();
-        let answer =
-            |known: Option<_>| known.or_else(|| of_home.next()).unwrap_or(Ok(FoundObject::Nothing));
-        Ok(answers.into_iter().map(answer).collect())
+        answers.push(Some(match objects(core, person, place) {
+            Ok(objects) => wanted.find_in(&*objects).await,
+            // A folder that is not there holds nothing.
+            Err(StoreError::NotFound) => Ok(FoundObject::Nothing),
+            Err(error) => Err(error),
+        }));
     }
+    let mut of_home = core.files.find(in_home).await?.into_iter();
+    let answer =
+        |known: Option<_>| known.or_else(|| of_home.next()).unwrap_or(Ok(FoundObject::Nothing));
+    Ok(answers.into_iter().map(answer).collect())
 }
