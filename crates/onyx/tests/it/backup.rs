@@ -168,3 +168,23 @@ async fn a_home_is_backed_up_into_a_bucket_by_the_job_and_by_hand_and_comes_back
     let shown = run(&home, &["sessions", "show", &session, "--json"]).await;
     assert!(shown.out.contains("remember the milk"), "{shown:?}");
 }
+
+#[tokio::test]
+async fn a_backup_of_a_server_whose_address_is_not_known_fails_and_keeps_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let home = scratch.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let storage = json!({"database": "env:ONYX_TEST_NOWHERE", "objects": "s3://shared"});
+    fs::write(home.join("onyx.json"), json!({"storage": storage}).to_string()).unwrap();
+    let (backups, export) = (scratch.path().join("backups"), scratch.path().join("export"));
+    let (to, out) = (backups.to_str().unwrap(), export.to_str().unwrap());
+    for arguments in [&["backup", "--to", to][..], &["export", "--everything", out]] {
+        let ran = run(&home, arguments).await;
+        assert!(ran.code == Some(1) && ran.err.contains("ONYX_TEST_NOWHERE"), "{ran:?}");
+    }
+    assert!(!backups.exists() && !export.exists());
+    // What cannot be read at all names no server, and the home is kept.
+    fs::write(home.join("onyx.json"), "{").unwrap();
+    let ran = run(&home, &["backup", "--to", to]).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}

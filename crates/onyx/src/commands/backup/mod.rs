@@ -41,7 +41,7 @@ pub(crate) async fn run(home: &HomeFolder, arguments: BackupArguments) -> Result
 
 /// Where backups are: as asked, as the config says, else in the user's data folder.
 async fn place(home: &HomeFolder, asked: Option<&str>) -> Result<BackupPlace> {
-    let server = server_of(home);
+    let server = server_of(home)?;
     let config = match &server {
         // All gateways follow the config in the database.
         Some(settings) => {
@@ -65,9 +65,15 @@ async fn place(home: &HomeFolder, asked: Option<&str>) -> Result<BackupPlace> {
     Ok(config.backup_place(&to, &secret_of)?)
 }
 
-/// The server that the config names, if it can be read.
-fn server_of(home: &HomeFolder) -> Option<ServerSettings> {
-    server_settings(home).ok().flatten()
+/// The server that the config names. One that cannot be reached as the config says is an error: a backup of the home
+/// alone would look like one of everything.
+fn server_of(home: &HomeFolder) -> Result<Option<ServerSettings>> {
+    match server_settings(home) {
+        Ok(settings) => Ok(settings),
+        // A config that cannot be read is no reason to do without a backup of the home.
+        Err(_) if config::load(home).is_err() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// They are read beside a server that has the home.
@@ -122,7 +128,7 @@ async fn make(home: &HomeFolder, arguments: BackupArguments) -> Result<Exit> {
     let to = place(home, to.as_deref()).await?;
     let encryption = if encrypt { Encryption::Wanted } else { Encryption::AsItIs };
     let passphrase = passphrase(&to, encryption).await?;
-    let (server, home) = (server_of(home), home.path().to_owned());
+    let (server, home) = (server_of(home)?, home.path().to_owned());
     let keep = keep.and_then(|keep| usize::try_from(keep).ok());
     let report = waiting(move || {
         let server = server.map(|settings| ServerCopy::begin(&settings)).transpose()?;
@@ -218,7 +224,7 @@ pub(crate) async fn export(home: &HomeFolder, arguments: ExportArguments) -> Res
         return Err(fault.with_hint(hint).into());
     }
     let (root, to) = (home.path().to_owned(), arguments.to);
-    let (server, shown) = (server_of(home), to.display().to_string());
+    let (server, shown) = (server_of(home)?, to.display().to_string());
     let report = waiting(move || {
         let server = server.map(|settings| ServerCopy::begin(&settings)).transpose()?;
         export_everything(&root, server.as_ref(), &to, &Cancel::new())

@@ -23,7 +23,7 @@ use crate::output;
 pub(crate) async fn restore(home: &HomeFolder, arguments: RestoreArguments) -> Result<Exit> {
     let from = place(home, Some(&arguments.from)).await?;
     let passphrase = passphrase(&from, Encryption::AsItIs).await?;
-    if let Some(settings) = server_of(home) {
+    if let Some(settings) = server_of(home)? {
         return into_server(home, &settings, from, arguments, passphrase).await;
     }
     if let Some(session) = arguments.session {
