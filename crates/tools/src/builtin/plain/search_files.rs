@@ -97,9 +97,14 @@ fn folder(path: Option<&str>, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolErro
     }
 }
 
-async fn search(query: &str, top: Option<ObjectKey>, cx: &ToolCx) -> Result<FileMatches, ToolError> {
+async fn search(
+    query: &str,
+    top: Option<ObjectKey>,
+    cx: &ToolCx,
+) -> Result<FileMatches, ToolError> {
     let vault = AgentFiles::vault(cx)?;
-    let mut found = FileMatches { lines: Vec::new(), origin: Origin::Person, files: 0, is_cut: false };
+    let mut found =
+        FileMatches { lines: Vec::new(), origin: Origin::Person, files: 0, is_cut: false };
     let mut folders = vec![top];
     while let Some(folder) = folders.pop() {
         let entries = match (vault.list(folder.as_ref(), MOST_ENTRIES + 1).await, &folder) {
