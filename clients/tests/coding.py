@@ -44,8 +44,8 @@ class Desk:
 class Program:
     """One program: `command(desk, model, token, words)` gives its arguments and its environment."""
 
-    def __init__(self, wire, command, reading):
-        self.wire, self.command, self.reading = wire, command, reading
+    def __init__(self, wire, command, reading, row=None):
+        self.wire, self.command, self.reading, self.row = wire, command, reading, row
 
     def start(self, model, words, token=TOKEN, desk=None):
         desk = desk or Desk()
@@ -111,7 +111,7 @@ class Program:
 
     def check(self):
         check(
-            self.wire, plain=self.plain, stream=self.plain, tools=self.tools, refused_key=self.refused_key,
+            self.wire, self.row, plain=self.plain, stream=self.plain, tools=self.tools, refused_key=self.refused_key,
             rate_limit=self.rate_limit, cut_stream=self.cut_stream, cancel=self.cancel,
         )  # fmt: skip
 

@@ -52,8 +52,8 @@ WEATHER_TOOL = {
 }
 
 
-def check(wire, **columns):
-    """Runs each column's function against each target of the wire."""
+def check(wire, row=None, /, **columns):
+    """Runs each column's function against each target of the wire, for the row of that name or the wire's."""
     for kind, target in TARGETS[wire].items():
         for name, function in columns.items():
             column = name.replace("_", " ")
@@ -61,9 +61,9 @@ def check(wire, **columns):
                 outcome = function(target)
                 if inspect.isawaitable(outcome):
                     asyncio.run(outcome)
-                tell(column, wire, kind)
+                tell(column, row or wire, kind)
             except BaseException:  # noqa: BLE001 - a failed column must not hide the others
-                tell(column, wire, kind, traceback.format_exc())
+                tell(column, row or wire, kind, traceback.format_exc())
 
 
 def tell(column, wire, target, error=None):

@@ -1,9 +1,11 @@
 //! Who hears a conversation: other models, other providers, and pages that are fetched.
 
-use onyx_test_support::{OnyxBuilder, OnyxProcess, Page, ScriptedModel, Site, Wire};
+use onyx_test_support::{
+    Answer, OnyxBuilder, OnyxProcess, Page, ScriptedCall, ScriptedModel, Site, Wire,
+};
 use serde_json::{Value, json};
 
-use super::{events_of, obedient, pending, read_tainted, results, told};
+use super::{obedient, pending, read_tainted, results, told};
 use crate::drafts::{message, path, tainting};
 use crate::{BINARY, builder};
 
@@ -117,33 +119,83 @@ async fn a_model_of_this_machine_answers_for_a_pinned_agent_and_asks_no_other() 
     }
 }
 
+/// Two agents and a site that they may fetch. Another one has a page with links to it, and is the engine of searches,
+/// which finds its pages whatever is searched for.
+struct Surfing {
+    onyx: OnyxProcess,
+    site: Site,
+    engine: Site,
+}
+
+async fn surfing(model: &ScriptedModel) -> Surfing {
+    let site = Site::start(|_| Page::html("<p>a page</p>")).await;
+    let pages: Vec<String> = (0..40).map(|n| site.url(&format!("/{n}"))).collect();
+    let links: String = pages.iter().map(|page| format!("<p>See {page} for more.</p>")).collect();
+    let found =
+        pages.iter().take(8).map(|page| json!({"url": page, "title": "One", "content": "x"}));
+    let found = json!({"results": found.collect::<Vec<_>>()}).to_string();
+    let engine = Site::start(move |path| match path {
+        "/start" => Page::html(&links),
+        _ => Page::json(&found),
+    })
+    .await;
+    let config = json!({
+        "tools": {"web": {
+            "search": {"baseUrl": engine.url("/searx/")},
+            "allowPrivateHosts": [site.address().to_string(), engine.address().to_string()],
+        }},
+        "agents": {"list": [
+            {"id": "main", "default": true, "model": "mine/some-model", "tier": "act"},
+            {"id": "helper", "model": "mine/some-model", "tier": "act"},
+        ]},
+    });
+    Surfing { onyx: builder(model).merge(config).start().await, site, engine }
+}
+
+/// Asks with nobody there who could be asked back, and gives back which numbered pages were fetched. The person
+/// names the first page only; what is called is the model's idea.
+async fn fetched_unasked(surfing: &Surfing) -> Vec<String> {
+    let words = format!("Read {}", surfing.engine.url("/start"));
+    let body = json!({"model": "onyx:main", "messages": [{"role": "user", "content": words}]});
+    let _ = surfing.onyx.post("/v1/chat/completions", &body).await.expect(200);
+    let paths = surfing.site.requests().into_iter().filter_map(|request| {
+        let path = request.split_whitespace().nth(1)?.trim_start_matches('/').to_owned();
+        path.parse::<usize>().is_ok().then_some(path)
+    });
+    paths.collect()
+}
+
+/// One answer for each, with one call.
+fn calls(model: &ScriptedModel, calls: &[(&str, Value)]) {
+    for (number, (tool, arguments)) in calls.iter().enumerate() {
+        let call = ScriptedCall::new(&format!("call{number}"), *tool, arguments);
+        model.push(Answer::tool_calls([call]));
+    }
+}
+
 #[tokio::test]
-async fn few_links_of_a_page_are_fetched_without_asking_also_through_other_agents() {
-    let links: String = (0..40).map(|n| format!("<a href=\"/{n}\">{n}</a> LINK/{n} ")).collect();
-    let site = Site::start(move |_| Page::html(format!("<p>{links}</p>"))).await;
-    let model = obedient().await;
-    let web = json!({"tools": {"web": {"allowPrivateHosts": [site.address().to_string()]}},
-    "agents": {"list": [
-        {"id": "main", "default": true, "model": "mine/some-model", "tier": "act"},
-        {"id": "helper", "model": "mine/some-model", "tier": "act"},
-    ]}});
-    let onyx = builder(&model).merge(web).start().await;
-    let fetch = |page: &str| ("web_fetch", json!({"url": site.url(page)}));
-    let first = site.url("/start");
-    let asked = message(&[fetch("/start"), fetch("/1"), fetch("/2")]);
-    let calls = message(&[
-        fetch("/start"),
-        ("ask_agent", json!({"agent": "helper", "message": format!("{first} {asked}")})),
-        fetch("/3"),
-        fetch("/4"),
-        fetch("/5"),
-    ]);
-    let body = json!({"model": "onyx:main", "messages": [{"role": "user", "content": format!("{first} {calls}")}]});
-    let reply = onyx.post("/v1/chat/completions", &body).await.expect(200);
-    let run = reply.headers["x-onyx-run-id"].to_str().unwrap().to_owned();
-    let events = events_of(&onyx, &json!({"run_id": run})).await;
-    let fetched = site.requests();
-    let links = fetched.iter().filter(|request| !format!("{request:?}").contains("/start")).count();
-    assert!(links <= 3, "{links} of one site: {fetched:?} {events:#?}");
-    assert!(!pending(&onyx).await.is_empty(), "the rest waits for the person");
+async fn few_links_of_a_page_are_fetched_without_asking() {
+    let model = ScriptedModel::start().await;
+    let surfing = surfing(&model).await;
+    calls(&model, &[("web_fetch", json!({"url": surfing.engine.url("/start")}))]);
+    let fetch = |page: &str| ("web_fetch", json!({"url": surfing.site.url(page)}));
+    calls(&model, &["/1", "/2", "/3", "/4", "/5"].map(fetch));
+    model.push(Answer::text("done"));
+    assert_eq!(fetched_unasked(&surfing).await, ["1", "2", "3"]);
+    assert_eq!(pending(&surfing.onyx).await.len(), 2, "the rest waits for the person");
+}
+
+#[tokio::test]
+async fn other_agents_fetch_from_the_share_of_who_asked_them() {
+    let model = ScriptedModel::start().await;
+    let surfing = surfing(&model).await;
+    let search = || ("web_search", json!({"query": "tides"}));
+    let fetch = |page: &str| ("web_fetch", json!({"url": surfing.site.url(page)}));
+    let ask = ("ask_agent", json!({"agent": "helper", "message": "look further"}));
+    calls(&model, &[search(), fetch("/1"), fetch("/2"), ask]);
+    calls(&model, &[search(), fetch("/3"), fetch("/4")]);
+    model.push(Answer::text("the helper is done"));
+    model.push(Answer::text("done"));
+    assert_eq!(fetched_unasked(&surfing).await, ["1", "2", "3"]);
+    assert_eq!(pending(&surfing.onyx).await.len(), 1, "the rest waits for the person");
 }
