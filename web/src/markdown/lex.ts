@@ -1,7 +1,6 @@
 // Markdown to tokens, a piece at a time: what is finished is never read again.
 
 import { Marked, type Token, type TokenizerExtension, type Tokens } from 'marked';
-import remend from 'remend';
 
 export interface MathToken {
   type: 'math';
@@ -90,11 +89,32 @@ export function lex(text: string): Token[] {
   return marked.lexer(text).filter((token) => token.type !== 'space' && token.type !== 'def');
 }
 
+let mend = (text: string): string => text;
+let mending: Promise<void> | undefined;
+
+/** Brings what closes half emphasis and links. Only a text that is being written needs it, so it comes with the first one;
+ * until it is there, or where it cannot be had, half marks are shown as they are. */
+export function loadMending(): Promise<void> {
+  mending ??= import('remend').then(
+    (module) => {
+      mend = (text) => module.default(text);
+    },
+    () => {
+      mending = undefined;
+    },
+  );
+  return mending;
+}
+
 /** The blocks of a growing text. Finished blocks keep their identity, so they are drawn once. */
 export class GrowingText {
   private frozen: Token[] = [];
   private offset = 0;
   private seen = '';
+
+  constructor() {
+    void loadMending();
+  }
 
   blocks(text: string): Token[] {
     if (!text.startsWith(this.seen)) this.forget();
@@ -121,6 +141,6 @@ export class GrowingText {
 /** The block being written, its half emphasis and links closed so that they do not flicker. */
 function closed(token: Token): Token[] {
   if (token.type === 'code' || token.type === 'html') return [token];
-  const mended = remend(token.raw);
+  const mended = mend(token.raw);
   return mended === token.raw ? [token] : lex(mended);
 }
