@@ -33,8 +33,9 @@ pub use repository::{
     BackupPlace, Encryption, Passphrase, SnapshotInfo, SnapshotListing, is_encrypted, list,
 };
 pub use restore::{
-    RestoreReport, RestoreRequest, RestoredFile, RestoredSession, SessionRequest, Source,
-    WhenDamaged, restore_file, restore_home, restore_session,
+    RestoreReport, RestoreRequest, RestoredFile, RestoredSession, SessionRequest, SnapshotFile,
+    SnapshotSession, Source, WhenDamaged, read_file, read_session, restore_file, restore_home,
+    restore_session,
 };
 pub use take::{BackupReport, BackupRequest, back_up};
 pub use verify::{Damage, Repair, VerifyReport, verify};

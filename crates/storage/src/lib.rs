@@ -59,8 +59,8 @@ pub use objects::{
 pub use postgres::{
     BootClock, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl, GatewayRow,
     GatewaySettings, Heard, MoveError, MoveExtras, Moved, MovingServer, News, OpenRuns, Owned,
-    SCHEMA_VERSION, Sealing, ServerCopy, ServerError, SharedConfig, inspect_database,
-    list_gateways, migrate_database, read_shared_config, server_secrets,
+    SCHEMA_VERSION, Sealing, ServerAdditions, ServerCopy, ServerError, SharedConfig,
+    inspect_database, list_gateways, migrate_database, read_shared_config, server_secrets,
 };
 pub use provenance::{
     Change, ContentRecord, History, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS,

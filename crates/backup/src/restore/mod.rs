@@ -3,6 +3,7 @@
 
 mod home;
 mod one;
+mod reading;
 mod session;
 mod writing;
 
@@ -10,6 +11,7 @@ use crate::repository::{BackupPlace, Passphrase};
 
 pub use home::{RestoreReport, RestoreRequest, WhenDamaged, restore_home};
 pub use one::{RestoredFile, restore_file};
+pub use reading::{SnapshotFile, SnapshotSession, read_file, read_session};
 pub use session::{RestoredSession, SessionRequest, restore_session};
 
 /// What is restored from.

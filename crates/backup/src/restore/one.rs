@@ -37,16 +37,23 @@ pub fn restore_file(
     let entry = find(&snapshot, path)?;
     let home = Folder::open(home).map_err(BackupError::at_errno(home))?;
     let parent = home.make_parent_of(path).map_err(BackupError::at_errno(path))?;
-    let own = path.file_name().unwrap_or_default().to_owned();
-    let made_at = snapshot.info.made_at;
-    let names =
-        std::iter::once(own.clone()).chain((0..MOST_NAMES).map(|n| beside(&own, made_at, n)));
+    let names = names(path, snapshot.info.made_at);
     let placed = Placing { packs: &mut packs, snapshot: &snapshot.info.id, path };
     let name = placed.put(entry, &parent, names)?;
     Ok(RestoredFile { snapshot: snapshot.info.id.clone(), path: path.with_file_name(name) })
 }
 
-fn find<'a>(snapshot: &'a Snapshot, path: &Path) -> Result<&'a FileEntry, BackupError> {
+/// Its own name, then those beside it.
+pub(super) fn names(path: &Path, made_at: Timestamp) -> impl Iterator<Item = OsString> {
+    let own = path.file_name().unwrap_or_default().to_owned();
+    let beside = {
+        let own = own.clone();
+        (0..MOST_NAMES).map(move |number| beside(&own, made_at, number))
+    };
+    std::iter::once(own).chain(beside)
+}
+
+pub(super) fn find<'a>(snapshot: &'a Snapshot, path: &Path) -> Result<&'a FileEntry, BackupError> {
     let found = snapshot.entries.iter().find(|entry| entry.path.0 == path);
     match found.map(|entry| &entry.kind) {
         Some(EntryKind::File(file)) => Ok(file),

@@ -59,7 +59,10 @@ pub fn restore_session(request: &SessionRequest<'_>) -> Result<RestoredSession, 
     Ok(RestoredSession { snapshot: snapshot.info.id.clone(), person, agent, session })
 }
 
-fn find_log(snapshot: &Snapshot, session: SessionId) -> Result<(&Path, &FileEntry), BackupError> {
+pub(super) fn find_log(
+    snapshot: &Snapshot,
+    session: SessionId,
+) -> Result<(&Path, &FileEntry), BackupError> {
     let name = format!("{session}.jsonl");
     let found = snapshot.entries.iter().find_map(|entry| match &entry.kind {
         EntryKind::File(file) if entry.path.0.file_name() == Some(name.as_ref()) => {
@@ -72,6 +75,17 @@ fn find_log(snapshot: &Snapshot, session: SessionId) -> Result<(&Path, &FileEntr
         wanted: format!("session {session}"),
         snapshot: snapshot.info.id.clone(),
     })
+}
+
+/// What is kept beside a log, for a copy of the conversation under another id. `None` where it does not read.
+pub(super) fn details_of_copy(details: &[u8], copy: SessionId) -> Option<Vec<u8>> {
+    let mut details = serde_json::from_slice::<Map<String, Value>>(details).ok()?;
+    details.insert("root".to_owned(), json!(copy));
+    details.remove("fork_turn");
+    if let Some(Value::String(title)) = details.get_mut("title") {
+        title.push_str(" (restored)");
+    }
+    serde_json::to_vec(&details).ok()
 }
 
 struct Restoring<'a> {
@@ -99,16 +113,7 @@ impl Restoring<'_> {
             return placing.put(file, self.parent, std::iter::once(name)).map(drop);
         }
         let content = content(packs, file, &path, snapshot)?;
-        let Ok(mut details) = serde_json::from_slice::<Map<String, Value>>(&content) else {
-            return Ok(());
-        };
-        details.insert("root".to_owned(), json!(self.session));
-        details.remove("fork_turn");
-        if let Some(Value::String(title)) = details.get_mut("title") {
-            title.push_str(" (restored)");
-        }
-        let text =
-            serde_json::to_vec(&details).map_err(|error| BackupError::at(&path)(error.into()))?;
+        let Some(text) = details_of_copy(&content, self.session) else { return Ok(()) };
         let mut out = self.parent.create(&name).map_err(BackupError::at_errno(&path))?;
         std::io::Write::write_all(&mut out, &text)
             .and_then(|()| out.sync_all())

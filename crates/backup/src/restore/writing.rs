@@ -39,19 +39,23 @@ pub(super) fn write_file(
 
 fn finish(entry: &FileEntry, file: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(entry.mode & 0o777))?;
-    let distance = Duration::from_nanos(entry.modified.unsigned_abs());
-    let modified = if entry.modified < 0 {
-        SystemTime::UNIX_EPOCH.checked_sub(distance)
-    } else {
-        SystemTime::UNIX_EPOCH.checked_add(distance)
-    };
-    match modified {
+    match modified(entry) {
         Some(modified) => file.set_times(FileTimes::new().set_modified(modified)),
         None => Ok(()),
     }
 }
 
-/// The whole content, for what is small.
+/// When it was last changed, where the clock of this machine knows that time.
+pub(super) fn modified(entry: &FileEntry) -> Option<SystemTime> {
+    let distance = Duration::from_nanos(entry.modified.unsigned_abs());
+    if entry.modified < 0 {
+        SystemTime::UNIX_EPOCH.checked_sub(distance)
+    } else {
+        SystemTime::UNIX_EPOCH.checked_add(distance)
+    }
+}
+
+/// The whole content, for what fits into memory.
 pub(super) fn content(
     packs: &mut Packs,
     entry: &FileEntry,
@@ -62,6 +66,9 @@ pub(super) fn content(
     for name in &entry.chunks {
         let chunk = packs.read(name)?.ok_or_else(|| damaged(path, snapshot))?;
         content.extend_from_slice(&chunk);
+    }
+    if content.len() as u64 != entry.size {
+        return Err(damaged(path, snapshot));
     }
     Ok(content)
 }

@@ -41,7 +41,7 @@ pub(crate) use ledger::PostgresLedger;
 pub(crate) use moving::half_moved;
 pub use moving::{
     CopiedContent, CopiedFile, CopiedLog, MoveError, MoveExtras, Moved, MovingServer, OpenRuns,
-    ServerCopy, server_secrets,
+    ServerAdditions, ServerCopy, server_secrets,
 };
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;

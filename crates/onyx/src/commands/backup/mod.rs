@@ -1,6 +1,7 @@
 //! `onyx backup`, `onyx restore`, `onyx export`. They work on the files themselves, beside a server
 //! that serves the home, or on the database and the store of gateways.
 
+mod one_into_server;
 mod restore;
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `onyx restore`: into an empty home, into an empty database and bucket, or one session or file into a home.
+//! `onyx restore`: into an empty home, into an empty database and bucket, or one session or file into either.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,9 +10,10 @@ use onyx_backup::{
 };
 use onyx_identity::{MasterKey, Secrets};
 use onyx_storage::{ServerSettings, Store};
-use onyx_types::{Cancel, ErrorCode, Fault, SystemClock};
+use onyx_types::{Cancel, Fault, SessionId, SystemClock};
 
 use super::super::{reindex, storage};
+use super::one_into_server::OneIntoServer;
 use super::{passphrase, place, server_of, waiting};
 use crate::cli::RestoreArguments;
 use crate::exit::Exit;
@@ -24,27 +25,32 @@ pub(crate) async fn restore(home: &HomeFolder, arguments: RestoreArguments) -> R
     let from = place(home, Some(&arguments.from)).await?;
     let passphrase = passphrase(&from, Encryption::AsItIs).await?;
     if let Some(settings) = server_of(home)? {
-        return into_server(home, &settings, from, arguments, passphrase).await;
+        let one = OneIntoServer {
+            settings: &settings,
+            from,
+            snapshot: arguments.snapshot.clone(),
+            passphrase,
+        };
+        return match (arguments.session, &arguments.file) {
+            (Some(session), _) => one.session(home, session).await,
+            (None, Some(file)) => one.file(file).await,
+            (None, None) => into_server(home, &settings, one.from, arguments, one.passphrase).await,
+        };
     }
     if let Some(session) = arguments.session {
         let (root, snapshot) = (home.path().to_owned(), arguments.snapshot);
-        let mut seed = [0; 8];
-        getrandom::fill(&mut seed).context("the system gives no random numbers")?;
+        let seed = random_seed()?;
         let done = waiting(move || {
             restore_session(&SessionRequest {
                 source: source(&from, snapshot.as_deref(), passphrase.as_ref()),
                 home: &root,
                 session,
                 clock: &SystemClock::new(),
-                seed: u64::from_le_bytes(seed),
+                seed,
             })
         });
         let done = done.await?;
-        let kept = if done.session == session { "" } else { ", beside the one that is there" };
-        output::line(&format!(
-            "Session {} is back from snapshot {}{kept}.",
-            done.session, done.snapshot
-        ));
+        tell_session(session, done.session, &done.snapshot);
         // The ledger learns of it as it does of any log.
         return reindex::run(home).await;
     }
@@ -60,7 +66,19 @@ pub(crate) async fn restore(home: &HomeFolder, arguments: RestoreArguments) -> R
     whole(home, from, arguments, passphrase).await
 }
 
-fn source<'a>(
+/// For the id of a conversation that is restored beside itself.
+pub(super) fn random_seed() -> Result<u64> {
+    let mut seed = [0; 8];
+    getrandom::fill(&mut seed).context("the system gives no random numbers")?;
+    Ok(u64::from_le_bytes(seed))
+}
+
+pub(super) fn tell_session(asked: SessionId, restored: SessionId, snapshot: &str) {
+    let beside = if restored == asked { "" } else { ", beside the one that is there" };
+    output::line(&format!("Session {restored} is back from snapshot {snapshot}{beside}."));
+}
+
+pub(super) fn source<'a>(
     place: &'a BackupPlace,
     snapshot: Option<&'a str>,
     passphrase: Option<&'a Passphrase>,
@@ -143,11 +161,6 @@ async fn into_server(
     arguments: RestoreArguments,
     passphrase: Option<Passphrase>,
 ) -> Result<Exit> {
-    if arguments.session.is_some() || arguments.file.is_some() {
-        let message = "one session or one file is not restored into a server";
-        let hint = "Restore everything into an empty folder (ONYX_HOME=<folder> onyx restore …) and take it from there.";
-        return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).into());
-    }
     let folder = home.path().join("cache/restoring");
     let _ = std::fs::remove_dir_all(&folder);
     let report = write_home(&folder, from, arguments, passphrase).await?;

@@ -90,6 +90,54 @@ async fn a_server_backed_up_while_it_serves_is_restored_as_a_home_and_as_a_serve
     assert!(!said(&events).is_empty());
 }
 
+#[tokio::test]
+async fn one_session_and_one_file_come_back_while_gateways_serve() {
+    let (place, model) = (place().await, obedient().await);
+    let one = start(&place, "one", &model).await;
+    let two = start(&place, "two", &model).await;
+    let session = fill(&one).await;
+    let history = one.history(&session).await;
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("backups");
+    let to = to.to_str().unwrap();
+    report(&onyx(&one.home(), &["backup", "--to", to, "--json"]).await);
+    let path = "people/owner/vault/notes/long.md";
+    let file = |gateway: &OnyxProcess, name: &str| {
+        gateway.get(&format!("/v1/memory/files/vault/notes/{name}"))
+    };
+
+    // Gone, and back as they were, for every gateway.
+    let gone = two.request(Method::DELETE, &format!("/v1/sessions/{session}"));
+    assert!(gone.send().await.unwrap().status().is_success());
+    let gone = two.request(Method::DELETE, "/v1/memory/files/vault/notes/long.md");
+    assert!(gone.send().await.unwrap().status().is_success());
+    assert_eq!(file(&one, "long.md").await.status, 404);
+    let restored = onyx(&one.home(), &["restore", to, "--session", &session]).await;
+    assert_eq!(restored.code, Some(0), "{restored:?}");
+    assert!(restored.out.contains(&format!("Session {session} is back")), "{restored:?}");
+    let restored = onyx(&one.home(), &["restore", to, "--file", path]).await;
+    assert!(restored.code == Some(0) && restored.out.starts_with(path), "{restored:?}");
+    for gateway in [&one, &two] {
+        assert_eq!(gateway.history(&session).await, history);
+        assert_eq!(file(gateway, "long.md").await.expect(200).text().len(), 22 * 5_000);
+    }
+    let events = two.chat_stream(&json!({"message": "go on", "session_id": session})).await;
+    assert!(!said(&events).is_empty());
+
+    // Once more: beside what is there, which stays.
+    let longer = two.history(&session).await;
+    let restored = onyx(&two.home(), &["restore", to, "--session", &session]).await;
+    assert!(restored.out.contains("beside the one that is there"), "{restored:?}");
+    let copy = restored.out.split_whitespace().nth(1).unwrap().to_owned();
+    assert_ne!(copy, session);
+    assert_eq!(two.history(&session).await, longer);
+    assert_eq!(two.history(&copy).await.len(), history.len());
+    let restored = onyx(&two.home(), &["restore", to, "--file", path]).await;
+    assert!(restored.out.contains("long (restored "), "{restored:?}");
+    let unknown = onyx(&two.home(), &["restore", to, "--file", "people/owner/vault/none.md"]).await;
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+}
+
 /// Ids in the runs of a ledger that have ended, and in the ends of the logs.
 fn ended(home: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     let ledger = rusqlite::Connection::open(home.join("onyx.db")).unwrap();

@@ -7,7 +7,7 @@ use super::{MoveError, Moved};
 use crate::postgres::convert::get;
 use crate::postgres::files::PostgresFiles;
 use crate::postgres::query::{execute, row, rows};
-use crate::{Expect, ObjectKey, Objects as _, StoreError};
+use crate::{Expect, ObjectKey, Objects, StoreError};
 
 /// A file's content, and when it was last written.
 pub(super) struct Content {
@@ -38,17 +38,45 @@ pub(super) async fn into_server(
 ) -> Result<(), MoveError> {
     moved.files += 1;
     moved.bytes += content.bytes.len() as u64;
-    let no_place =
-        || MoveError::File { path: name.to_owned(), why: "it lies in no area".to_owned() };
-    let (root, key) = split(name).ok_or_else(no_place)?;
-    let key: ObjectKey = key.parse().map_err(|_| no_place())?;
-    let files = PostgresFiles::new(server.database.clone(), server.blobs.clone());
-    let objects = files.of(person_of(name), root);
+    let (objects, key) = area_of(server, name)?;
     if objects.get(&key, u64::MAX).await?.is_some_and(|there| there.bytes == content.bytes) {
         moved.already_there += 1;
         return Ok(());
     }
     objects.put(&key, &content.bytes, Expect::Anything).await?;
+    date(server, name, content).await
+}
+
+/// Adds a file under a name that nothing has. Says whether it did.
+pub(super) async fn add(
+    server: &ServerSide,
+    name: &str,
+    content: &Content,
+) -> Result<bool, MoveError> {
+    let (objects, key) = area_of(server, name)?;
+    match objects.put(&key, &content.bytes, Expect::Absent).await {
+        Ok(_) => {}
+        Err(StoreError::Conflict) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    date(server, name, content).await?;
+    Ok(true)
+}
+
+/// Where the file of this path in a home lies.
+fn area_of(
+    server: &ServerSide,
+    name: &str,
+) -> Result<(impl Objects + use<>, ObjectKey), MoveError> {
+    let no_place =
+        || MoveError::File { path: name.to_owned(), why: "it lies in no area".to_owned() };
+    let (root, key) = split(name).ok_or_else(no_place)?;
+    let key: ObjectKey = key.parse().map_err(|_| no_place())?;
+    let files = PostgresFiles::new(server.database.clone(), server.blobs.clone());
+    Ok((files.of(person_of(name), root), key))
+}
+
+async fn date(server: &ServerSide, name: &str, content: &Content) -> Result<(), MoveError> {
     let client = server.database.client().await?;
     let date = "UPDATE files SET modified = $3 WHERE person = $1 AND path = $2";
     let at = millis(content.modified);

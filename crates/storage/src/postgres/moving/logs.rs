@@ -10,7 +10,7 @@ use crate::StoreError;
 use crate::postgres::convert::{get, integer};
 use crate::postgres::files::Blobs;
 use crate::postgres::query::{execute, rows};
-use crate::postgres::transaction::transact;
+use crate::postgres::transaction::{Trouble, transact};
 use crate::postgres::turns::{pack, unpack};
 
 /// Names one log, on both sides.
@@ -65,6 +65,38 @@ pub(super) async fn into_server(
     Ok(put(server, key, lines).await?)
 }
 
+/// Adds a conversation where there is none, or where it was deleted. Says whether it did.
+pub(super) async fn add(
+    server: &ServerSide,
+    key: &LogName,
+    log: &[u8],
+) -> Result<bool, StoreError> {
+    let lines = whole_lines(log);
+    let name = server.blobs.keep(&key.person, &pack(lines)?).await?;
+    let count = integer(lines.iter().filter(|byte| **byte == b'\n').count() as u64);
+    let length = integer(lines.len() as u64);
+    let LogName { person, agent, session } = key;
+    transact!(server.database, transaction => {
+        server.blobs.refer(&transaction, person, &name).await?;
+        // Whoever held it before it was deleted holds it no more: the fence is a new one.
+        let log = "INSERT INTO session_log (person, agent, session, fence, gateway, incarnation, until,
+                                            next_seq, next_pos, sealed_seq, sealed_pos)
+                   VALUES ($1, $2, $3, nextval('fences'), '', 0, '-infinity', $4, $5, $4, $5)
+                   ON CONFLICT (person, agent, session) DO UPDATE
+                   SET fence = excluded.fence, gateway = '', incarnation = 0, until = '-infinity',
+                       next_seq = excluded.next_seq, next_pos = excluded.next_pos,
+                       sealed_seq = excluded.sealed_seq, sealed_pos = excluded.sealed_pos,
+                       written = clock_timestamp()
+                   WHERE session_log.next_pos = 0
+                     AND (session_log.generation > 0 OR session_log.until < clock_timestamp())";
+        let is_free = execute(&transaction, log, &[person, agent, session, &count, &length]).await? > 0;
+        if is_free && count > 0 {
+            segment(&transaction, key, count, length, &name).await?;
+        }
+        Ok(is_free)
+    })
+}
+
 /// In the place of whatever an earlier try left.
 async fn put(server: &ServerSide, key: &LogName, lines: &[u8]) -> Result<(), StoreError> {
     let packed = pack(lines)?;
@@ -87,15 +119,28 @@ async fn put(server: &ServerSide, key: &LogName, lines: &[u8]) -> Result<(), Sto
                    VALUES ($1, $2, $3, nextval('fences'), '', 0, '-infinity', $4, $5, $4, $5)";
         execute(&transaction, log, &[person, agent, session, &count, &length]).await?;
         if count > 0 {
-            let segment = "INSERT INTO segments (person, agent, session, first_seq, last_seq, first_pos,
-                                                 end_pos, sha256)
-                           VALUES ($1, $2, $3, 0, $4, 0, $5, $6)";
-            let given: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
-                [person, agent, session, &(count - 1), &length, &name];
-            execute(&transaction, segment, &given).await?;
+            segment(&transaction, key, count, length, &name).await?;
         }
         Ok(())
     })
+}
+
+/// The one segment of a log of that many lines and bytes.
+async fn segment(
+    client: &impl GenericClient,
+    key: &LogName,
+    count: i64,
+    length: i64,
+    name: &str,
+) -> Result<(), Trouble> {
+    let segment = "INSERT INTO segments (person, agent, session, first_seq, last_seq, first_pos,
+                                         end_pos, sha256)
+                   VALUES ($1, $2, $3, 0, $4, 0, $5, $6)";
+    let LogName { person, agent, session } = key;
+    let given: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
+        [person, agent, session, &(count - 1), &length, &name];
+    execute(client, segment, &given).await?;
+    Ok(())
 }
 
 async fn exists(server: &ServerSide, key: &LogName) -> Result<bool, MoveError> {

@@ -2,6 +2,7 @@
 //! moved is read again and compared before the move counts. A move that was cut off goes on where it was when it is
 //! asked for again; until then nobody can serve what is half there.
 
+mod additions;
 mod disk;
 mod error;
 mod files;
@@ -16,6 +17,7 @@ use super::connect::Database;
 use super::secrets::PostgresSecrets;
 use crate::{Home, SealedSecret, SealedSecrets, ServerError, ServerSettings};
 
+pub use additions::ServerAdditions;
 use disk::HomeContents;
 pub use error::MoveError;
 use files::Content;

@@ -1,0 +1,40 @@
+//! One file or one conversation into a server that may be serving. Nothing is overwritten.
+
+use std::time::SystemTime;
+
+use super::MoveError;
+use super::files::{self, Content};
+use super::logs::{self, LogName};
+use super::server_side::{ServerSide, half_moved};
+use crate::ServerSettings;
+
+#[derive(Debug)]
+pub struct ServerAdditions {
+    side: ServerSide,
+}
+
+impl ServerAdditions {
+    pub async fn open(settings: &ServerSettings) -> Result<Self, MoveError> {
+        let side = ServerSide::open(settings).await?;
+        if half_moved(&side.database).await? {
+            return Err(MoveError::NotEmpty("something is being moved in or out: the database"));
+        }
+        Ok(Self { side })
+    }
+
+    /// Adds a file by its path in a home. Says whether it did: `false` where there is one.
+    pub async fn add_file(
+        &self,
+        path: &str,
+        bytes: Vec<u8>,
+        modified: SystemTime,
+    ) -> Result<bool, MoveError> {
+        files::add(&self.side, path, &Content { bytes, modified }).await
+    }
+
+    /// Adds a conversation by the path of its log in a home. Says whether it did: `false` where there is one.
+    pub async fn add_log(&self, path: &str, log: &[u8]) -> Result<bool, MoveError> {
+        let no_log = || MoveError::File { path: path.to_owned(), why: "it is no log".to_owned() };
+        Ok(logs::add(&self.side, &LogName::of_path(path).ok_or_else(no_log)?, log).await?)
+    }
+}
