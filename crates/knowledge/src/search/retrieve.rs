@@ -6,8 +6,8 @@ use futures::future::try_join_all;
 use onyx_storage::{ChunkId, SourceKind, StoredChunk};
 use onyx_types::{PersonId, Scope, ScopeSet, SessionId, estimate_tokens};
 
-use crate::search::{Hit, Search};
-use crate::{Index, KnowledgeError};
+use crate::KnowledgeError;
+use crate::search::{Hit, Search, Searcher};
 
 /// Retrieval for one message: each scope is searched on its own, so that none drowns the others.
 #[derive(Clone, Debug)]
@@ -51,8 +51,11 @@ impl Retrieval {
     }
 }
 
-impl Index {
-    pub async fn retrieve(&self, retrieval: &Retrieval) -> Result<Retrieved, KnowledgeError> {
+impl Searcher {
+    pub(crate) async fn retrieve(
+        &self,
+        retrieval: &Retrieval,
+    ) -> Result<Retrieved, KnowledgeError> {
         let searches: Vec<Search> = retrieval
             .scopes
             .iter()
@@ -104,8 +107,8 @@ impl Index {
         if session.is_none() || hit.session().map(|(of, _)| of) != session {
             return false;
         }
-        let followers = self.lock_followers().await;
-        let outline = followers.outline.as_ref().map(|followed| &followed.outline);
+        let tables = self.follower.lock().await;
+        let outline = tables.outline.as_ref().map(|followed| &followed.outline);
         outline.is_none_or(|outline| outline.messages_after(hit.chunk) < RECENT_MESSAGES)
     }
 
@@ -116,8 +119,8 @@ impl Index {
         seen: &HashSet<ChunkId>,
     ) -> Result<(Hit, Vec<ChunkId>), KnowledgeError> {
         let mut ids: Vec<ChunkId> = {
-            let followers = self.lock_followers().await;
-            let outline = followers.outline.as_ref().map(|followed| &followed.outline);
+            let tables = self.follower.lock().await;
+            let outline = tables.outline.as_ref().map(|followed| &followed.outline);
             let around = outline.map(|outline| outline.around(hit.chunk, AROUND));
             around.unwrap_or_default().into_iter().map(|(_, chunk)| chunk).collect()
         };
@@ -127,7 +130,7 @@ impl Index {
             return Ok((whole, vec![hit.chunk]));
         }
         ids.push(hit.chunk);
-        let mut around = self.inner.store.chunks.stored(&ids).await?;
+        let mut around = self.chunks.stored(&ids).await?;
         // The same run and no other: its path and messages are what the piece is cited by.
         around.retain(|chunk| chunk.source.key == hit.key && chunk.source.scope == hit.scope);
         around.sort_by_key(|chunk| (chunk.row.start_line, chunk.id));

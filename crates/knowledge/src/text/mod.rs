@@ -29,8 +29,9 @@ use tantivy::{
     TantivyError, Term,
 };
 
+use crate::KnowledgeError;
+use crate::chunk::searched_text;
 use crate::visible::Visible;
-use crate::{KnowledgeError, searched_text};
 use best::Best;
 use query::{Needed, Wanted};
 use stop_words::StopWords;

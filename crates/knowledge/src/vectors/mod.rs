@@ -1,8 +1,9 @@
 //! The vector side: every vector by its signs and as bytes, in memory. Signs pick, bytes rank, and
-//! the caller ranks the best of these by the vectors themselves. Who makes the vectors, and of what,
-//! is in `embedding`.
+//! the caller ranks the best of these by the vectors themselves. Who makes
+//! vectors is in `embedders`, how they are made in `maker`.
 
-pub(crate) mod embedding;
+mod embedders;
+mod maker;
 mod signs;
 pub(crate) mod tokens;
 
@@ -11,6 +12,8 @@ use std::collections::{HashMap, HashSet};
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 
 use crate::visible::Visible;
+pub(crate) use embedders::{EmbedderChange, Embedders};
+pub(crate) use maker::{QueryVector, VectorMaker};
 use signs::{LONGEST, Signs, Slots};
 
 /// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last

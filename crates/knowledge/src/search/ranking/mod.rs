@@ -11,7 +11,8 @@ use std::collections::{HashMap, HashSet};
 use onyx_storage::ChunkId;
 use onyx_types::{MatchType, Timestamp};
 
-use crate::search::outline::{AuthorId, ConversationId, Outline, Spot};
+use crate::follow::outline::{AuthorId, ConversationId, Outline, Spot};
+use crate::settings::Weights;
 use crate::visible::Visible;
 
 pub(crate) use time::{TimeRange, times_in};
@@ -30,6 +31,14 @@ const LEAST_TOKEN_LIKENESS: f32 = 0.25;
 pub(crate) struct WordWeights {
     pub(crate) notes: f32,
     pub(crate) messages: f32,
+}
+
+impl WordWeights {
+    /// As a person chose them, for notes and messages alike.
+    pub(crate) fn chosen(weights: Weights) -> Self {
+        let words = weights.text / (weights.text + weights.vectors).max(f32::MIN_POSITIVE);
+        Self { notes: words, messages: words }
+    }
 }
 
 /// Before there are token vectors words count for more: they tell names and places apart.

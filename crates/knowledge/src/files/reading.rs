@@ -1,16 +1,18 @@
-//! Reads files and tells the chunk table what they hold.
+//! Reads a file and cuts it into the chunks that the table holds of it.
+
+use std::sync::Arc;
 
 use onyx_storage::{
     ChunkRow, History, Message, Object, ObjectKey, Objects, SourceKey, SourceKind, SourceRow,
     Stamp, StoreError, declared_origin,
 };
-use onyx_types::{Hash, Origin, Timestamp};
+use onyx_types::{Clock, Hash, Origin, Timestamp};
 
-use crate::chunk::is_date;
+use crate::chunk::{indexed_text, is_date};
 use crate::files::places::{PlacedFile, is_binary_name};
-use crate::files::sync::Look;
 use crate::files::transcript::{self, Spoken};
-use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
+use crate::indexing::Look;
+use crate::{Chunking, Document, KnowledgeError, Ruler};
 
 /// Longer files are no notes; reading them would take the memory of many.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -19,7 +21,6 @@ const TAINT_MARK: &str = "<!-- agent_tainted -->";
 
 /// A file and what it is.
 pub(crate) struct File<'a> {
-    pub(crate) whose: &'a Owner,
     pub(crate) key: SourceKey,
     pub(crate) path: &'a ObjectKey,
     pub(crate) place: PlacedFile,
@@ -30,12 +31,14 @@ pub(crate) struct File<'a> {
     pub(crate) how: Look,
 }
 
-/// Whose files are read, and by what they are measured.
-pub(crate) struct Owner {
-    pub(crate) objects: std::sync::Arc<dyn Objects>,
+/// Reads the files of one person, or the shared ones.
+pub(crate) struct FileReader {
+    pub(crate) objects: Arc<dyn Objects>,
     /// `None` for shared files, whose versions nobody keeps.
     pub(crate) history: Option<History>,
     pub(crate) ruler: Ruler,
+    pub(crate) chunking: Chunking,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// What a file has come to.
@@ -54,44 +57,13 @@ pub(crate) enum Reading {
     Again(SourceRow, Vec<ChunkRow>),
 }
 
-impl Index {
-    /// Files what was read, new contents in one transaction; how much of it was new?
-    pub(crate) async fn file(&self, readings: Vec<Reading>) -> Result<u64, KnowledgeError> {
-        let chunks = &self.inner.store.chunks;
-        let (mut new, mut gone) = (Vec::with_capacity(readings.len()), Vec::new());
-        let mut changes = 0;
-        for reading in readings {
-            match reading {
-                Reading::Nothing => {}
-                Reading::Gone(key) => {
-                    gone.push(key);
-                    changes += 1;
-                }
-                Reading::Same { key, stamp, at } => chunks.touch(&key, stamp, at).await?,
-                Reading::New(row, rows) => {
-                    new.push((row, rows));
-                    changes += 1;
-                }
-                Reading::Again(row, rows) => new.push((row, rows)),
-            }
-        }
-        if !new.is_empty() {
-            chunks.replace_all(new).await?;
-        }
-        // After the new ones, so that a renamed file's chunks pass on their vectors.
-        for key in gone {
-            chunks.remove(&key).await?;
-        }
-        Ok(changes)
-    }
-
+impl FileReader {
     pub(crate) async fn read(&self, file: File<'_>) -> Result<Reading, KnowledgeError> {
-        let File { whose, key, path, place, listed, before, how } = file;
-        let Owner { objects, ruler, history } = whose;
+        let File { key, path, place, listed, before, how } = file;
         let read = if is_binary_name(&key.path) {
             Err(StoreError::Refused("files of this kind hold no text".to_owned()))
         } else {
-            objects.get(path, LARGEST_FILE).await
+            self.objects.get(path, LARGEST_FILE).await
         };
         let object = match read {
             Ok(Some(object)) => object,
@@ -102,23 +74,23 @@ impl Index {
             Err(StoreError::Refused(why)) => {
                 let stamp = match listed {
                     Some(stamp) => stamp,
-                    None => stamp_of(&**objects, path).await?,
+                    None => stamp_of(&*self.objects, path).await?,
                 };
-                let row = self.row(key, place, stamp, Hash::ZERO, ruler);
+                let row = self.row(key, place, stamp, Hash::ZERO);
                 return Ok(problem(row, before, why, how));
             }
             Err(error) => return Err(error.into()),
         };
         let stamp = Stamp { size: object.bytes.len() as u64, modified: object.modified };
-        let mut row = self.row(key, place, stamp, object.hash, ruler);
+        let mut row = self.row(key, place, stamp, object.hash);
         let same = |before: &SourceRow| {
             (before.checksum, before.kind, &before.scope) == (row.checksum, row.kind, &row.scope)
-                && self.is_well_cut(before, ruler)
+                && self.is_well_cut(before)
         };
         let is_same = before.as_ref().is_some_and(same);
         let text = text_of(&object);
         let declared = text.as_ref().map_or(Origin::Person, |text| declared_origin(text));
-        row.origin = origin_of(&row, path, &object, history.as_ref()).await?.max(declared);
+        row.origin = origin_of(&row, path, &object, self.history.as_ref()).await?.max(declared);
         // The same bytes may be taken for something else by now: somebody else wrote them too, or a person accepted them.
         let is_known = before.as_ref().is_some_and(|before| before.origin == row.origin);
         if is_same && is_known && how == Look::Changes {
@@ -126,25 +98,19 @@ impl Index {
         }
         match text {
             Ok(text) => {
-                let rows = self.cut(&mut row, text, ruler);
+                let rows = self.cut(&mut row, text);
                 Ok(if is_same { Reading::Again(row, rows) } else { Reading::New(row, rows) })
             }
             Err(why) => Ok(problem(row, before, why, how)),
         }
     }
 
-    pub(crate) fn is_well_cut(&self, row: &SourceRow, ruler: &Ruler) -> bool {
-        ruler.is_met_by(&row.chunking, &self.inner.settings.chunking)
+    /// Are the chunks of a file cut as they would be now?
+    pub(crate) fn is_well_cut(&self, row: &SourceRow) -> bool {
+        self.ruler.is_met_by(&row.chunking, &self.chunking)
     }
 
-    fn row(
-        &self,
-        key: SourceKey,
-        place: PlacedFile,
-        stamp: Stamp,
-        checksum: Hash,
-        ruler: &Ruler,
-    ) -> SourceRow {
+    fn row(&self, key: SourceKey, place: PlacedFile, stamp: Stamp, checksum: Hash) -> SourceRow {
         let name = key.path.rsplit('/').next().unwrap_or(&key.path);
         SourceRow {
             kind: place.kind,
@@ -153,9 +119,9 @@ impl Index {
             title: name.strip_suffix(".md").unwrap_or(name).to_owned(),
             checksum,
             stamp,
-            chunking: ruler.fingerprint(&self.inner.settings.chunking),
+            chunking: self.ruler.fingerprint(&self.chunking),
             problem: None,
-            indexed_at: self.inner.clock.wall(),
+            indexed_at: self.clock.wall(),
             conversation: None,
             dated: None,
             key,
@@ -163,16 +129,15 @@ impl Index {
     }
 
     /// A message whole where it fits.
-    fn message_rows(&self, row: &SourceRow, messages: Vec<Spoken>, ruler: &Ruler) -> Vec<ChunkRow> {
-        let chunking = &self.inner.settings.chunking;
+    fn message_rows(&self, row: &SourceRow, messages: Vec<Spoken>) -> Vec<ChunkRow> {
         let mut rows = Vec::with_capacity(messages.len());
         for (position, spoken) in (0..).zip(messages) {
             let Spoken { author, at, text, start_line, end_line } = spoken;
             let message = Message { turn: None, author, at, position };
-            let pieces = if ruler.count(&text) <= chunking.tokens {
+            let pieces = if self.ruler.count(&text) <= self.chunking.tokens {
                 vec![text]
             } else {
-                let pieces = Document::read(&text, chunking, ruler).pieces.into_iter();
+                let pieces = self.document(&text).pieces.into_iter();
                 pieces.map(|piece| piece.text).collect()
             };
             for text in pieces {
@@ -190,8 +155,12 @@ impl Index {
         rows
     }
 
-    fn cut(&self, row: &mut SourceRow, text: &str, ruler: &Ruler) -> Vec<ChunkRow> {
-        let document = Document::read(text, &self.inner.settings.chunking, ruler);
+    fn document(&self, text: &str) -> Document {
+        Document::read(text, &self.chunking, &self.ruler)
+    }
+
+    fn cut(&self, row: &mut SourceRow, text: &str) -> Vec<ChunkRow> {
+        let document = self.document(text);
         let date = document.date.or_else(|| is_date(&row.title).then(|| row.title.clone()));
         // At noon it is that day in most zones.
         let noon =
@@ -207,7 +176,7 @@ impl Index {
         }
         if let Some(messages) = transcript_of(row.kind, text) {
             row.conversation = Some(row.key.path.clone());
-            return self.message_rows(row, messages, ruler);
+            return self.message_rows(row, messages);
         }
         let chunk = |piece: crate::Piece| {
             let tainted = row.kind == SourceKind::Daily && piece.text.contains(TAINT_MARK);
