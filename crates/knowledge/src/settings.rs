@@ -20,7 +20,7 @@ impl CurrentSearchSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchSettings {
-    /// `None`: by kind of source and by what vectors there are, as `make judge` chooses them.
+    /// `None`: the weights that `make judge` chose, by kind of source and by what vectors there are.
     pub weights: Option<Weights>,
     /// After how many days a daily log counts half; `None`: it never fades.
     pub half_life_days: Option<f64>,

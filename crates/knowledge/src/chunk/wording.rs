@@ -3,8 +3,9 @@
 use onyx_storage::ChunkRow;
 use onyx_types::Timestamp;
 
-/// What is embedded for a chunk: a note stands alone, so it says where it is from. A message is its
-/// own words: what its conversation is called says nothing of it.
+/// The text that a vector is made of. A chunk of a note comes with its title and heading, because it
+/// stands alone. A message comes without, because the title of a conversation says nothing about a
+/// single message.
 pub(crate) fn embedded_text(title: &str, row: &ChunkRow) -> String {
     match row.message {
         Some(_) => row.text.clone(),
@@ -12,7 +13,7 @@ pub(crate) fn embedded_text(title: &str, row: &ChunkRow) -> String {
     }
 }
 
-/// What is looked up for a chunk by its words. A message is found by its date too.
+/// The text that a chunk is found by. A message is found by its date too.
 pub(crate) fn searched_text(title: &str, row: &ChunkRow) -> String {
     let date = row.message.as_ref().and_then(|message| message.at).and_then(spoken_date);
     match (&row.message, date) {
@@ -22,7 +23,7 @@ pub(crate) fn searched_text(title: &str, row: &ChunkRow) -> String {
     }
 }
 
-/// As people write it: `8 May 2023`.
+/// A date as people write it: `8 May 2023`.
 fn spoken_date(at: Timestamp) -> Option<String> {
     let at = jiff::Timestamp::from_millisecond(at.as_millis()).ok()?;
     Some(at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %B %Y").to_string())

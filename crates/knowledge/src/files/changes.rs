@@ -1,5 +1,5 @@
-//! Where whoever sees that a file was written says so: the backlog learns what to index, and a
-//! listener what to look at again.
+//! Takes reports of written files and passes them on: to the backlog, so that they are indexed, and
+//! to one listener outside this crate.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,7 @@ impl FileChanges {
         Self { backlog, touched: Mutex::default(), wake_listener: Notify::new() }
     }
 
-    /// A file of a person (or a shared one) was written, by whomever.
+    /// A file of a person was written, or a shared one.
     pub(crate) fn file_changed(&self, key: SourceKey) {
         if place_of(&key).is_some() {
             self.touch(Touched::Files(key.person.clone()));

@@ -17,17 +17,17 @@ use crate::files::places::{PERSON_FOLDERS, PlacedFile, area_of, place_of};
 use crate::files::reading::{File, FileReader, Reading};
 use crate::indexing::{Indexing, Look};
 
-/// Files that are written to the table together, and how much text that may be: a search waits for no more.
+/// How many files, and how much text, are written to the table together. A search waits for no more.
 const FILES_AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: u64 = 512 * 1024;
-/// Of these, as many are read at a time.
+/// How many of these are read at the same time.
 const READ_AT_ONCE: usize = 8;
 /// A file written this shortly before it was read may have been written again in the same moment.
 const DOUBTFUL_MILLIS: i64 = 2_000;
 /// Deeper folders are a loop or a mistake.
 const DEEPEST: usize = 32;
 
-/// What looking through files came to.
+/// What a look through the files found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SyncReport {
     pub checked: u64,
@@ -35,7 +35,7 @@ pub struct SyncReport {
     pub removed: u64,
 }
 
-/// A file that is to be read, and what is known of it.
+/// A file that differs from what the table holds of it.
 struct Changed {
     meta: ObjectMeta,
     place: PlacedFile,
@@ -103,7 +103,8 @@ impl FileIndexer {
             report.indexed += self.index_batch(person, &reader, batch, how, indexed_singly).await?;
             self.indexing.add_to_done(files);
         }
-        // After the new ones, so that a renamed file's chunks pass on their vectors.
+        // Removed after the new ones are written, so that the chunks of a renamed file keep their
+        // vectors.
         for gone in known.into_values() {
             let _one_at_a_time = self.indexing.lock().await;
             // It may have been written and indexed after the files were listed, so it is looked for
@@ -194,7 +195,8 @@ impl FileIndexer {
         if !new.is_empty() {
             chunks.replace_all(new).await?;
         }
-        // After the new ones, so that a renamed file's chunks pass on their vectors.
+        // Removed after the new ones are written, so that the chunks of a renamed file keep their
+        // vectors.
         for key in gone {
             chunks.remove(&key).await?;
         }
@@ -224,7 +226,7 @@ fn next_batch(changed: &mut std::iter::Peekable<impl Iterator<Item = Changed>>) 
     batch
 }
 
-/// Every file that is for searches, with what it is.
+/// Every file that is indexed, with what it is.
 async fn list(
     objects: &dyn Objects,
     person: Option<&PersonId>,

@@ -1,5 +1,4 @@
-//! Tells the index of everything this process writes, whoever in it does: what was written is
-//! found by the next search.
+//! Reports everything that this process writes, so that the next search finds it.
 
 use std::sync::Arc;
 
@@ -105,7 +104,7 @@ impl Objects for ObservedObjects {
         expect: Expect,
     ) -> Result<(), StoreError> {
         let renamed = self.objects.rename(from, to, expect).await;
-        // The new name first, so that its chunks take over the vectors of the old.
+        // The new name is reported first, so that its chunks take over the vectors of the old one.
         self.wrote(to);
         self.wrote(from);
         renamed

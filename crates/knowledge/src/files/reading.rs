@@ -10,23 +10,23 @@ use onyx_types::{Clock, Hash, Origin, Timestamp};
 
 use crate::chunk::{indexed_text, is_date};
 use crate::files::places::{PlacedFile, is_binary_name};
-use crate::files::transcript::{self, Spoken};
+use crate::files::transcript::{self, TranscriptMessage};
 use crate::indexing::Look;
 use crate::{Chunking, Document, KnowledgeError, Ruler};
 
-/// Longer files are no notes; reading them would take the memory of many.
+/// Longer files are not read: they are no notes, and would take too much memory.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 /// A line of a daily log with this was written by an agent that had read foreign text.
 const TAINT_MARK: &str = "<!-- agent_tainted -->";
 
-/// A file and what it is.
+/// A file that is to be read.
 pub(crate) struct File<'a> {
     pub(crate) key: SourceKey,
     pub(crate) path: &'a ObjectKey,
     pub(crate) place: PlacedFile,
-    /// How it was listed, if it was.
+    /// Its size and time, where the files were listed.
     pub(crate) listed: Option<Stamp>,
-    /// What is known of it.
+    /// What the table holds of it.
     pub(crate) before: Option<SourceRow>,
     pub(crate) how: Look,
 }
@@ -41,19 +41,19 @@ pub(crate) struct FileReader {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// What a file has come to.
+/// What was found when a file was read.
 pub(crate) enum Reading {
-    /// It is not there, and nothing was known of it.
+    /// There is no such file, and the table holds nothing of it.
     Nothing,
     Gone(SourceKey),
-    /// It was written anew and holds the same.
+    /// It was written again and holds the same.
     Same {
         key: SourceKey,
         stamp: Stamp,
         at: Timestamp,
     },
     New(SourceRow, Vec<ChunkRow>),
-    /// It holds the same, and is filed all the same.
+    /// It holds the same and is written to the table once more.
     Again(SourceRow, Vec<ChunkRow>),
 }
 
@@ -70,7 +70,8 @@ impl FileReader {
             Ok(None) | Err(StoreError::NotFound) => {
                 return Ok(before.map_or(Reading::Nothing, |_| Reading::Gone(key)));
             }
-            // A folder that has taken the place of a file, a link, a file too long: said, not lost.
+            // A folder in the place of a file, a link, or a file that is too long: the table keeps
+            // the reason, so that the status can show it.
             Err(StoreError::Refused(why)) => {
                 let stamp = match listed {
                     Some(stamp) => stamp,
@@ -91,7 +92,8 @@ impl FileReader {
         let text = text_of(&object);
         let declared = text.as_ref().map_or(Origin::Person, |text| declared_origin(text));
         row.origin = origin_of(&row, path, &object, self.history.as_ref()).await?.max(declared);
-        // The same bytes may be taken for something else by now: somebody else wrote them too, or a person accepted them.
+        // The same bytes may have another origin by now: somebody else wrote them too, or a person
+        // accepted them.
         let is_known = before.as_ref().is_some_and(|before| before.origin == row.origin);
         if is_same && is_known && how == Look::Changes {
             return Ok(Reading::Same { key: row.key, stamp, at: row.indexed_at });
@@ -128,11 +130,11 @@ impl FileReader {
         }
     }
 
-    /// A message whole where it fits.
-    fn message_rows(&self, row: &SourceRow, messages: Vec<Spoken>) -> Vec<ChunkRow> {
+    /// A message is one chunk where it fits.
+    fn message_rows(&self, row: &SourceRow, messages: Vec<TranscriptMessage>) -> Vec<ChunkRow> {
         let mut rows = Vec::with_capacity(messages.len());
         for (position, spoken) in (0..).zip(messages) {
-            let Spoken { author, at, text, start_line, end_line } = spoken;
+            let TranscriptMessage { author, at, text, start_line, end_line } = spoken;
             let message = Message { turn: None, author, at, position };
             let pieces = if self.ruler.count(&text) <= self.chunking.tokens {
                 vec![text]
@@ -162,7 +164,7 @@ impl FileReader {
     fn cut(&self, row: &mut SourceRow, text: &str) -> Vec<ChunkRow> {
         let document = self.document(text);
         let date = document.date.or_else(|| is_date(&row.title).then(|| row.title.clone()));
-        // At noon it is that day in most zones.
+        // Noon in UTC is on the same day in most time zones.
         let noon =
             date.as_ref().and_then(|date| format!("{}T12:00:00Z", date.get(..10)?).parse().ok());
         row.dated = noon;
@@ -196,9 +198,9 @@ impl FileReader {
     }
 }
 
-/// The messages of a note that is a conversation. Memories and entities are never one: they are
-/// written by us, or in a form of their own.
-fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<Spoken>> {
+/// The messages of a note that is a conversation. Memories, pages, tasks and the like are never read
+/// as one, because they have a form of their own.
+fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<TranscriptMessage>> {
     match kind {
         SourceKind::Note | SourceKind::Source | SourceKind::Shared => transcript::read(text),
         SourceKind::Memory
@@ -213,7 +215,7 @@ fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<Spoken>> {
 
 fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String, how: Look) -> Reading {
     let is_same = before.as_ref().is_some_and(|before| before.problem.as_ref() == Some(&why));
-    // A row that tells of another cutting would be read again with every look.
+    // A row that was cut in another way would be read again with every look.
     let is_known = before.is_some_and(|before| before.chunking == row.chunking) && is_same;
     if is_known && how == Look::Changes {
         return Reading::Same { key: row.key, stamp: row.stamp, at: row.indexed_at };
@@ -222,7 +224,7 @@ fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String, how: Look
     if is_same { Reading::Again(row, Vec::new()) } else { Reading::New(row, Vec::new()) }
 }
 
-/// Who wrote what the file holds. What lies among the sources came from outside.
+/// The origin of what the file holds. The text of a source always came from outside.
 async fn origin_of(
     row: &SourceRow,
     path: &ObjectKey,
@@ -231,7 +233,7 @@ async fn origin_of(
 ) -> Result<Origin, KnowledgeError> {
     match history {
         _ if row.kind == SourceKind::Source => Ok(Origin::External),
-        // A hit shows the file's path too.
+        // A hit shows the path too, so whoever named the file counts.
         Some(history) => {
             let content = history.origin(path, object).await?;
             Ok(content.max(history.named_by([path]).await?))
@@ -250,7 +252,7 @@ fn text_of(object: &Object) -> Result<&str, String> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// How a file looks that cannot be read.
+/// The size and time of a file that cannot be read, from the list of its folder.
 async fn stamp_of(objects: &dyn Objects, path: &ObjectKey) -> Result<Stamp, StoreError> {
     let folder = path.as_str().rsplit_once('/').and_then(|(folder, _)| folder.parse().ok());
     let listed = match objects.list(folder.as_ref(), usize::MAX).await {

@@ -39,7 +39,7 @@ impl FolderWatch {
         let begin = || Watcher::new(self.home.clone(), Arc::clone(&self.changes));
         let new = watcher.get_or_insert_with(begin).watch(people);
         drop(watcher);
-        // What was written before the watch began was not seen by it.
+        // The watch did not see what was written before it began.
         new.into_iter().for_each(|person| self.changes.folders_changed(person));
     }
 
@@ -95,7 +95,7 @@ impl Watcher {
                 new.push(person.clone());
             }
         }
-        // A folder that was moved away and made again is another one.
+        // A folder that was moved away and made again must be watched again.
         self.watched.retain(|path| path.is_dir());
         new
     }

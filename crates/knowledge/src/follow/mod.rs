@@ -44,14 +44,14 @@ pub(crate) enum Lag {
 pub(crate) enum Commit {
     /// Somebody is about to search.
     Now,
-    /// At the end, or when it is much: every commit makes a part of its own that is merged later.
+    /// At the end, or when much has come: every commit makes a segment that must be merged later.
     Seldom,
 }
 
 const CHANGES_AT_ONCE: u32 = 64;
 const VECTORS_AT_ONCE: u32 = 1_000;
 const OUTLINED_AT_ONCE: u32 = 4_000;
-/// A search waits for as much of the following as this; the rest follows behind it.
+/// How long a search waits for the tables to follow. The rest follows in the background.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 impl ChangeFollower {
@@ -79,7 +79,7 @@ impl ChangeFollower {
         Arc::clone(&self.tables).lock_owned().await
     }
 
-    /// Brings the tables as far as patience lasts.
+    /// Brings the tables in step, for as long as `PATIENCE` lasts.
     pub(crate) async fn follow(
         &self,
         tables: OwnedMutexGuard<SearchTables>,
@@ -89,7 +89,7 @@ impl ChangeFollower {
         let standing = self.chunks.standing().await?;
         let last = standing.last_change;
         if last == 0 {
-            // Nothing was ever indexed: nothing need be opened to find it.
+            // Nothing was ever indexed, so there is nothing to open.
             let mut tables = tables;
             *tables = SearchTables::default();
             return Ok((tables, Lag::None));
@@ -122,7 +122,7 @@ impl ChangeFollower {
         StorePosition { epoch, last_change: last, served_vectors }: StorePosition,
         commit: Commit,
     ) -> Result<OwnedMutexGuard<SearchTables>, KnowledgeError> {
-        // Ahead of the table: its last commits were lost with the power.
+        // A text index that is ahead of the table has seen commits that a power cut has undone.
         let usable = |text: &TextIndex| {
             text.followed.epoch == epoch && text.followed.seq <= last && text.is_there()
         };
@@ -137,8 +137,8 @@ impl ChangeFollower {
             .await?;
             tables.groups = self.chunks.groups().await?;
         }
-        // What only searches need is loaded by the first of them, so that a start with much in the
-        // index costs no more than one with little.
+        // Outline and vectors are loaded by the first search, so that a start with a large index
+        // takes no longer than one with a small index.
         let wanted = |is_there: bool| commit == Commit::Now || is_there;
         if tables.outline.as_ref().is_some_and(|outline| outline.epoch != epoch) {
             tables.outline = None;
@@ -166,7 +166,7 @@ impl ChangeFollower {
         model: String,
     ) -> Result<FollowedVectors, KnowledgeError> {
         let chunks = &self.chunks;
-        // What changes while this reads is followed from before it.
+        // The position is read first, so that what changes meanwhile is followed afterwards.
         let seq = chunks.last_change().await?;
         let mut set = VectorSet::default();
         let mut after = ChunkId::default();
@@ -230,7 +230,7 @@ impl ChangeFollower {
         Ok(changes.into_iter().map(update).collect())
     }
 
-    /// The text index is made anew by the next follow.
+    /// Deletes the text index; it is made anew when the tables follow the next time.
     pub(crate) async fn forget_text(&self) -> Result<(), KnowledgeError> {
         let folder = self.text_folder.clone();
         let tables = self.lock().await;
@@ -249,7 +249,7 @@ impl ChangeFollower {
     pub(crate) async fn rest(&self) {
         let tables = self.lock().await;
         let rested = on_a_thread(tables, |tables| {
-            // What nobody came to commit would go with the writer.
+            // What is not committed would be lost with the writer.
             tables.commit()?;
             tables.text.as_mut().map_or(Ok(()), TextIndex::rest)
         });
@@ -259,8 +259,8 @@ impl ChangeFollower {
     }
 }
 
-/// Work that takes long, away from the async threads, with the lock held throughout. An index that
-/// failed is opened again at the next look.
+/// Does work that takes long on a thread of its own, with the lock held throughout. A text index that
+/// failed is opened again the next time.
 async fn on_a_thread(
     mut tables: OwnedMutexGuard<SearchTables>,
     work: impl FnOnce(&mut SearchTables) -> Result<(), KnowledgeError> + Send + 'static,

@@ -8,7 +8,7 @@ use crate::KnowledgeError;
 use crate::text::TextIndex;
 use crate::vectors::VectorSet;
 
-/// Chunks in the text index that are not committed; so many are read again after a crash.
+/// The text index commits when it holds so many chunks; no more must be read again after a crash.
 const MANY_UNCOMMITTED: usize = 20_000;
 
 #[derive(Default)]
@@ -34,7 +34,7 @@ pub(crate) struct FollowedOutline {
     pub(crate) outline: Outline,
 }
 
-/// What one changed source means to the tables.
+/// What one changed source brings to the tables.
 pub(super) struct Update {
     pub(super) change: SourceChange,
     pub(super) contents: Option<Contents>,
@@ -78,7 +78,7 @@ impl SearchTables {
                 update.outline.iter().for_each(|chunk| outline.outline.add(chunk));
             }
         }
-        // Only now: within one batch a source stands once.
+        // The position moves only now, because a batch holds each source once.
         if let Some(last) = updates.last() {
             self.uncommitted = Some(self.text_seen().max(last.change.seq));
             if let Some(vectors) = &mut self.vectors {
@@ -101,7 +101,7 @@ impl SearchTables {
 }
 
 impl FollowedOutline {
-    /// Vectors that come later change nothing in it.
+    /// The outline changes only with the text of a source, not with its vectors.
     pub(super) fn wants(&self, change: &SourceChange) -> bool {
         change.text_seq > self.seq
     }

@@ -63,7 +63,7 @@ impl FactReader {
         self.find_by_model().await
     }
 
-    /// Looks at the sources that changed. Is none left?
+    /// Looks at the sources that changed. Gives back whether it has seen all of them.
     pub(super) async fn find_by_rules(
         &self,
         patience: Option<Duration>,
@@ -79,7 +79,7 @@ impl FactReader {
             if patience.is_some_and(|patience| began.elapsed() > patience) {
                 return Ok(false);
             }
-            // Changes of vectors alone are no news here.
+            // Where only vectors changed, the text holds the same facts.
             let changed: Vec<_> = changes
                 .iter()
                 .filter(|change| change.text_seq > after)
@@ -134,7 +134,7 @@ impl FactReader {
         }
     }
 
-    /// May it go on with the next?
+    /// Reads one chunk. Gives back whether the next may be read.
     async fn read_one(
         &self,
         finder: &dyn FactFinder,
@@ -147,7 +147,7 @@ impl FactReader {
         if !has_facts(chunk.source.kind) || chunk.row.text.len() < SHORTEST_READ {
             return Ok(true);
         }
-        // Whatever its file is called: the text is what was read.
+        // What was found is kept by the text, so a renamed file is not read again.
         let text = Hash::of(chunk.row.text.as_bytes());
         let facts = match chunks.reading(text, maker).await? {
             Some(known) => known,
@@ -214,7 +214,7 @@ impl FactReader {
     }
 }
 
-/// Tasks and attached documents speak of many things that nobody asks the graph for.
+/// Tasks and shared documents mention many things that nobody asks the graph for.
 fn has_facts(kind: SourceKind) -> bool {
     match kind {
         SourceKind::Memory
@@ -245,7 +245,7 @@ fn by_rules(chunk: &StoredChunk) -> ChunkFacts {
     ChunkFacts { chunk: chunk.id, maker: RULES.to_owned(), facts: facts_in(&passage) }
 }
 
-/// A fact that the text bears out: its quote is there, word for word.
+/// The fact, where its quote stands in the text word for word.
 fn believed(found: FoundFact, chunk: &ChunkRow) -> Option<FactRow> {
     let FoundFact { subject, relation, object, quote, from, until, has_ended } = found;
     let quote = quote.trim();

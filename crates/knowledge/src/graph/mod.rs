@@ -42,9 +42,9 @@ pub struct EntityPage {
     pub partial: bool,
 }
 
-/// More is said of hardly anybody.
+/// An entity with more facts than this is rare; the rest is left out.
 const MOST_FACTS: u32 = 2_000;
-/// Of more entities a list shows the ones said of last.
+/// A longer list shows only the entities that were mentioned last.
 const MOST_ENTITIES: u32 = 500;
 
 /// Whoever asks waits for so much of the looking through; the rest follows in the background.
@@ -78,7 +78,7 @@ impl Graph {
         Ok(entities)
     }
 
-    /// Everything that is said of one, or to which it stands in a relation. `None`: nothing is.
+    /// Every fact in which an entity is the subject or the object. `None` where there is none.
     pub(crate) async fn entity(
         &self,
         scopes: &ScopeSet,
@@ -117,7 +117,7 @@ impl Graph {
     }
 }
 
-/// As it was written last.
+/// The name as it was written last.
 fn shown_name(said: &[StoredFact], one: &EntityName) -> Option<String> {
     let names = said.iter().flat_map(|fact| [&fact.row.subject, &fact.row.object]);
     names.filter(|name| name.key == one.key).map(|name| name.name.clone()).next()

@@ -140,7 +140,7 @@ impl Index {
     /// serve until it has made as many.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
         match self.parts.embedders.set(embedder) {
-            // It may measure texts otherwise than they were cut by.
+            // The new one may measure texts in another way than they were cut by.
             EmbedderChange::Other => self.parts.backlog.add_everything(),
             EmbedderChange::Same => self.parts.backlog.wake(),
         }
@@ -173,7 +173,7 @@ impl Index {
         Arc::new(ObservedFiles::new(files, Arc::clone(&self.parts.changes)))
     }
 
-    /// A file of a person (or a shared one) was written, by whomever.
+    /// A file of a person was written, or a shared one.
     pub fn file_changed(&self, key: SourceKey) {
         self.parts.changes.file_changed(key);
     }
@@ -243,7 +243,7 @@ impl Index {
 
 /// What is asked of the index.
 impl Index {
-    /// Everything that is a person's own, and what is shared: for what the person asks.
+    /// The scopes of everything that is the person's own, and of what is shared.
     pub async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
         self.parts.searcher.all_scopes(person).await
     }
@@ -289,7 +289,7 @@ impl Index {
         self.parts.graph.entities(scopes, part, limit).await
     }
 
-    /// Everything that is said of one, or to which it stands in a relation. `None`: nothing is.
+    /// Every fact in which an entity is the subject or the object. `None` where there is none.
     pub async fn graph_entity(
         &self,
         scopes: &ScopeSet,

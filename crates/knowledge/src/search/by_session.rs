@@ -1,4 +1,4 @@
-//! Conversations by what was said in them: for lists, where each stands once.
+//! Finds conversations by what was said in them, each once, for a list of conversations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,9 +10,9 @@ use super::{Hit, Ranked, Search, Searcher, visible};
 use crate::KnowledgeError;
 use crate::follow::Commit;
 use crate::follow::outline::ConversationId;
-use crate::text::query::Wanted;
+use crate::text::query::TextQuery;
 
-/// Messages that are looked at; a list longer than what they come from is looked through by nobody.
+/// Messages that are looked at. Nobody reads a list longer than what these give.
 const MOST_MESSAGES: usize = 2_000;
 const MOST_SESSIONS: usize = 200;
 
@@ -30,7 +30,7 @@ impl Searcher {
             kinds: vec![SourceKind::Session],
             limit: MOST_SESSIONS,
         };
-        let wanted = Wanted::all_of(text);
+        let wanted = TextQuery::all_of(text);
         let tables = self.follower.lock().await;
         let (mut tables, _) = self.follower.follow(tables, Commit::Now).await?;
         let seen = visible(&tables.groups, &search);
@@ -40,7 +40,7 @@ impl Searcher {
         };
         let outline = tables.outline.as_ref().map(|followed| &followed.outline);
         let conversation_of = |chunk: ChunkId| -> Option<ConversationId> {
-            Some(outline?.spot(chunk)?.message?.conversation)
+            Some(outline?.position_of(chunk)?.message?.conversation)
         };
         let mut told = HashSet::new();
         let is_first = |chunk: ChunkId| conversation_of(chunk).is_some_and(|of| told.insert(of));

@@ -82,7 +82,7 @@ pub(crate) fn shown_path(key: &SourceKey) -> String {
     }
 }
 
-/// When what a log tells of was: its name says so, whenever it was copied or mended since.
+/// The day that a daily log is about. Its name says so, whenever the file was edited since.
 fn day_of(log: &SourceRow) -> Timestamp {
     let name = log.key.path.rsplit('/').next().unwrap_or_default();
     let day = is_date(name).then(|| format!("{}T23:59:59Z", &name[..10]).parse().ok()).flatten();

@@ -1,5 +1,5 @@
-//! Searching by words and by meaning at once: candidates of both sides, ranked together with what is
-//! known of where each chunk stands. What may be seen is decided here, inside the search.
+//! Searches by words and by meaning at once. Candidates of both are ranked together, with what is
+//! known of who said each and when. What may be seen is decided here, inside the search.
 
 mod by_session;
 mod hit;
@@ -18,7 +18,7 @@ use crate::follow::outline::Outline;
 use crate::follow::{ChangeFollower, Commit, Lag, SearchTables};
 use crate::settings::CurrentSearchSettings;
 use crate::sync::{TableSync, UpToDate};
-use crate::text::query::Wanted;
+use crate::text::query::TextQuery;
 use crate::text::snippet::Marker;
 use crate::vectors::tokens::AskedTokens;
 use crate::vectors::{Embedders, QueryVector, VectorMaker, cosine};
@@ -46,14 +46,14 @@ pub(crate) struct Searcher {
     pub(crate) follower: Arc<ChangeFollower>,
 }
 
-/// What was found, best first, and how each was.
+/// What was found, best first, and how each chunk matched.
 struct Ranked {
     order: Vec<(f32, ChunkId)>,
     matches: HashMap<ChunkId, Match>,
 }
 
 impl Searcher {
-    /// Everything that is a person's own, and what is shared: for what the person asks.
+    /// The scopes of everything that is the person's own, and of what is shared.
     pub(crate) async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
         // A place that was written to a moment ago is among them.
         self.sync.bring_all_up_to_date().await?;
@@ -68,7 +68,7 @@ impl Searcher {
         if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
             self.sync.index_waiting_sessions().await?;
         }
-        self.find(search, &Wanted::read(&search.text)).await
+        self.find(search, &TextQuery::read(&search.text)).await
     }
 
     /// What somebody said, word for word: whatever is quoted in it is no phrase to be found. A
@@ -77,18 +77,18 @@ impl Searcher {
         &self,
         search: &Search,
     ) -> Result<SearchResults, KnowledgeError> {
-        self.find(search, &Wanted::said(&search.text)).await
+        self.find(search, &TextQuery::said(&search.text)).await
     }
 
     async fn find(
         &self,
         search: &Search,
-        wanted: &Wanted,
+        wanted: &TextQuery,
     ) -> Result<SearchResults, KnowledgeError> {
         let limit = search.limit.clamp(1, MOST_HITS);
         let candidates = CANDIDATES.max(limit);
         let UpToDate { indexed, served } = self.sync.bring_up_to_date().await?;
-        // A phrase is asked for to the letter.
+        // A phrase is searched for to the letter, so meaning does not count.
         let (query, degraded) = if wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
             match self.vectors.query_vector(&search.text, served).await? {
                 Ok(query) => (Some(query), None),
@@ -116,7 +116,7 @@ impl Searcher {
                 unmeasured.extend(found.filter(|chunk| !vectors.set.knows(*chunk)));
                 (vectors.set.nearest(&query.vector, &seen, candidates), degraded)
             }
-            // Others have come to serve meanwhile: the next search goes by them.
+            // The vectors of another model serve since a moment ago; the next search uses them.
             (Some(_), _) => (Vec::new(), Some("the embedder has just changed".to_owned())),
             (None, _) => (Vec::new(), degraded),
         };
@@ -175,8 +175,8 @@ impl Searcher {
         Ok(self.chunks.sources(Some(person)).await?)
     }
 
-    /// The nearest, best first: those that may become hits by the vectors themselves, and the rest
-    /// by what their bytes told.
+    /// The nearest, best first. Those that may become hits are measured by the vectors themselves, the
+    /// others keep what their bytes gave.
     async fn rescored(
         &self,
         query: Option<&QueryVector>,
@@ -184,7 +184,7 @@ impl Searcher {
         exact: usize,
     ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = query.filter(|_| !nearest.is_empty()) else { return Ok(Vec::new()) };
-        // Where tokens rank what is near, their bytes tell enough.
+        // Where the vectors of tokens rank what is near, the bytes are exact enough.
         let exact = if query.tokens.is_some() { 0 } else { exact };
         let best: Vec<ChunkId> = nearest.iter().take(exact).map(|(chunk, _)| *chunk).collect();
         let vectors = self.chunks.vectors(&query.model, &best).await?;
@@ -202,27 +202,27 @@ impl Searcher {
     async fn hits(
         &self,
         search: &Search,
-        wanted: &Wanted,
+        wanted: &TextQuery,
         Ranked { order, matches }: Ranked,
         limit: usize,
     ) -> Result<Vec<Hit>, KnowledgeError> {
         let settings = self.settings.get();
         let scores: HashMap<ChunkId, f32> =
             order.iter().map(|(score, chunk)| (*chunk, *score)).collect();
-        // Fading and variety may bring up what stands a little further down.
+        // Half-life and diversity may raise a hit that stands further down, so more are fetched.
         let reordered = settings.half_life_days.is_some() || settings.diversity.is_some();
         let wanted_hits = if reordered { limit * 3 } else { limit };
         let now = self.clock.wall();
         let mut hits = Vec::<Hit>::with_capacity(wanted_hits);
         let mut next = order.iter().map(|(_, chunk)| *chunk);
         loop {
-            // What is gone or may not be seen by now makes room for the next.
+            // A chunk that is gone by now, or may not be seen, makes room for the next.
             let ids: Vec<ChunkId> = next.by_ref().take(wanted_hits - hits.len()).collect();
             if ids.is_empty() {
                 break;
             }
             let stored = self.chunks.stored(&ids).await?.into_iter();
-            // The chunk table may know better by now than what follows it.
+            // The chunk table may have changed since, so what may be seen is checked once more.
             let seen =
                 stored.filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope));
             hits.extend(seen.map(|chunk| {
@@ -241,7 +241,7 @@ impl Searcher {
         Ok(hits)
     }
 
-    /// Maximal marginal relevance: what says again what is there already comes later.
+    /// Maximal marginal relevance: a hit that repeats what an earlier one says comes later.
     async fn varied(
         &self,
         mut hits: Vec<Hit>,

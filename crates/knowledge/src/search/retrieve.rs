@@ -75,7 +75,8 @@ impl Searcher {
         Ok(Retrieved { hits, degraded, partial })
     }
 
-    /// Whole neighbourhoods as long as they fit, else what was found alone; no chunk twice.
+    /// Adds the messages around each hit as long as they fit the budget, else the hit alone; no chunk
+    /// comes twice.
     async fn within_budget(
         &self,
         hits: Vec<Hit>,
@@ -89,7 +90,7 @@ impl Searcher {
                 continue;
             }
             let (whole, chunks) = self.with_around(&hit, &seen).await?;
-            // A shorter one further down may still fit.
+            // Where neither fits, a shorter hit further down may.
             for (piece, chunks) in [(whole, chunks), (hit.clone(), vec![hit.chunk])] {
                 let cost = cost_of(&piece);
                 if cost <= left {
@@ -146,8 +147,8 @@ impl Searcher {
     }
 }
 
-/// What was said with an agent elsewhere is for whoever asks for it: only conversations of the place
-/// itself are given unasked.
+/// Conversations are given unasked only in the space, channel or thread where they were held. Others
+/// are found when the model searches for them.
 fn kinds_in(scope: &Scope) -> Vec<SourceKind> {
     let is_place = match scope {
         Scope::Space(_) | Scope::Channel(_) | Scope::Thread(_) => true,

@@ -7,14 +7,14 @@ use onyx_storage::{ChunkRow, SessionMeta, SourceKey, SourceKind, SourceRow, Stam
 use onyx_types::{PersonId, RunId, Scope, SessionId, SessionKey};
 
 use super::mark::{Mark, NO_RUN, by_message, mark_name, prefix};
-use super::said::RunText;
+use super::run_text::RunText;
 use super::title_of;
 use crate::indexing::Indexing;
 use crate::{KnowledgeError, Ruler};
 
-/// Read of a log at once; one longer turn is read whole and let go again.
+/// How much of a log is read at once. A single longer turn is read whole.
 const PAGE_BYTES: u64 = 512 * 1024;
-/// What is written to the table together: a search waits for no more.
+/// How much is written to the table together. A search waits for no more.
 const SOURCES_AT_ONCE: usize = 512;
 const BYTES_AT_ONCE: usize = 512 * 1024;
 
@@ -22,7 +22,7 @@ const BYTES_AT_ONCE: usize = 512 * 1024;
 #[derive(Debug)]
 pub(super) enum IndexedSession {
     Nothing,
-    /// Something that cannot be gone on from.
+    /// Something from which indexing cannot go on, so the session is indexed anew.
     Something,
     UpTo(Mark),
 }
@@ -114,7 +114,7 @@ impl<'a> Batch<'a> {
         };
         let title = title_of(meta);
         let mark = Mark {
-            // More will be said in a run that is not over.
+            // A run that is not over is not marked, because more will be said in it.
             run: meta.last_run.filter(|_| meta.last_run_status.is_some()).or(known_run),
             title: title.clone(),
             scope: scope.clone(),
@@ -129,7 +129,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Runs of a session that its log does not hold.
+    /// Removes the runs of a session that are no longer in its log.
     async fn drop_others(
         &mut self,
         person: &PersonId,
@@ -146,8 +146,8 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Reads from the end, and keeps no more than what is found of one run. Gives back the names of the runs
-    /// that were indexed.
+    /// Reads the log from its end and holds no more than one run at a time. Gives back the names of
+    /// the runs that were indexed.
     async fn index_runs_after(
         &mut self,
         session: &Reading<'_>,
@@ -161,8 +161,8 @@ impl<'a> Batch<'a> {
         let mut before = None;
         'log: loop {
             let page = self.turns.tail_within(&key, before, PAGE_BYTES).await?;
-            // A later turn has a greater place, wherever the page begins that it is read with: a
-            // turn takes more than a byte.
+            // The position grows with every turn, whichever page the turn is read with, because each
+            // turn takes more than one byte of the log.
             for (place, turn) in page.turns.iter().enumerate().rev() {
                 let position = page.start.0 + place as u64;
                 let Some(run) = turn.run else {
@@ -190,7 +190,7 @@ impl<'a> Batch<'a> {
             return Ok(indexed);
         }
         if last.is_some() {
-            // They are one source, so that all of them must be read.
+            // The turns of no run are one source, so all of them must be read.
             return Box::pin(self.index_runs_after(session, None)).await;
         }
         self.add(session, NO_RUN.to_owned(), of_no_run, &mut indexed).await?;

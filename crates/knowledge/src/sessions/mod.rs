@@ -4,7 +4,7 @@
 
 mod batch;
 mod mark;
-mod said;
+mod run_text;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use mark::{
 
 const SESSIONS_AT_ONCE: u32 = 200;
 
-/// Which space's companion a session is, by the first of its family.
+/// The space that a session is the companion of, by the first session of its family.
 type Companions = HashMap<SessionId, SpaceId>;
 
 /// Brings the chunk table in step with sessions.
@@ -72,7 +72,7 @@ impl SessionIndexer {
         Batch::new(&self.indexing, &*self.turns).await
     }
 
-    /// One session as it is now, or as nothing where it is gone.
+    /// Indexes one session as it is now, or forgets it where it is gone.
     async fn index_session(
         &self,
         person: &PersonId,
@@ -97,9 +97,9 @@ impl SessionIndexer {
         self.index_if_behind(person, &meta, known, scope, batch).await
     }
 
-    /// Sessions that moved since this was asked last; all of them where that is not known.
+    /// Indexes the sessions that changed since the last look; all of them where that is not known.
     pub(crate) async fn look_through(&self, how: Look) -> Result<(), KnowledgeError> {
-        // Before the look: what moves meanwhile is looked at next time.
+        // The position is read first, so that what moves meanwhile is looked at next time.
         let sequence = self.ledger.session_sequence().await?;
         let seen = match sequence.filter(|_| how == Look::Changes) {
             Some(sequence) => self.sessions_seen(sequence).await?,
@@ -121,7 +121,8 @@ impl SessionIndexer {
         Ok(self.indexing.chunks.set_mark(SEEN, &seen.written()).await?)
     }
 
-    /// Up to where the sessions were looked at, where they are cut as they would be now.
+    /// Up to which change the sessions were looked at. `None` where they would be cut in another way
+    /// now.
     async fn sessions_seen(
         &self,
         sequence: SessionSequence,
@@ -178,7 +179,7 @@ impl SessionIndexer {
         }
         let mut batch = self.batch().await;
         for (session, known) in known {
-            // Lists leave out older forks; these are still there.
+            // Lists leave out older forks, which may still be there.
             match ledger.session(person, session).await? {
                 Some(meta) => {
                     let scope = scope_of(&meta, spaces);
@@ -190,8 +191,7 @@ impl SessionIndexer {
         batch.flush().await
     }
 
-    /// Sessions of which there is something in the index, and how far they were indexed, where
-    /// that is to be believed.
+    /// The sessions that the index holds, and how far each was indexed.
     async fn known_sessions(
         &self,
         person: &PersonId,
@@ -222,8 +222,8 @@ impl SessionIndexer {
         Ok(spaces.into_iter().filter_map(companion).collect())
     }
 
-    /// Sessions that belong to another space than they did: no change of theirs says so, because
-    /// the space's own file does.
+    /// Indexes companions that belong to another space than before. The ledger does not report that,
+    /// because it is written in the file of the space.
     async fn index_moved_companions(
         &self,
         person: &PersonId,
@@ -261,7 +261,7 @@ impl SessionIndexer {
         scope: Option<Scope>,
         batch: &mut Batch<'_>,
     ) -> Result<(), KnowledgeError> {
-        // Nobody may find it.
+        // No search may see this session.
         let Some(scope) = scope else { return Ok(()) };
         let known = match known {
             IndexedSession::UpTo(mark) if self.goes_on(&mark, meta, &scope) => {
@@ -276,21 +276,21 @@ impl SessionIndexer {
         batch.index_new_runs(person, meta, known, scope).await
     }
 
-    /// Is what was indexed of a session still as it would be now? Name and scope are on every
-    /// chunk of it.
+    /// Can indexing go on after the mark? Every chunk of a session holds its title and scope, so a
+    /// change of these means that all of it is indexed again.
     fn goes_on(&self, mark: &Mark, meta: &SessionMeta, scope: &Scope) -> bool {
         mark.title == title_of(meta) && mark.scope == *scope && self.is_cut_as_now(&mark.chunking)
     }
 }
 
-/// Whose searches may see a session; `None`: nobody's. What is said in a space stays in it: in a
-/// thread for that thread, with a companion for the space.
+/// Whose searches may see a session; `None` where nobody's may. What is said in a thread is found in
+/// that thread, and what is said with a companion in its space.
 fn scope_of(meta: &SessionMeta, spaces: &Companions) -> Option<Scope> {
-    // A thread goes by the id of its session. The companion of a space that is gone is found by
-    // its owner, and by no other conversation.
+    // The id of a thread is that of its session. A companion whose space is gone is treated as a
+    // thread, so that its owner still finds it and no other conversation does.
     let alone = || meta.root.to_string().parse().ok().map(Scope::Thread);
     match meta.origin {
-        // Words of passing clients and of temporary chats are not kept for anybody.
+        // What passing clients and temporary chats say is not kept.
         SessionOrigin::Api | SessionOrigin::Temporary => None,
         SessionOrigin::Thread => alone(),
         SessionOrigin::Companion => {

@@ -45,19 +45,19 @@ struct Made {
 pub(crate) struct QueryVector {
     pub(crate) model: String,
     pub(crate) vector: Vec<f32>,
-    /// Where the model gives them.
+    /// The vectors of its tokens, where the model gives them.
     pub(crate) tokens: Option<TokenVectors>,
     /// Why less than everything can be found by it.
     pub(crate) incomplete: Option<String>,
 }
 
-/// A mark: which chunk that is, and of which model.
+/// The name of the mark that holds up to which chunk vectors were made, and by which model.
 const EMBEDDED_THROUGH: &str = "embedded through";
-/// Few enough that a slow embedder is heard from now and then.
+/// Chunks that are embedded at once; few enough that a slow embedder shows progress.
 const BATCH: u32 = 32;
 /// A search does not wait longer for the vector of its words.
 const QUERY_PATIENCE: Duration = Duration::from_secs(3);
-/// What no embedder reads to its end anyway.
+/// Longer texts are cut before they are embedded, because no embedder reads that far.
 const LONGEST_TEXT: usize = 8 * 1024;
 
 impl VectorMaker {
@@ -130,7 +130,8 @@ impl VectorMaker {
         Ok(!chunks.without_vector(model, made, 1).await?.is_empty())
     }
 
-    /// Until every chunk has a vector, or the embedder fails. From then on searches go by these.
+    /// Makes vectors until every chunk has one or the embedder fails. Once every chunk has one,
+    /// searches go by them.
     pub(crate) async fn embed_missing(&self) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.one_at_a_time.lock().await;
         let Some((embedder, model)) = self.embedders.current() else { return Ok(()) };
@@ -142,7 +143,7 @@ impl VectorMaker {
         // Chunks have ascending numbers, so that those up to here need not be looked at again.
         let mut after = self.embedded_through(&model).await?;
         loop {
-            // Before the look: what comes after it is looked at next time.
+            // The position is read first, so that what comes meanwhile is looked at next time.
             let change = chunks.last_change().await?;
             let missing = chunks.without_vector(&model, after, BATCH).await?;
             let Some(last) = missing.last() else {
@@ -268,7 +269,7 @@ impl VectorMaker {
             if !answered {
                 return Ok(());
             }
-            // Texts of which no token is a word: there is nothing to wait for.
+            // No token of these texts is a word, so there will never be vectors of them.
             if self.known().token_bytes == before {
                 break;
             }
