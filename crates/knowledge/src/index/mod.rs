@@ -59,8 +59,8 @@ struct Parts {
 impl Parts {
     fn new(store: Store, clock: Arc<dyn Clock>, settings: IndexSettings) -> Self {
         let IndexSettings { home, chunking } = settings;
-        let chunks = || Arc::clone(&store.chunks);
-        let files = || Arc::clone(&store.files);
+        let Store { chunks, files, ledger, turns, .. } = store;
+        let (chunks, files) = (|| Arc::clone(&chunks), || Arc::clone(&files));
         let settings = Arc::<CurrentSearchSettings>::default();
         let embedders = Arc::<Embedders>::default();
         let backlog = Arc::new(Backlog::new());
@@ -74,7 +74,7 @@ impl Parts {
             Arc::clone(&indexing),
             files(),
             FileIndexer::new(Arc::clone(&indexing), files(), Arc::clone(&backlog)),
-            SessionIndexer::new(indexing, &store, Arc::clone(&backlog)),
+            SessionIndexer::new(indexing, files(), ledger, turns, Arc::clone(&backlog)),
             Arc::clone(&backlog),
             Arc::new(FolderWatch::new(home, Arc::clone(&changes))),
         ));

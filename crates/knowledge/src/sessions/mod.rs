@@ -9,9 +9,7 @@ mod run_text;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use onyx_storage::{
-    Files, Ledger, SessionFilter, SessionMeta, SessionSequence, Spaces, Store, TurnLog,
-};
+use onyx_storage::{Files, Ledger, SessionFilter, SessionMeta, SessionSequence, Spaces, TurnLog};
 use onyx_types::{PersonId, Scope, SessionId, SessionOrigin, SpaceId};
 
 use crate::KnowledgeError;
@@ -40,15 +38,15 @@ pub(crate) struct SessionIndexer {
 }
 
 impl SessionIndexer {
-    pub(crate) fn new(indexing: Arc<Indexing>, store: &Store, backlog: Arc<Backlog>) -> Self {
-        Self {
-            indexing,
-            files: Arc::clone(&store.files),
-            ledger: Arc::clone(&store.ledger),
-            turns: Arc::clone(&store.turns),
-            backlog,
-            one_at_a_time: tokio::sync::Mutex::default(),
-        }
+    pub(crate) fn new(
+        indexing: Arc<Indexing>,
+        files: Arc<dyn Files>,
+        ledger: Arc<dyn Ledger>,
+        turns: Arc<dyn TurnLog>,
+        backlog: Arc<Backlog>,
+    ) -> Self {
+        let one_at_a_time = tokio::sync::Mutex::default();
+        Self { indexing, files, ledger, turns, backlog, one_at_a_time }
     }
 
     /// Indexes the sessions that are known to have changed. When it returns all of them are indexed,
