@@ -26,33 +26,31 @@ pub(crate) struct DayOfHeartbeats {
     pub(crate) request_bytes: usize,
 }
 
-impl Bench {
-    pub(crate) async fn heartbeats(&self) -> Result<DayOfHeartbeats> {
-        let model = ScriptedModel::start().await;
-        model.set_recording(Recording::Last(1));
-        model.set_default(Answer::text("HEARTBEAT_OK"));
-        let process = OnyxProcess::builder()
-            .binary(&self.onyx)
-            .base_url(model.base_url())
-            .file("agents/main/HEARTBEAT.md", "# Heartbeat\n")
-            .merge(only_what_is_asked())
-            .merge(json!({"jobs": {"heartbeat": {"every": "30m"}}}))
-            .start()
-            .await;
-        for _ in 0..BEATS {
-            beat(&process).await?;
-        }
-        let idle_calls = model.request_count();
-        std::fs::write(process.home().join("agents/main/HEARTBEAT.md"), FILE)?;
-        let mut tokens = 0;
-        for _ in 0..BEATS {
-            beat(&process).await?;
-            let request = model.last_request().body.to_string();
-            tokens += estimate_tokens(&request) + estimate_tokens("HEARTBEAT_OK");
-        }
-        let request_bytes = model.last_request().body.to_string().len().saturating_sub(FILE.len());
-        Ok(DayOfHeartbeats { idle_calls, tokens, request_bytes })
+pub(crate) async fn heartbeats(bench: &Bench) -> Result<DayOfHeartbeats> {
+    let model = ScriptedModel::start().await;
+    model.set_recording(Recording::Last(1));
+    model.set_default(Answer::text("HEARTBEAT_OK"));
+    let process = OnyxProcess::builder()
+        .binary(&bench.onyx)
+        .base_url(model.base_url())
+        .file("agents/main/HEARTBEAT.md", "# Heartbeat\n")
+        .merge(only_what_is_asked())
+        .merge(json!({"jobs": {"heartbeat": {"every": "30m"}}}))
+        .start()
+        .await;
+    for _ in 0..BEATS {
+        beat(&process).await?;
     }
+    let idle_calls = model.request_count();
+    std::fs::write(process.home().join("agents/main/HEARTBEAT.md"), FILE)?;
+    let mut tokens = 0;
+    for _ in 0..BEATS {
+        beat(&process).await?;
+        let request = model.last_request().body.to_string();
+        tokens += estimate_tokens(&request) + estimate_tokens("HEARTBEAT_OK");
+    }
+    let request_bytes = model.last_request().body.to_string().len().saturating_sub(FILE.len());
+    Ok(DayOfHeartbeats { idle_calls, tokens, request_bytes })
 }
 
 async fn beat(process: &OnyxProcess) -> Result<()> {

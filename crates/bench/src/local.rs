@@ -36,38 +36,35 @@ pub(crate) struct Words {
     pub(crate) worker_bytes: u64,
 }
 
-impl Bench {
-    /// With the weights of this folder (`onyx models pull`); `words` where llama.cpp is built in.
-    pub(crate) async fn local(&self, weights: &Path) -> Result<Local> {
-        let config = json!({
-            "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
-            "providers": {"local": {"timeouts": {"idleSeconds": IDLE.as_secs()}}},
-        });
-        let process = OnyxProcess::builder().binary(&self.onyx).config(config).start().await;
-        let models = process.home().join("models");
-        std::fs::create_dir_all(&models).context("the home takes no folder of models")?;
-        for model in std::fs::read_dir(weights).context("the weights cannot be read")? {
-            let model = model?;
-            std::os::unix::fs::symlink(model.path(), models.join(model.file_name()))
-                .context("the weights cannot be linked into the home")?;
-        }
-        let before_bytes = process.settled_bytes().await;
-        let cold = embed(&process, 1).await?;
-        let took = embed(&process, CHUNKS).await?;
-        let chunks_a_second = CHUNKS as f64 / took.as_secs_f64();
-        let embedder_load = cold.saturating_sub(took / CHUNKS as u32);
-        let embedder = process.children();
-        let worker_bytes = held_by(embedder.first().copied())?;
-        let words = if weights.join("smollm2").is_dir() {
-            Some(words(&process, &embedder).await?)
-        } else {
-            None
-        };
-        wait_until("the models' processes to end", PATIENCE, || process.children().is_empty())
-            .await;
-        let after_bytes = process.settled_bytes().await;
-        Ok(Local { words, chunks_a_second, embedder_load, before_bytes, worker_bytes, after_bytes })
+/// With the weights of this folder (`onyx models pull`); `words` where llama.cpp is built in.
+pub(crate) async fn local(bench: &Bench, weights: &Path) -> Result<Local> {
+    let config = json!({
+        "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
+        "providers": {"local": {"timeouts": {"idleSeconds": IDLE.as_secs()}}},
+    });
+    let process = OnyxProcess::builder().binary(&bench.onyx).config(config).start().await;
+    let models = process.home().join("models");
+    std::fs::create_dir_all(&models).context("the home takes no folder of models")?;
+    for model in std::fs::read_dir(weights).context("the weights cannot be read")? {
+        let model = model?;
+        std::os::unix::fs::symlink(model.path(), models.join(model.file_name()))
+            .context("the weights cannot be linked into the home")?;
     }
+    let before_bytes = process.settled_bytes().await;
+    let cold = embed(&process, 1).await?;
+    let took = embed(&process, CHUNKS).await?;
+    let chunks_a_second = CHUNKS as f64 / took.as_secs_f64();
+    let embedder_load = cold.saturating_sub(took / CHUNKS as u32);
+    let embedder = process.children();
+    let worker_bytes = held_by(embedder.first().copied())?;
+    let words = if weights.join("smollm2").is_dir() {
+        Some(words(&process, &embedder).await?)
+    } else {
+        None
+    };
+    wait_until("the models' processes to end", PATIENCE, || process.children().is_empty()).await;
+    let after_bytes = process.settled_bytes().await;
+    Ok(Local { words, chunks_a_second, embedder_load, before_bytes, worker_bytes, after_bytes })
 }
 
 fn held_by(worker: Option<u32>) -> Result<u64> {

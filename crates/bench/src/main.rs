@@ -83,7 +83,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
     }
     let growth = match arguments.growth {
         0 => memory::Growth::default(),
-        turns => bench.growth(turns).await?,
+        turns => memory::growth(&bench, turns).await?,
     };
     let mut streams = Vec::new();
     for count in &arguments.streams {
@@ -96,9 +96,9 @@ async fn run(arguments: &Arguments) -> Result<()> {
     }
     let cap = bench.cap(CAP).await?;
     let passing = bench.pass_through().await?;
-    let heartbeats = bench.heartbeats().await?;
+    let heartbeats = heartbeat::heartbeats(&bench).await?;
     let local = match &arguments.weights {
-        Some(weights) => Some(bench.local(weights).await?),
+        Some(weights) => Some(local::local(&bench, weights).await?),
         None => None,
     };
 

@@ -34,18 +34,16 @@ impl Growth {
     }
 }
 
-impl Bench {
-    pub(crate) async fn growth(&self, turns: u32) -> Result<Growth> {
-        let (_model, process) = self.pair().await;
-        talk(&process, turns / WARM_UP).await?;
-        let mut looks = vec![(0, resident_bytes(&process)?)];
-        for look in 1..=LOOKS {
-            let target = turns / LOOKS * look;
-            talk(&process, target - looks.last().map_or(0, |(turns, _)| *turns)).await?;
-            looks.push((target, resident_bytes(&process)?));
-        }
-        Ok(Growth { looks })
+pub(crate) async fn growth(bench: &Bench, turns: u32) -> Result<Growth> {
+    let (_model, process) = bench.pair().await;
+    talk(&process, turns / WARM_UP).await?;
+    let mut looks = vec![(0, resident_bytes(&process)?)];
+    for look in 1..=LOOKS {
+        let target = turns / LOOKS * look;
+        talk(&process, target - looks.last().map_or(0, |(turns, _)| *turns)).await?;
+        looks.push((target, resident_bytes(&process)?));
     }
+    Ok(Growth { looks })
 }
 
 async fn talk(process: &OnyxProcess, turns: u32) -> Result<()> {

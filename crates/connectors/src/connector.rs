@@ -23,12 +23,12 @@ pub trait Connector: Send + Sync {
     /// everything is stored together with the cursor that it returned.
     async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError>;
 
-    /// What the network itself brought to our door, checked to be from it.
+    /// Reads what the network pushed to us, and checks that it is from the network.
     async fn accept(&self, _pushed: &Pushed) -> Result<Batch, NetworkError> {
-        Err(NetworkError::Refused("this network brings nothing to the door".to_owned()))
+        Err(NetworkError::Refused("this network does not push messages".to_owned()))
     }
 
-    /// What was kept for somebody who comes to fetch it, after a number; waits a while for something.
+    /// The messages after a number that are kept for somebody who fetches them; waits a while for one.
     async fn collect(&self, _asked: &Pushed, _after: i64) -> Result<Vec<Mail>, NetworkError> {
         Err(NetworkError::Refused("nothing is fetched from this network".to_owned()))
     }
@@ -41,7 +41,7 @@ pub trait Connector: Send + Sync {
         Err(NetworkError::Refused("this network takes no files".to_owned()))
     }
 
-    /// Shows that somebody is writing. Lost ones are not missed.
+    /// Shows that an answer is being written. It does not matter if one is lost.
     async fn typing(&self, _peer: &str, _thread: &str) -> Result<(), NetworkError> {
         Ok(())
     }
@@ -58,10 +58,10 @@ pub struct NetworkTraits {
     pub name: &'static str,
     pub text_format: TextFormat,
     pub limits: TextLimits,
-    /// What may be done with a new message that had no answer.
+    /// Whether a message may be sent again when the network did not answer.
     pub repeat_sends: Repeat,
     pub can_edit: bool,
-    /// Of a file that is sent, in bytes; 0 where none are taken.
+    /// The largest file that can be sent, in bytes; 0 where the network takes no files.
     pub largest_file: u64,
     pub listening: Listening,
     pub pace: PaceLimits,
@@ -70,9 +70,9 @@ pub struct NetworkTraits {
 /// How messages come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listening {
-    /// By asking or by an open connection: silence past the limit is deafness.
+    /// We ask, or hold a connection open. An account that hears nothing for too long is restarted.
     Polls,
-    /// The network comes to us.
+    /// The network pushes messages to us.
     Pushed,
 }
 
@@ -97,13 +97,13 @@ pub struct Identity {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     pub updates: Vec<Update>,
-    /// Where to go on from; `None` leaves it.
+    /// The new cursor; `None` leaves it as it is.
     pub cursor: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// The network's number of it: the same update has the same one whenever it comes.
+    /// The network's number of the update. One that comes twice has the same number.
     pub id: String,
     pub incoming: Incoming,
 }
@@ -120,7 +120,7 @@ pub struct Incoming {
     pub thread: String,
     #[serde(default)]
     pub guild: Option<String>,
-    /// Among those of its peer.
+    /// Its number among the messages of its peer.
     pub message: String,
     pub author: Author,
     pub text: String,
@@ -150,7 +150,7 @@ pub struct Quote {
 /// A button that somebody pressed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Press {
-    /// What the network wants answered.
+    /// The id under which the network expects an answer to the press.
     pub id: String,
     pub data: String,
 }
@@ -191,9 +191,9 @@ pub enum OutgoingKind {
         #[serde(default)]
         buttons: Vec<Button>,
     },
-    /// In the place of what the message says now.
+    /// Replaces the text of a message.
     Edit { message: String, text: Rendered },
-    /// Ends the waiting of a button.
+    /// Tells the network that a pressed button was handled.
     PressAnswer { press: String, text: String },
     /// A file of a person's vault, read when it is sent.
     File(OutgoingFile),
@@ -202,7 +202,7 @@ pub enum OutgoingKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingFile {
     pub person: PersonId,
-    /// Within the vault.
+    /// The path within the vault.
     pub path: String,
     pub name: String,
     pub media_type: String,
@@ -214,10 +214,10 @@ pub struct Button {
     pub data: String,
 }
 
-/// What the network brought to our door.
+/// A request that the network pushed to us.
 #[derive(Clone, Debug, Default)]
 pub struct Pushed {
-    /// Names in lower case.
+    /// The headers; their names are in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -231,21 +231,21 @@ impl Pushed {
 /// Why a network did not do what it was asked. No text in it holds a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
-    /// It was never reached, so nothing arrived.
+    /// The network was not reached, so nothing arrived.
     #[error("{0}")]
     Unreachable(String),
-    /// It may have done it: the answer did not come.
+    /// No answer came, so the message may have arrived.
     #[error("{0}")]
     NoAnswer(String),
-    /// It had trouble of its own and says that nothing was done.
+    /// The network reports an error of its own and says that nothing was done.
     #[error("{0}")]
     Failed(String),
     #[error("it asks to wait {} s", .0.as_secs())]
     TooFast(Duration),
-    /// The message to be edited cannot be.
+    /// The message cannot be edited.
     #[error("{0}")]
     NotEditable(String),
-    /// It does not understand the marks of the text.
+    /// The network does not understand the formatting of the text.
     #[error("{0}")]
     BadMarks(String),
     /// The thread is gone; the main chat may still be there.
@@ -253,7 +253,7 @@ pub enum NetworkError {
     NoThread(String),
     #[error("{0}")]
     Refused(String),
-    /// The token is not good.
+    /// The token is wrong.
     #[error("{0}")]
     Unauthorized(String),
     /// Somebody else reads the updates of this account.

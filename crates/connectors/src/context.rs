@@ -20,16 +20,16 @@ use crate::setup::ConnectorSetup;
 
 /// What all accounts share, whichever are at work.
 pub(crate) struct HomeContext {
-    pub(crate) ground: ConnectorSetup,
+    pub(crate) setup: ConnectorSetup,
     pub(crate) notices: OwnerNotices,
     bindings: RwLock<Vec<Binding>>,
     transcriber: RwLock<Option<Arc<Transcriber>>>,
 }
 
 impl HomeContext {
-    pub(crate) fn new(ground: ConnectorSetup) -> Self {
+    pub(crate) fn new(setup: ConnectorSetup) -> Self {
         Self {
-            ground,
+            setup,
             notices: OwnerNotices::default(),
             bindings: RwLock::default(),
             transcriber: RwLock::default(),
@@ -44,7 +44,7 @@ impl HomeContext {
         *self.bindings.write().unwrap_or_else(PoisonError::into_inner) = bindings;
     }
 
-    /// Who listens to recordings here.
+    /// What turns recordings into text, where something does.
     pub(crate) fn transcriber(&self) -> Option<Arc<Transcriber>> {
         self.transcriber.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -55,9 +55,9 @@ impl HomeContext {
 
     /// Tells the owner in the app.
     pub(crate) fn tell(&self, text: String) {
-        let at = self.ground.clock.wall();
+        let at = self.setup.clock.wall();
         self.notices.add(OwnerNotice { at, text: text.clone() });
-        self.ground.port.tell_owner(text);
+        self.setup.port.tell_owner(text);
     }
 }
 
@@ -69,9 +69,9 @@ pub(crate) struct AccountContext {
     pub(crate) port: Arc<dyn AgentPort>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pace: Arc<Pace>,
-    /// Something came in, or what came in may go on.
+    /// Signalled when an update came in, or when one that waited may go on.
     pub(crate) incoming: Arc<Notify>,
-    /// Something is to go out.
+    /// Signalled when a message is queued.
     pub(crate) outgoing: Arc<Notify>,
     pub(crate) home: Arc<HomeContext>,
     /// Updates whose run is at work: the next words of their conversation may go to that run.
@@ -80,30 +80,30 @@ pub(crate) struct AccountContext {
     followed: Mutex<VecDeque<RunId>>,
     /// The updates of each conversation that are being answered.
     lines: Mutex<HashMap<Conversation, BTreeSet<i64>>>,
-    /// Somebody left a line.
+    /// Signalled when an update leaves its queue.
     moved_up: Notify,
-    /// Visitors that were met since the start.
+    /// How many visitors were new since the start.
     met_visitors: AtomicUsize,
-    mint: Mutex<IdGenerator>,
+    ids: Mutex<IdGenerator>,
 }
 
 /// A chat, and a thread in it.
 pub(crate) type Conversation = (String, String);
 
 /// A place among the updates of a conversation, which are answered in the order in which they came.
-pub(crate) struct PlaceInLine<'a> {
+pub(crate) struct QueuePlace<'a> {
     context: &'a AccountContext,
     conversation: Conversation,
     update: i64,
 }
 
-impl PlaceInLine<'_> {
+impl QueuePlace<'_> {
     /// Waits until everything before it is answered.
     pub(crate) async fn is_first(&self) {
         loop {
             let moved_up = self.context.moved_up.notified();
             tokio::pin!(moved_up);
-            // Before the look, so that nothing falls between the look and the wait.
+            // Registered before looking, so that nothing that comes in between is missed.
             moved_up.as_mut().enable();
             let first = {
                 let lines = self.context.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +117,7 @@ impl PlaceInLine<'_> {
     }
 }
 
-impl Drop for PlaceInLine<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         self.context.takes_no_words(self.update);
         let mut lines = self.context.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,10 +132,10 @@ impl Drop for PlaceInLine<'_> {
     }
 }
 
-/// More runs than an account has at once.
+/// How many runs are remembered; more than an account has at once.
 const MOST_FOLLOWED: usize = 256;
 
-/// So many new visitors pass between two looks at how many there are.
+/// The visitors are counted after so many new ones.
 const VISITORS_PER_LOOK: usize = 100;
 
 impl AccountContext {
@@ -144,14 +144,14 @@ impl AccountContext {
         connector: Arc<dyn Connector>,
         pace: Pace,
         home: Arc<HomeContext>,
-        mint: IdGenerator,
+        ids: IdGenerator,
     ) -> Self {
         Self {
             account,
             connector,
-            ledger: Arc::clone(&home.ground.ledger),
-            port: Arc::clone(&home.ground.port),
-            clock: Arc::clone(&home.ground.clock),
+            ledger: Arc::clone(&home.setup.ledger),
+            port: Arc::clone(&home.setup.port),
+            clock: Arc::clone(&home.setup.clock),
             pace: Arc::new(pace),
             incoming: Arc::default(),
             outgoing: Arc::default(),
@@ -161,7 +161,7 @@ impl AccountContext {
             lines: Mutex::default(),
             moved_up: Notify::new(),
             met_visitors: AtomicUsize::new(0),
-            mint: Mutex::new(mint),
+            ids: Mutex::new(ids),
         }
     }
 
@@ -188,10 +188,10 @@ impl AccountContext {
     }
 
     /// Takes a place among the updates of a conversation that are being answered.
-    pub(crate) fn line_up(&self, conversation: Conversation, update: i64) -> PlaceInLine<'_> {
+    pub(crate) fn line_up(&self, conversation: Conversation, update: i64) -> QueuePlace<'_> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.entry(conversation.clone()).or_default().insert(update);
-        PlaceInLine { context: self, conversation, update }
+        QueuePlace { context: self, conversation, update }
     }
 
     /// The run of this update takes words from now on, until [`Self::takes_no_words`].
@@ -235,11 +235,11 @@ impl AccountContext {
 
     pub(crate) fn fresh_run(&self) -> RunId {
         let now = self.clock.wall();
-        self.mint.lock().unwrap_or_else(PoisonError::into_inner).run(now)
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).run(now)
     }
 
     pub(crate) async fn is_outbox_clear(&self, peer: &PeerKey) -> bool {
-        // Where it cannot be known, showing nothing is right.
+        // Where that cannot be known, nothing is shown.
         self.ledger.is_clear(peer).await.unwrap_or(false)
     }
 
@@ -255,7 +255,7 @@ impl AccountContext {
         Ok(())
     }
 
-    /// Lets a peer in, and tells it.
+    /// Lets a peer in, and tells the peer.
     pub(crate) async fn approve(&self, peer: PeerRow, person: PersonId) -> Result<PeerRow, Fault> {
         let change = PeerChange {
             key: peer.key,

@@ -4,7 +4,7 @@
 //! answer is in the outbox in the same transaction that ends its update: no message is lost, and
 //! none is answered twice. Start reading at `connector.rs` (what a network is) and `hub`.
 //!
-//! Each layer knows only those before it: `connector`, `port`, `settings`, `text`, `ground`; then
+//! Each layer knows only those before it: `connector`, `port`, `settings`, `text`, `setup`; then
 //! `outbox`, `peers`, `networks`; then `context`, `answers` and at last `hub`.
 //!
 //! What may not enter: the agent (it is behind `port.rs`), HTTP routes, the config file.

@@ -46,7 +46,7 @@ pub enum MailSecurity {
     Tls,
     /// Encrypted after a greeting in the open; refused where the server does not offer it.
     StartTls,
-    /// For a server on this machine.
+    /// Unencrypted, for a server on this machine.
     None,
 }
 
@@ -63,7 +63,7 @@ pub struct Letter<'a> {
 /// Why a letter did not go.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
-    /// Later it may.
+    /// It may work later.
     #[error("{0}")]
     NotNow(String),
     #[error("{0}")]
@@ -222,14 +222,14 @@ fn matches(pattern: &str, to: &str) -> bool {
     }
 }
 
-/// In one line, as a header must be.
+/// Puts a text into one line, as a header needs it.
 fn subject(text: &str) -> String {
     let line = visible_line(text.lines().next().unwrap_or_default()).into_owned();
     let end = line.floor_char_boundary(LONGEST_SUBJECT);
     if end < line.len() { format!("{}…", &line[..end]) } else { line }
 }
 
-/// With what lies under it: the error itself often says only "network error".
+/// The error with its causes, because the error itself often says only "network error".
 fn said(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut under = error.source();

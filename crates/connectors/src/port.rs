@@ -83,7 +83,7 @@ pub struct Picture {
 /// Who hears the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Company {
-    /// The person alone.
+    /// The person alone hears it.
     Private,
     /// Others too: nothing private of the person goes into the prompt, and what others say is not
     /// the person's word.
@@ -105,13 +105,13 @@ pub enum StartedRun {
 /// What a run tells, in order.
 #[async_trait]
 pub trait RunEvents: Send {
-    /// `None` after the last.
+    /// The next event; `None` after the last.
     async fn next(&mut self) -> Option<Arc<Envelope>>;
 }
 
 /// What became of a promised run.
 pub enum RunFate {
-    /// It never began.
+    /// The run never began.
     Unknown,
     /// It works, or its events are still kept. A message that waited may have got another run
     /// than the promised one.

@@ -135,7 +135,7 @@ pub struct TranscriberSettings {
     pub model: Option<String>,
 }
 
-/// The same with its key looked up.
+/// The same settings with the key looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TranscriberPlan {
     Server(ServerPlan),
@@ -198,7 +198,7 @@ pub enum Visitors {
     Open,
 }
 
-/// Words that are shown nowhere.
+/// A text that is never shown or logged.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -235,7 +235,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// With whoever listens to recordings.
+    /// Adds what turns recordings into text.
     pub fn with_transcriber(
         mut self,
         settings: &TranscriberSettings,
@@ -266,7 +266,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// With the mail server that letters go by.
+    /// Adds the mail server for letters.
     pub fn with_mail(
         mut self,
         settings: &MailSettings,
@@ -276,7 +276,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Words that nobody is to be shown.
+    /// Texts that must not be shown to anybody, for masking.
     pub fn secrets(&self) -> Vec<String> {
         let all = self.accounts.iter().flat_map(|account| [&account.token, &account.secret]);
         let key = self.transcriber.iter().filter_map(|transcriber| match transcriber {
@@ -390,7 +390,7 @@ fn resolve(
     })
 }
 
-/// As browsers send it.
+/// An origin as browsers send it.
 pub(crate) fn plain_origin(origin: &str) -> String {
     origin.trim_end_matches('/').to_ascii_lowercase()
 }

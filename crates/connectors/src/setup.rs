@@ -21,9 +21,9 @@ pub struct Tempo {
     pub request: Duration,
     /// An account that has heard nothing for so long is started anew.
     pub deaf: Duration,
-    /// After a failed poll; grows with each.
+    /// How long to wait after a failed poll; it grows with each.
     pub backoff: Duration,
-    /// Instead of the network's own pace.
+    /// Replaces the network's own pace.
     pub pace: Option<PaceLimits>,
 }
 

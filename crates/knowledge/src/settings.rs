@@ -1,6 +1,47 @@
+//! How searches go: as written in `onyx.json`, and as resolved from it.
+
+use std::sync::{PoisonError, RwLock};
+
 use serde::{Deserialize, Serialize};
 
-use crate::search::{SearchSettings, Weights};
+/// The resolved settings; they may change while the index is in use.
+#[derive(Default)]
+pub(crate) struct CurrentSearchSettings(RwLock<SearchSettings>);
+
+impl CurrentSearchSettings {
+    pub(crate) fn get(&self) -> SearchSettings {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set(&self, settings: SearchSettings) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchSettings {
+    /// `None`: the weights that `make judge` chose, by kind of source and by what vectors there are.
+    pub weights: Option<Weights>,
+    /// After how many days a daily log counts half; `None`: it never fades.
+    pub half_life_days: Option<f64>,
+    /// How much likeness to what is already there costs, from 0 to 1; `None`: nothing.
+    pub diversity: Option<f32>,
+    /// How much of the disk the vectors of tokens may take.
+    pub most_token_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    pub text: f32,
+    pub vectors: f32,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        let most_token_bytes = 2_000_000_000;
+        Self { weights: None, half_life_days: None, diversity: None, most_token_bytes }
+    }
+}
 
 /// `memory` of `onyx.json` as written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,3 +1,5 @@
+//! How the index is: what it holds, what it has to do yet, and what does not work.
+
 use onyx_types::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use onyx_storage::GroupId;
 
-/// Groups by their number; few enough that each has a place.
+/// One flag for each group, by its number; there are few groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Visible {
     groups: Vec<bool>,

@@ -33,5 +33,7 @@ pub use error::McpError;
 pub use peer::Opening;
 pub use pins::ToolPin;
 pub use servers::{McpServers, McpSetup, OfferedTool, OfferedToolState, ServerStatus, ServerView};
-pub use settings::{BadMcpSettings, Folders, McpSettings, ServerSettings, ToolChoice, from_others};
+pub use settings::{
+    BadMcpSettings, Folders, McpSettings, ServerSettings, ToolChoice, from_others, parse_hosts,
+};
 pub use wire::Elicitations;

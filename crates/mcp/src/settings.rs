@@ -91,6 +91,16 @@ pub struct Folders {
     pub write: Vec<PathBuf>,
 }
 
+/// Servers that a program may reach, as people write them: the port of https where none is named.
+pub fn parse_hosts(names: &[String]) -> Result<Vec<HostPort>, String> {
+    let host = |text: &String| {
+        let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let whole = if has_port { text.clone() } else { format!("{text}:443") };
+        whole.parse::<HostPort>().map_err(|error| format!("{text}: {error}"))
+    };
+    names.iter().map(host).collect()
+}
+
 /// Something in `mcp` that cannot be meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("mcp.servers.{server}{field}: {why}")]
@@ -155,13 +165,7 @@ impl ServerSettings {
 
     /// The servers that the command may reach; https where no port is named.
     pub(crate) fn hosts(&self) -> Result<Vec<HostPort>, String> {
-        let host = |text: &String| {
-            let has_port =
-                text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-            let whole = if has_port { text.clone() } else { format!("{text}:443") };
-            whole.parse::<HostPort>().map_err(|error| format!("{text}: {error}"))
-        };
-        self.network.iter().map(host).collect()
+        parse_hosts(&self.network)
     }
 
     /// Could what it is told leave the machine?

@@ -74,7 +74,7 @@ pub enum PluginStatus {
 /// What a program is made from.
 pub(crate) struct HostSetup {
     pub(crate) package: Arc<Package>,
-    pub(crate) ground: PackageFolders,
+    pub(crate) folders: PackageFolders,
     pub(crate) config: Map<String, Value>,
     pub(crate) launcher: Launcher,
     pub(crate) secrets: OpenSecret,
@@ -292,17 +292,17 @@ impl Host {
 
     /// The program, once it has said who it is.
     async fn started(&self, inbox: mpsc::Sender<Arrived>) -> Result<Connection, PluginError> {
-        let HostSetup { package, ground, config, launcher, tempo, log, .. } = &self.setup;
+        let HostSetup { package, folders, config, launcher, tempo, log, .. } = &self.setup;
         let mut command = package.part.command.clone();
         if let Some(program) = command.first_mut() {
-            *program = ground.program(program);
+            *program = folders.program(program);
         }
         let grants = &package.part.grants;
         let order = LaunchOrder {
             command,
-            variables: ground.variables().to_vec(),
-            folder: ground.root.clone(),
-            folders: ground.folders(grants),
+            variables: folders.variables().to_vec(),
+            folder: folders.root.clone(),
+            folders: folders.granted(grants),
             hosts: grants.hosts().map_err(PluginError::NotStarted)?,
         };
         let secrets = self.secrets()?;

@@ -69,6 +69,6 @@ fn first_words(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let cut: String = line.chars().take(LONGEST).collect();
-    // The last part of a path would be taken for the name.
+    // A slash must not make the last part of the line look like a file name.
     cut.replace('/', " ").trim().to_owned()
 }

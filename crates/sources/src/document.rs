@@ -7,7 +7,7 @@ use onyx_storage::FrontMatter;
 
 const LONGEST_NAME: usize = 60;
 
-/// As the document names itself, else the last part of where it came from.
+/// The title that the document has itself, else the last part of where it came from.
 pub(crate) fn title(extracted: &Extracted, from: &str) -> String {
     let named =
         extracted.title.as_deref().map(|title| title.split_whitespace().collect::<Vec<_>>());
@@ -22,7 +22,7 @@ pub(crate) fn last_part(from: &str) -> &str {
     from.rsplit('/').next().filter(|part| !part.is_empty()).unwrap_or(from)
 }
 
-/// A heading stands over the text, so that it names itself wherever it is read.
+/// Puts a heading over the text, so that the file says what it is wherever it is read.
 pub(crate) fn text(extracted: &Extracted, title: &str, from: &str) -> String {
     let mut matter = FrontMatter::default();
     matter.set_text("title", title);
@@ -34,7 +34,7 @@ pub(crate) fn text(extracted: &Extracted, title: &str, from: &str) -> String {
     matter.join(&format!("\n{heading}{body}\n"))
 }
 
-/// A plain name that no other document of the source has.
+/// A plain file name that no other document of the source has.
 pub(crate) fn file_name(from: &str, taken: &BTreeSet<String>) -> String {
     let lowered = last_part(from).to_lowercase();
     let letters = lowered.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' });

@@ -12,7 +12,7 @@ use crate::karakeep::{self, MOST_BOOKMARKS};
 const MOST_FILES: usize = 5_000;
 const MOST_IN_A_FOLDER: usize = 10_000;
 const ACCEPT: &str = "text/html, application/pdf, text/*;q=0.9, */*;q=0.5";
-/// Holds a sent or pasted document as it came, where searches do not look.
+/// The file that holds a sent or pasted document as it came. Searches leave out hidden files.
 pub(crate) const ORIGINAL: &str = ".original";
 
 /// A document as it came.
@@ -52,13 +52,13 @@ impl Item {
 pub(crate) struct Places<'a> {
     pub(crate) vault: &'a dyn Objects,
     pub(crate) person: &'a dyn Objects,
-    /// The source's own, within the person's.
+    /// The folder of the source, within the person's files.
     pub(crate) folder: &'a ObjectKey,
     pub(crate) egress: &'a Egress,
 }
 
 impl Places<'_> {
-    /// The documents there are now; why not, in words for the person.
+    /// The documents that the source has now, or a sentence for the person why there are none.
     pub(crate) async fn items(&self, supply: &Supply, title: &str) -> Result<Vec<Item>, String> {
         match supply {
             Supply::File { path } => Ok(vec![Item::Vault(key(path)?)]),
@@ -95,7 +95,7 @@ impl Places<'_> {
         }
     }
 
-    /// Of a file of bookmarks that was sent; `None`: it is something else.
+    /// The bookmarks of a sent file; `None` where it is another kind of file.
     async fn bookmarks(&self) -> Result<Option<Vec<Item>>, String> {
         let key = self.folder.join(ORIGINAL).map_err(|error| error.to_string())?;
         let Some(bookmarks) = karakeep::read(&whole(self.person, &key).await?) else {
@@ -109,7 +109,7 @@ impl Places<'_> {
             from: bookmark.from(place),
             markdown: bookmark.markdown(),
         });
-        // An address that was kept twice is one document.
+        // An address that was bookmarked twice is one document.
         Ok(Some(items.filter(|item| known.insert(item.from())).collect()))
     }
 

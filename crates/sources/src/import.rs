@@ -1,5 +1,5 @@
-//! Bringing a source in, and in step again: what has not changed costs one look, what is gone
-//! goes, and what cannot be read now keeps its text from before.
+//! Imports a source, or imports it again: a document that has not changed is only compared, one that
+//! is gone is removed, and one that cannot be read now keeps its earlier text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(crate) struct Import<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) now: Timestamp,
     pub(crate) progress: &'a watch::Sender<Progress>,
-    /// Ends it before the next document.
+    /// Ends the import before the next document.
     pub(crate) stop: &'a Cancel,
 }
 
@@ -30,7 +30,7 @@ enum Outcome {
 }
 
 impl Import<'_> {
-    /// The record afterwards. Only a store that fails ends it early.
+    /// Imports all documents and gives back the new record. Only a store that fails ends it early.
     pub(crate) async fn run(&self, mut record: SourceRecord) -> Result<SourceRecord, StoreError> {
         let items = match self.places.items(&record.from, &record.title).await {
             Ok(items) => items,
@@ -75,7 +75,7 @@ impl Import<'_> {
             error: None,
         };
         let mut record = known.unwrap_or_else(empty);
-        // What is being fetched or read is let go at once; what is being written is not.
+        // A stop interrupts fetching and reading at once, but never a write.
         let outcome = tokio::select! {
             outcome = self.look(item, &record) => outcome,
             () = self.stop.cancelled() => Outcome::Failed("it was stopped".to_owned()),
@@ -126,7 +126,7 @@ impl Import<'_> {
         Outcome::New { text, title, checksum, bytes }
     }
 
-    /// Remembered as coming from outside before it is there.
+    /// The history says that the text is from outside before the text is written.
     async fn write(&self, file: &str, text: &str) -> Result<(), StoreError> {
         let key = self.places.folder.join(file)?;
         let before = self.places.person.get(&key, u64::MAX).await?;

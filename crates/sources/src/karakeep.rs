@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// More are not looked at; the source says so.
+/// Further bookmarks are left out, and the source says so.
 pub(crate) const MOST_BOOKMARKS: usize = 20_000;
 
 #[derive(Deserialize)]
@@ -36,19 +36,19 @@ enum Content {
     Other,
 }
 
-/// The bookmarks of an export; `None`: it is none.
+/// The bookmarks of an export; `None` where the file is no export.
 pub(crate) fn read(bytes: &[u8]) -> Option<Vec<Bookmark>> {
     let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace())?;
     if *start != b'{' {
         return None;
     }
     let export: Export = serde_json::from_slice(bytes).ok()?;
-    // Any list would do where it is empty.
+    // A file with an empty list could be anything, so it is not taken for an export.
     (!export.bookmarks.is_empty()).then_some(export.bookmarks)
 }
 
 impl Bookmark {
-    /// By which it is known again when the export is brought in once more.
+    /// Identifies the bookmark when the export is imported again.
     pub(crate) fn from(&self, place: usize) -> String {
         match &self.content {
             Some(Content::Link { url }) => url.clone(),

@@ -10,7 +10,7 @@ pub struct SourceRecord {
     pub from: Supply,
     pub title: String,
     pub state: SourceState,
-    /// Why there is nothing of it; what is wrong with single documents stands with them.
+    /// Why nothing of it could be imported. Errors of single documents stand with these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     pub created_at: Timestamp,
@@ -18,7 +18,7 @@ pub struct SourceRecord {
     pub synced_at: Option<Timestamp>,
     #[serde(default)]
     pub documents: Vec<DocumentRecord>,
-    /// Of a newer version: kept as they are.
+    /// Fields of a newer version, kept as they are.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
@@ -66,7 +66,7 @@ pub struct DocumentRecord {
     /// Its text, beside `source.json`; none where it was never read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Of the document as it came.
+    /// The checksum of the document as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<Hash>,
     pub bytes: u64,

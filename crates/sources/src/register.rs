@@ -1,5 +1,5 @@
-//! The imports under way. An import is in here from before its record says that it is being brought in
-//! until after its record says how that ended, so whoever looks at both is told one thing.
+//! The imports under way. An import is in the register from before its record says that it is being
+//! imported until after its record says how that ended, so that the two never contradict each other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,20 +15,21 @@ pub(crate) struct Register(Mutex<Entries>);
 #[derive(Default)]
 struct Entries {
     running: HashMap<SourceId, Running>,
-    /// Counts beginnings and ends.
+    /// Grows with each import that begins or ends.
     changes: u64,
 }
 
 struct Running {
-    /// Which of the imports of a source it is.
+    /// Tells this import from an earlier or later one of the same source.
     number: u64,
     progress: watch::Receiver<Progress>,
     stop: Cancel,
-    /// Somebody asked for it again meanwhile, and may mean what this import has passed already.
+    /// Somebody asked for another import meanwhile: a document may have changed that this one has
+    /// already read.
     again: bool,
 }
 
-/// What a look into the register told.
+/// What the register said at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegisterState {
     pub(crate) is_running: bool,
@@ -36,7 +37,7 @@ pub(crate) struct RegisterState {
 }
 
 impl Register {
-    /// The right to work on a source; `None` where somebody has it. They look again then.
+    /// The right to import a source. `None` where an import has it; that import then runs once more.
     pub(crate) fn ask(self: &Arc<Self>, id: SourceId) -> Option<Work> {
         let mut entries = self.lock();
         if let Some(running) = entries.running.get_mut(&id) {
@@ -52,7 +53,7 @@ impl Register {
         Some(Work { register: Arc::clone(self), id, number, progress, stop })
     }
 
-    /// The right to work on a source, once whoever has it has stopped.
+    /// The right to work on a source. An import that has it is stopped first.
     pub(crate) async fn take_over(self: &Arc<Self>, id: SourceId) -> Work {
         loop {
             if let Some(work) = self.ask(id) {
@@ -63,7 +64,7 @@ impl Register {
                 running.progress.clone()
             });
             if let Some(mut ending) = ending {
-                // Its other end goes with the work.
+                // The sender is dropped when the import ends.
                 while ending.changed().await.is_ok() {}
             }
         }
@@ -87,7 +88,7 @@ fn beginning() -> Progress {
     Progress { state: SourceState::Importing, done: 0, failed: 0, total: None, current: None }
 }
 
-/// The right to work on one source. However the work ends, it is in the register no more.
+/// The right to work on one source. When it is dropped the source leaves the register.
 pub(crate) struct Work {
     register: Arc<Register>,
     id: SourceId,
@@ -97,7 +98,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// The record says how it ended. `false`: somebody has asked for it again, and it begins anew.
+    /// Called when the record says how the import ended. `false` where somebody asked for another
+    /// import, which then has to begin.
     pub(crate) fn is_over(&self) -> bool {
         let mut entries = self.register.lock();
         match entries.running.get_mut(&self.id) {
@@ -113,7 +115,7 @@ impl Work {
         }
     }
 
-    /// For those who followed it. It is over before they are told.
+    /// Tells those who follow the progress. The source has left the register before that.
     pub(crate) fn tell_end(&self, state: SourceState) {
         self.progress.send_modify(|progress| {
             progress.state = state;

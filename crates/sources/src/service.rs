@@ -12,7 +12,7 @@ use crate::place::{all, below, folder_of, kept_versions};
 use crate::register::{Register, Work};
 use crate::{SourceError, SourceRecord, SourceState, Supply};
 
-/// Sources that are brought in at the same time; the others wait.
+/// Sources that are imported at the same time; the others wait.
 const AT_ONCE: usize = 2;
 
 /// The knowledge sources of everybody. Cheap to clone.
@@ -23,12 +23,12 @@ pub struct Sources {
 
 struct Inner {
     files: Arc<dyn Files>,
-    /// Asked anew for each import: the hosts that may be reached are settings.
+    /// Asked for each import, because the hosts that may be reached are settings and can change.
     egress: Box<dyn Fn() -> Egress + Send + Sync>,
     reader: Reader,
     clock: Arc<dyn Clock>,
-    mint: Mutex<IdGenerator>,
-    turns: Semaphore,
+    ids: Mutex<IdGenerator>,
+    import_slots: Semaphore,
     register: Arc<Register>,
     pauses: Pauses,
 }
@@ -50,7 +50,7 @@ impl Progress {
         self.failed += usize::from(is_bad);
     }
 
-    /// Of one that nobody is at work on.
+    /// The progress of a source that is not being imported.
     fn of(record: &SourceRecord) -> Self {
         let failed = record.documents.iter().filter(|document| document.error.is_some()).count();
         let total = record.documents.len();
@@ -58,11 +58,11 @@ impl Progress {
     }
 }
 
-/// A source to be.
+/// A source that is to be attached.
 #[derive(Debug)]
 pub struct NewSource {
     pub scope: Scope,
-    /// Where a channel or thread is, when its space does not list it.
+    /// The space of a channel or thread, where the space's own list does not name it.
     pub space: Option<SpaceId>,
     pub title: Option<String>,
     pub supply: NewSupply,
@@ -83,7 +83,7 @@ impl Sources {
         egress: impl Fn() -> Egress + Send + Sync + 'static,
         reader: Reader,
         clock: Arc<dyn Clock>,
-        mint: IdGenerator,
+        ids: IdGenerator,
         pauses: Pauses,
     ) -> Self {
         let inner = Inner {
@@ -91,15 +91,15 @@ impl Sources {
             egress: Box::new(egress),
             reader,
             clock,
-            mint: Mutex::new(mint),
-            turns: Semaphore::new(AT_ONCE),
+            ids: Mutex::new(ids),
+            import_slots: Semaphore::new(AT_ONCE),
             register: Arc::default(),
             pauses,
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// Remembers the source and begins to bring it in.
+    /// Writes the source's record and begins to import it.
     pub async fn add(
         &self,
         person: &PersonId,
@@ -109,7 +109,7 @@ impl Sources {
         let parent = folder_of(&*objects, &new.scope, new.space.as_ref()).await?;
         let (supply, kept) = checked(new.supply)?;
         let now = self.inner.clock.wall();
-        let uuid = self.inner.mint.lock().unwrap_or_else(PoisonError::into_inner).uuid(now);
+        let uuid = self.inner.ids.lock().unwrap_or_else(PoisonError::into_inner).uuid(now);
         let record = SourceRecord {
             id: SourceId::from_uuid(uuid),
             scope: new.scope,
@@ -153,13 +153,13 @@ impl Sources {
         Ok(self.find(person, id).await?.1)
     }
 
-    /// Looks at what it comes from again. One that is being brought in does so once it is done.
+    /// Imports a source again. One that is being imported now begins again once it is done.
     pub async fn sync(&self, person: &PersonId, id: SourceId) -> Result<SourceRecord, SourceError> {
         let (folder, record) = self.find(person, id).await?;
         let Some(work) = self.inner.register.ask(id) else {
             return Ok(SourceRecord { state: SourceState::Importing, ..record });
         };
-        // Another import may have ended since it was read.
+        // Another import may have ended since the record was read.
         let objects = self.objects(person)?;
         let record = read_record(&*objects, &folder).await?.ok_or(SourceError::NotFound)?;
         let record = SourceRecord { state: SourceState::Importing, ..record };
@@ -170,12 +170,13 @@ impl Sources {
 
     pub async fn remove(&self, person: &PersonId, id: SourceId) -> Result<(), SourceError> {
         let (folder, _) = self.find(person, id).await?;
-        // An import that was only told to stop could write once more when everything is gone.
+        // The import under way must have ended: one that was only told to stop could still write a
+        // file after everything is deleted.
         let _work = self.inner.register.take_over(id).await;
         let objects = self.objects(person)?;
         let record = record_key(&folder)?;
-        // The texts go before what is kept of them, which says that they are from outside. What
-        // says that it is a source goes last: cut off by a crash, it can be removed again.
+        // The texts are deleted before their history, because the history says that they are from
+        // outside. The record goes last, so that a removal that a crash cut off can be repeated.
         let kept = kept_versions(&folder)?;
         for file in below(&*objects, &folder).await?.into_iter().filter(|file| *file != record) {
             delete(&*objects, &file).await?;
@@ -188,7 +189,7 @@ impl Sources {
         remove_empty(&*objects, &folder).await
     }
 
-    /// How far it is, and every change of that until it is done.
+    /// The progress of an import, and every change of it until the import is done.
     pub async fn follow(
         &self,
         person: &PersonId,
@@ -197,7 +198,7 @@ impl Sources {
         let (_, record) = self.find(person, id).await?;
         let running = self.inner.register.progress(id);
         if running.is_none() && record.state == SourceState::Importing {
-            // It has ended since it was read.
+            // The import has ended since the record was read.
             let (_, record) = self.find(person, id).await?;
             return Ok(watch::channel(Progress::of(&record)).1);
         }
@@ -228,8 +229,9 @@ impl Sources {
         Err(SourceError::NotFound)
     }
 
-    /// The record as it is now. Its file says `importing` or how the last import ended, the register
-    /// whether one is under way: both are looked at in one state of the register.
+    /// The record as it is now. Its file says `importing` or how the last import ended; the register
+    /// says whether one is under way. The file is read again when the register changed meanwhile, so
+    /// that both belong together.
     async fn read(
         &self,
         objects: &dyn Objects,
@@ -260,7 +262,7 @@ impl Sources {
         tokio::spawn(async move {
             let id = record.id;
             if let Err(error) = inner.work_on(&person, &folder, record, &work).await {
-                tracing::error!(source = %id, %error, "a source cannot be brought in");
+                tracing::error!(source = %id, %error, "a source cannot be imported");
                 inner.pauses.at("sources.over").await;
                 work.is_over();
                 work.tell_end(SourceState::Failed);
@@ -270,7 +272,7 @@ impl Sources {
 }
 
 impl Inner {
-    /// Brings a source in, and again for as long as that is asked for meanwhile.
+    /// Imports a source, and again as often as somebody asked for that meanwhile.
     async fn work_on(
         &self,
         person: &PersonId,
@@ -298,12 +300,12 @@ impl Inner {
         record: SourceRecord,
         work: &Work,
     ) -> Result<SourceRecord, StoreError> {
-        let turn = tokio::select! {
-            turn = self.turns.acquire() => turn,
-            // It was to be stopped before its turn came.
+        let slot = tokio::select! {
+            slot = self.import_slots.acquire() => slot,
+            // It was told to stop while it waited for a slot.
             () = work.stop.cancelled() => return Ok(record),
         };
-        let _turn = turn.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let _slot = slot.map_err(|error| StoreError::Failed(error.to_string()))?;
         let objects = self.files.objects(&Area::Person(person.clone()))?;
         let vault = self.files.objects(&Area::Vault(person.clone()))?;
         let egress = (self.egress)();
@@ -318,7 +320,7 @@ impl Inner {
         };
         let record = match import.run(record.clone()).await {
             Ok(record) => record,
-            // The disk may have room again for these few bytes.
+            // A full disk may still have room for a record that says so.
             Err(error) => SourceRecord {
                 state: SourceState::Failed,
                 error: Some(error.to_string()),
@@ -332,7 +334,7 @@ impl Inner {
     }
 }
 
-/// The supply as it is remembered, and what is kept of it.
+/// The supply as the record names it, and the bytes that are kept beside the record.
 fn checked(supply: NewSupply) -> Result<(Supply, Option<Vec<u8>>), SourceError> {
     let path = |path: String| -> Result<String, SourceError> {
         let key: ObjectKey = path

@@ -47,7 +47,8 @@ pub use ports::{
 pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
 pub use settings::ToolsSettings;
 pub use skills::{
-    SKILL_FILE, Skill, SkillHead, SkillPackage, SkillPlace, SkillState, Skills, is_skill_name,
+    SKILL_FILE, Skill, SkillHead, SkillPackage, SkillPlace, SkillState, Skills, ZipLimits,
+    files_of_zip, is_skill_name,
 };
 pub use text::daily::DailyLog;
 pub use text::diff::unified_diff;

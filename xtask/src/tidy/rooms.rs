@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Problem, SourceFile};
 
 /// The crates that must keep the limits.
-const STRICT: &[&str] = &["agent", "api", "storage", "tools"];
+const STRICT: &[&str] = &["agent", "api", "knowledge", "storage", "tools"];
 
 const MOST_FIELDS: usize = 18;
 /// Where bodies of other makers' requests are read.
@@ -314,6 +314,8 @@ impl Clone for Everything<'_> {}
         assert_eq!(in_crate("providers"), []);
         let expected = Problem::new("crates/tools: Large", "has 19 fields, more than 18");
         assert_eq!(in_crate("tools"), [expected]);
+        let expected = Problem::new("crates/knowledge: Large", "has 19 fields, more than 18");
+        assert_eq!(in_crate("knowledge"), [expected]);
         let of_a_maker = SourceFile::new("crates/api/src/wire/decode/chat.rs", &large);
         assert_eq!(check(&count(&[of_a_maker])), []);
         let of_ours = SourceFile::new("crates/api/src/wire/body.rs", &large);

@@ -250,23 +250,10 @@ fn nothing_of_the_home_stands_in_an_encrypted_bucket() {
 #[test]
 fn old_snapshots_go_from_a_bucket_with_what_no_other_names() {
     let world = World::with_bucket();
-    for number in 0..4_u8 {
-        let bytes: Vec<u8> = (0..400_000_u32)
-            .map(|at| (at.wrapping_mul(31 + u32::from(number)) >> 7) as u8)
-            .collect();
-        world.write("people/owner/vault/changing.bin", bytes);
-        world.try_back_up(None, Some(2)).unwrap();
-        world.later();
-    }
-    let listing = list(&world.place(), None).unwrap();
-    assert_eq!((listing.snapshots.len(), listing.damaged.len()), (2, 0));
-    for snapshot in &listing.snapshots {
-        world.restore_snapshot(&snapshot.id, Some(&snapshot.id), None).unwrap();
-    }
-    assert_eq!(restored(&world.other(&listing.snapshots[1].id)), world.kept());
-    let packs = world.bucket.as_ref().unwrap().objects().list("packs").unwrap();
-    let size: u64 = packs.iter().map(|pack| pack.size).sum();
-    assert!(size < (2_800_000 + 2 * 400_000) * 5 / 4 + 200_000, "{size}");
+    world.keep_two_snapshots_of(4, || {
+        let packs = world.bucket.as_ref().unwrap().objects().list("packs").unwrap();
+        packs.iter().map(|pack| pack.size).sum()
+    });
 }
 
 #[test]

@@ -140,26 +140,10 @@ fn a_backup_while_others_write_is_of_one_moment_of_the_database_and_of_whole_lin
 #[test]
 fn old_snapshots_go_with_what_no_other_names_and_the_rest_stays_whole() {
     let world = World::new();
-    for number in 0..5_u8 {
-        let bytes: Vec<u8> = (0..400_000_u32)
-            .map(|at| (at.wrapping_mul(31 + u32::from(number)) >> 7) as u8)
-            .collect();
-        world.write("people/owner/vault/changing.bin", bytes);
-        world.try_back_up(None, Some(2)).unwrap();
-        world.later();
-    }
-    let listing = list(&world.place(), None).unwrap();
-    assert_eq!((listing.snapshots.len(), listing.damaged.len()), (2, 0));
-    for snapshot in &listing.snapshots {
-        world.restore_snapshot(&snapshot.id, Some(&snapshot.id), None).unwrap();
-    }
-    assert_eq!(restored(&world.other(&listing.snapshots[1].id)), world.kept());
-    let size: u64 = files_of(&world.backups().join("packs"), "pack")
-        .iter()
-        .map(|path| fs::metadata(path).unwrap().len())
-        .sum();
-    // The large file once and the changing one twice, with at most a quarter of waste.
-    assert!(size < (2_800_000 + 2 * 400_000) * 5 / 4 + 200_000, "{size}");
+    world.keep_two_snapshots_of(5, || {
+        let packs = files_of(&world.backups().join("packs"), "pack");
+        packs.iter().map(|path| fs::metadata(path).unwrap().len()).sum()
+    });
 }
 
 #[test]

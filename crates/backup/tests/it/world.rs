@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use onyx_backup::{
     BackupError, BackupPlace, BackupReport, BackupRequest, Encryption, Passphrase, RestoreReport,
-    RestoreRequest, Source, WhenDamaged, back_up, restore_home,
+    RestoreRequest, Source, WhenDamaged, back_up, list, restore_home,
 };
 use onyx_test_support::ManualClock;
 use onyx_types::{Cancel, Clock as _, SystemClock};
@@ -145,6 +145,28 @@ impl World {
             when_damaged: WhenDamaged::Stop,
             stop: &Cancel::new(),
         })
+    }
+
+    /// Backs up a large file after each of its changes, keeping two snapshots. Both can be restored,
+    /// and of the large file and the two that are kept at most a quarter is waste: `size` of the
+    /// packs tells.
+    pub(crate) fn keep_two_snapshots_of(&self, changes: u8, size: impl Fn() -> u64) {
+        for number in 0..changes {
+            let bytes: Vec<u8> = (0..400_000_u32)
+                .map(|at| (at.wrapping_mul(31 + u32::from(number)) >> 7) as u8)
+                .collect();
+            self.write("people/owner/vault/changing.bin", bytes);
+            self.try_back_up(None, Some(2)).unwrap();
+            self.later();
+        }
+        let listing = list(&self.place(), None).unwrap();
+        assert_eq!((listing.snapshots.len(), listing.damaged.len()), (2, 0));
+        for snapshot in &listing.snapshots {
+            self.restore_snapshot(&snapshot.id, Some(&snapshot.id), None).unwrap();
+        }
+        assert_eq!(restored(&self.other(&listing.snapshots[1].id)), self.kept());
+        let size = size();
+        assert!(size < (2_800_000 + 2 * 400_000) * 5 / 4 + 200_000, "{size}");
     }
 
     /// What a backup of the home holds, but for the database.

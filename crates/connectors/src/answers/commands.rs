@@ -1,4 +1,4 @@
-//! What people can say with a slash.
+//! Commands that people give in a chat, such as `/stop`.
 
 /// A command of the chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub enum Command {
     Status,
     Undo,
     Help,
-    /// Without a name: shows them.
+    /// Without a name it lists the agents.
     Agent(Option<String>),
     Model(Option<String>),
     Approve {
@@ -21,7 +21,7 @@ pub enum Command {
     },
     /// An already paired chat lets somebody in.
     Pair(String),
-    /// What is wrong with it.
+    /// A command that is malformed, and what is wrong with it.
     Malformed(&'static str),
 }
 
@@ -59,7 +59,7 @@ impl Command {
         })
     }
 
-    /// These do not wait for the answer under way.
+    /// Whether the command is carried out at once, without waiting for the answer under way.
     pub fn is_urgent(&self) -> bool {
         match self {
             Self::Stop

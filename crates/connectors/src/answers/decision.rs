@@ -8,9 +8,9 @@ use crate::settings::GroupRule;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Approach {
-    /// It is not for us.
+    /// The message is not for an agent.
     Ignore,
-    /// Somebody unknown: a code, and nothing else.
+    /// The peer is unknown: it gets a pairing code and nothing else.
     GiveCode,
     Command(Command),
     Press(Press),

@@ -26,7 +26,7 @@ pub(super) struct GrowingPlace {
     pub(super) update: i64,
     pub(super) peer: PeerKey,
     pub(super) thread: String,
-    /// Known from an earlier attempt.
+    /// The message's id, where an earlier attempt has sent it.
     pub(super) message: Option<String>,
 }
 
@@ -40,11 +40,11 @@ impl Grower {
     }
 
     pub(super) fn show(&self, text: String) {
-        // Sending fails only when the task is gone, and then nothing is shown.
+        // This fails only when the task is gone, and then nothing is shown any more.
         let _ = self.text.send(text);
     }
 
-    /// Lets what is under way end, and returns the message that can become the answer.
+    /// Waits for the send under way, and returns the message that can become the answer.
     pub(super) async fn finish(self) -> Option<String> {
         self.stop.cancel();
         self.task.await.ok().flatten()
@@ -73,7 +73,7 @@ impl Growing {
                 let typing =
                     self.context.connector.typing(&self.place.peer.peer, &self.place.thread);
                 tokio::select! {
-                    // A lost one is not missed.
+                    // It does not matter if one is lost.
                     _ = typing => {}
                     () = stop.cancelled() => return self.message,
                 }
@@ -100,7 +100,7 @@ impl Growing {
         else {
             return traits.pace.chat_gap;
         };
-        // What waits for this peer goes first, or the order would be wrong.
+        // Messages that wait for this peer go first, so that the order is kept.
         if !context.is_outbox_clear(&self.place.peer).await {
             return traits.pace.chat_gap;
         }
@@ -141,7 +141,7 @@ impl Growing {
                 self.is_lost = true;
                 self.message = None;
             }
-            // The next look tries again; the answer itself is sent by the outbox.
+            // It is tried again the next time; the answer itself is sent by the outbox.
             Err(_) => {}
         }
     }

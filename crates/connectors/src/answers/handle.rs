@@ -23,12 +23,12 @@ const SEEN_ANEW: Duration = Duration::from_secs(600);
 #[derive(Debug)]
 pub(crate) enum Handled {
     Done,
-    /// Something passing stands in the way; it counts as no attempt.
+    /// It cannot be done at the moment. This does not count as an attempt.
     Later(Fault),
     Failed(Fault),
 }
 
-/// Does with one update what is to be done with it.
+/// Handles one update.
 pub(crate) async fn handle(context: &Arc<AccountContext>, update: &InboxUpdate) -> Handled {
     let incoming: Incoming = match serde_json::from_str(&update.body) {
         Ok(incoming) => incoming,
@@ -102,7 +102,8 @@ async fn acquainted(
     Ok((peer, person))
 }
 
-/// A code, once as long as it is good. When too many wait, a stranger is told nothing.
+/// Sends a stranger a pairing code, once for as long as the code is valid. When too many strangers
+/// wait already, nothing is sent.
 async fn give_code(
     context: &AccountContext,
     update: &InboxUpdate,
@@ -125,7 +126,7 @@ async fn give_code(
         at: now,
     };
     let met = context.ledger.put_peer(change, MOST_WAITING).await?;
-    // Too many wait, or another message of the same stranger was quicker.
+    // Too many strangers wait, or another message of this one was handled first.
     let is_ours = met.and_then(|peer| peer.code).is_some_and(|kept| kept.code == code);
     if !is_ours {
         return context.finish(update.id, Vec::new()).await;
@@ -141,7 +142,7 @@ async fn give_code(
     say(context, update, incoming, &text).await
 }
 
-/// Ends the update with a few words.
+/// Ends the update with a short reply.
 async fn say(
     context: &AccountContext,
     update: &InboxUpdate,
@@ -260,7 +261,7 @@ async fn decide_number(
     }
 }
 
-/// Whose private chat with this account the author has.
+/// The person whose private chat with this account belongs to the author.
 async fn speaker(context: &AccountContext, incoming: &Incoming) -> Result<Option<PersonId>, Fault> {
     let key = context.peer_key(&incoming.author.id);
     let row = context.ledger.peer(&key).await?;

@@ -40,7 +40,7 @@ pub(super) async fn pursue(
     let update = asked.update;
     let place = context.line_up((update.peer.peer.clone(), asked.thread().to_owned()), update.id);
     let promised = ledger.promise_run(update.id, &asked.person, context.fresh_run()).await?;
-    // Somebody else has answered it.
+    // The message was answered already.
     let Some((person, run)) = promised else { return Ok(()) };
     let conversation = ledger.conversation(asked.peer.id, asked.thread()).await?;
     let promised = Promised { person, session: conversation.session, run };
@@ -64,7 +64,7 @@ enum TakenUp {
     Told(Told),
     /// By the answer to an earlier message, whose run has read this one too.
     Elsewhere,
-    /// By nothing but the reason.
+    /// By the reason why there is no answer.
     Refused(Fault),
 }
 
@@ -103,7 +103,7 @@ async fn take_up(
             join(context, asked.update.id, promised, other).await?;
             Ok(TakenUp::Elsewhere)
         }
-        // Somebody set it off elsewhere, so nobody else tells its answer here.
+        // The run was started from another surface, so no other task sends its answer to this chat.
         StartedRun::Joined { run: other } => match promised.fate(context, other).await? {
             RunFate::Told { run, session, events } => {
                 Ok(TakenUp::Told(Told { run, session, events }))
@@ -149,7 +149,7 @@ async fn join(
     }
 }
 
-/// What may be over in a moment; the message waits and is no worse for it.
+/// Whether a fault is likely to pass soon, so that the message can wait.
 pub(super) fn is_passing(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::SessionBusy | ErrorCode::Overloaded | ErrorCode::RateLimited)
 }
@@ -186,7 +186,7 @@ async fn start(
     }
 }
 
-/// Chosen in the chat, else bound by the config, else the default one.
+/// The agent that was chosen in the chat, else the one the config binds, else the default one.
 pub(super) fn answering_agent(
     context: &AccountContext,
     incoming: &Incoming,
@@ -249,7 +249,7 @@ async fn follow(
     context.finish(update.id, parts).await
 }
 
-/// The run cannot be had, and trying again would not help: the person is told why.
+/// The run cannot be started and trying again would not help, so the person is told why.
 async fn refuse(
     context: &Arc<AccountContext>,
     asked: &PeerMessage<'_>,

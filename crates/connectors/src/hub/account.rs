@@ -11,12 +11,12 @@ use super::health::{AccountStatus, Health};
 use super::listen::listen;
 use crate::connector::{Connector, Listening};
 use crate::context::{AccountContext, HomeContext};
-use crate::outbox::{HearSend, Pace, Sender};
+use crate::outbox::{Pace, SendListener, Sender};
 use crate::peers::{MOST_VISITORS, forget_idle_visitors};
 use crate::settings::Account;
 use crate::setup::Tempo;
 
-/// What was answered and sent is forgotten after this.
+/// Updates that were answered and messages that were sent are deleted after this time.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 const TIDYING: Duration = Duration::from_secs(60 * 60);
 /// How long an account may take to end.
@@ -38,16 +38,16 @@ impl RunningAccount {
         connector: Arc<dyn Connector>,
         hub: Weak<Shared>,
     ) -> Self {
-        let ground = &home.ground;
-        let limits = ground.tempo.pace.unwrap_or(connector.traits().pace);
-        let pace = Pace::new(limits, ground.clock.now().mono);
-        let mint = IdGenerator::new(seed());
+        let setup = &home.setup;
+        let limits = setup.tempo.pace.unwrap_or(connector.traits().pace);
+        let pace = Pace::new(limits, setup.clock.now().mono);
+        let ids = IdGenerator::new(seed());
         let context =
-            Arc::new(AccountContext::new(account, connector, pace, Arc::clone(home), mint));
+            Arc::new(AccountContext::new(account, connector, pace, Arc::clone(home), ids));
         let (health, stop) = (Arc::new(Health::default()), Cancel::new());
-        health.begin(&*ground.clock);
+        health.begin(&*setup.clock);
         let mut tasks = JoinSet::new();
-        let tempo = ground.tempo;
+        let tempo = setup.tempo;
         let work = Work { context: Arc::clone(&context), health: Arc::clone(&health), tempo, hub };
         tasks.spawn(work.run(stop.clone()));
         Self { context, health, tempo, stop, tasks: tokio::sync::Mutex::new(tasks) }
@@ -61,7 +61,7 @@ impl RunningAccount {
         &self.context.account
     }
 
-    /// Returns when nothing of it is left.
+    /// Returns when all its tasks have ended.
     pub(super) async fn stop(&self) {
         self.stop.cancel();
         let mut tasks = self.tasks.lock().await;
@@ -112,7 +112,7 @@ struct Work {
     context: Arc<AccountContext>,
     health: Arc<Health>,
     tempo: Tempo,
-    /// All accounts; gone when the process lets go of them.
+    /// All accounts; a weak reference, because they own this one.
     hub: Weak<Shared>,
 }
 
@@ -161,7 +161,7 @@ impl Work {
             self.until_deaf(&listener, stop).await;
             ended.cancel();
             listener.abort();
-            // Its end is waited for, so that no two ever ask for the same updates.
+            // The old listener must have ended, so that two never ask for the same updates.
             let _ = listener.await;
             if !stop.is_cancelled() {
                 health.restarted(&*context.clock);
@@ -178,7 +178,7 @@ impl Work {
         }
     }
 
-    /// Returns when the listener has ended or was deaf for as long as is allowed, not a moment later.
+    /// Returns as soon as the listener has ended, or has heard nothing for as long as is allowed.
     async fn until_deaf(&self, listener: &JoinHandle<()>, stop: &Cancel) {
         let clock = &self.context.clock;
         let most = deafness(&self.context, self.tempo);
@@ -188,7 +188,7 @@ impl Work {
             if listener.is_finished() || left == Some(Duration::ZERO) {
                 return;
             }
-            // Now and then, since a listener that ended by itself tells nobody.
+            // Looked at from time to time, because a listener that ends by itself tells nobody.
             let look = self.tempo.deaf / 8;
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -207,7 +207,7 @@ impl Work {
 }
 
 /// Tells the owner of messages that did not arrive or may not have.
-fn heard(context: &Arc<AccountContext>) -> HearSend {
+fn heard(context: &Arc<AccountContext>) -> SendListener {
     let (context, key) = (Arc::clone(context), context.key().clone());
     Arc::new(move |_, end| match end {
         SendEnd::Sent(_) | SendEnd::Again { .. } => {}

@@ -47,7 +47,7 @@ impl Connectors {
         let unusable = self.accounts_mut(|accounts| accounts.unusable.clone());
         for (key, why) in unusable {
             all.push(AccountStatus {
-                queues: self.shared.home.ground.ledger.figures(&key).await?,
+                queues: self.shared.home.setup.ledger.figures(&key).await?,
                 key,
                 state: AccountState::Unusable,
                 detail: Some(why),
@@ -64,8 +64,8 @@ impl Connectors {
 
     /// Asks the network about a token, without reading or sending anything.
     pub async fn test(&self, account: &Account) -> Result<TestReport, Fault> {
-        let ground = &self.shared.home.ground;
-        let connector = crate::networks::connect(account, ground)
+        let setup = &self.shared.home.setup;
+        let connector = crate::networks::connect(account, setup)
             .map_err(|why| Fault::new(ErrorCode::InvalidRequest, why))?;
         match connector.identity().await {
             Ok(identity) => Ok(TestReport { name: identity.name, link: identity.link }),
@@ -78,21 +78,21 @@ impl Connectors {
         }
     }
 
-    /// The same for an account at work.
+    /// The same for an account that is running.
     pub async fn test_running(&self, account: &AccountKey) -> Result<TestReport, Fault> {
         let running = self.required(account)?;
         self.test(running.settings()).await
     }
 
     pub async fn peers(&self, account: &AccountKey) -> Result<Vec<PeerView>, Fault> {
-        Ok(self.shared.home.ground.ledger.peers(account).await?)
+        Ok(self.shared.home.setup.ledger.peers(account).await?)
     }
 
     /// Who answers a peer in its main chat: chosen there, else bound, else the default agent.
     pub async fn answering(&self, peer: &PeerView) -> Result<AgentId, Fault> {
-        let ground = &self.shared.home.ground;
-        let known = ground.port.agents();
-        let chosen = ground.ledger.conversation(peer.id, "").await?.agent;
+        let setup = &self.shared.home.setup;
+        let known = setup.port.agents();
+        let chosen = setup.ledger.conversation(peer.id, "").await?.agent;
         if let Some(agent) = chosen.filter(|agent| known.contains(agent)) {
             return Ok(agent);
         }
@@ -104,7 +104,7 @@ impl Connectors {
             peer: &peer.key.peer,
             thread: "",
         };
-        Ok(agent_for(&self.bindings(), asker).unwrap_or_else(|| ground.port.default_agent()))
+        Ok(agent_for(&self.bindings(), asker).unwrap_or_else(|| setup.port.default_agent()))
     }
 
     /// Who answers somebody whom the account meets for the first time.
@@ -117,7 +117,7 @@ impl Connectors {
             thread: "",
         };
         agent_for(&self.bindings(), asker)
-            .unwrap_or_else(|| self.shared.home.ground.port.default_agent())
+            .unwrap_or_else(|| self.shared.home.setup.port.default_agent())
     }
 
     /// The bindings of the config, the most specific of which counts.
@@ -139,9 +139,9 @@ impl Connectors {
 
     /// Lets in whoever has this code, in any account.
     pub async fn approve_code(&self, code: &str, person: PersonId) -> Result<PeerView, Fault> {
-        let now = self.shared.home.ground.clock.wall();
+        let now = self.shared.home.setup.clock.wall();
         for running in self.running() {
-            for peer in self.shared.home.ground.ledger.peers(running.key()).await? {
+            for peer in self.shared.home.setup.ledger.peers(running.key()).await? {
                 let is_it = peer
                     .code
                     .as_ref()
@@ -164,28 +164,28 @@ impl Connectors {
             state: PeerState::Blocked,
             person: None,
             code: None,
-            at: self.shared.home.ground.clock.wall(),
+            at: self.shared.home.setup.clock.wall(),
         };
-        let changed = self.shared.home.ground.ledger.put_peer(change, MOST_WAITING).await?;
+        let changed = self.shared.home.setup.ledger.put_peer(change, MOST_WAITING).await?;
         changed.ok_or_else(|| Fault::plain(ErrorCode::Internal))
     }
 
     /// Forgets a peer and its conversations here; the sessions stay in the app.
     pub async fn remove_peer(&self, account: &AccountKey, peer: &str) -> Result<(), Fault> {
         let row = self.peer(account, peer).await?;
-        Ok(self.shared.home.ground.ledger.remove_peer(&row.key).await?)
+        Ok(self.shared.home.setup.ledger.remove_peer(&row.key).await?)
     }
 
     async fn peer(&self, account: &AccountKey, peer: &str) -> Result<PeerRow, Fault> {
         let key = PeerKey { account: account.clone(), peer: peer.to_owned() };
-        let row = self.shared.home.ground.ledger.peer(&key).await?;
+        let row = self.shared.home.setup.ledger.peer(&key).await?;
         row.ok_or_else(|| {
             Fault::new(ErrorCode::NotFound, format!("{account} knows no peer {peer}."))
         })
     }
 
     pub async fn dead_letters(&self, account: &AccountKey) -> Result<Vec<DeadLetterView>, Fault> {
-        let letters = self.shared.home.ground.ledger.dead_letters(account, MOST_LETTERS).await?;
+        let letters = self.shared.home.setup.ledger.dead_letters(account, MOST_LETTERS).await?;
         Ok(letters.into_iter().map(view).collect())
     }
 
@@ -195,7 +195,7 @@ impl Connectors {
         kind: LetterKind,
         id: i64,
     ) -> Result<(), Fault> {
-        let was_there = self.shared.home.ground.ledger.retry_letter(account, kind, id).await?;
+        let was_there = self.shared.home.setup.ledger.retry_letter(account, kind, id).await?;
         if let Some(running) = self.find(account) {
             running.context.incoming.notify_one();
             running.context.outgoing.notify_one();
@@ -209,19 +209,19 @@ impl Connectors {
         kind: LetterKind,
         id: i64,
     ) -> Result<(), Fault> {
-        there(self.shared.home.ground.ledger.drop_letter(account, kind, id).await?)
+        there(self.shared.home.setup.ledger.drop_letter(account, kind, id).await?)
     }
 
-    /// What a network brings to our door. Returns when it is stored.
+    /// Takes a message that a network pushes to us. Returns when it is stored.
     pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
         let running = self.required(account)?;
-        let batch = running.context.connector.accept(pushed).await.map_err(at_the_door)?;
+        let batch = running.context.connector.accept(pushed).await.map_err(pushed_fault)?;
         super::listen::keep(&running.context, batch).await?;
         running.heard_by_push();
         Ok(())
     }
 
-    /// What waits for somebody who comes to fetch it.
+    /// The messages that wait for somebody who fetches them.
     pub async fn collect(
         &self,
         account: &AccountKey,
@@ -229,7 +229,7 @@ impl Connectors {
         after: i64,
     ) -> Result<Vec<Mail>, Fault> {
         let running = self.required(account)?;
-        running.context.connector.collect(asked, after).await.map_err(at_the_door)
+        running.context.connector.collect(asked, after).await.map_err(pushed_fault)
     }
 
     /// Whether pages of a site may show this widget.
@@ -273,7 +273,7 @@ impl Connectors {
     }
 }
 
-fn at_the_door(error: NetworkError) -> Fault {
+fn pushed_fault(error: NetworkError) -> Fault {
     match error {
         NetworkError::Unauthorized(why) => Fault::new(ErrorCode::Unauthenticated, why),
         NetworkError::TooFast(_) => {

@@ -1,4 +1,4 @@
-//! What the owner is told of a dead network goes also over one that works.
+//! When a network stops working, the owner is told over the other networks too.
 
 use onyx_storage::{PeerKind, PeerState};
 use onyx_types::Fault;
@@ -9,7 +9,7 @@ use super::health::AccountState;
 use crate::outbox::{main_chat, plain_part};
 
 impl Shared {
-    /// Also to the owner's private chats on other accounts that are well.
+    /// Tells the owner in the private chats of other accounts that work, too.
     pub(super) async fn tell_elsewhere(&self, not_over: &onyx_storage::AccountKey, text: &str) {
         for account in self.running() {
             if account.key() != not_over
@@ -24,15 +24,15 @@ impl Shared {
         if account.status().await?.state != AccountState::Listening {
             return Ok(());
         }
-        let ground = &self.home.ground;
-        let owner = ground.port.owner()?;
+        let setup = &self.home.setup;
+        let owner = setup.port.owner()?;
         let context = &account.context;
-        for peer in ground.ledger.peers(account.key()).await? {
+        for peer in setup.ledger.peers(account.key()).await? {
             let is_owner = peer.kind == PeerKind::Person
                 && peer.state == PeerState::Paired
                 && peer.person.as_ref() == Some(&owner);
             if is_owner {
-                let name = format!("notice:{}:{}", peer.id, ground.clock.wall().as_millis());
+                let name = format!("notice:{}:{}", peer.id, setup.clock.wall().as_millis());
                 let to = main_chat(&peer.key, &name);
                 let part = plain_part(&context.connector.traits(), to, text)?;
                 context.queue(vec![part]).await?;

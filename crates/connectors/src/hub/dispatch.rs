@@ -1,5 +1,5 @@
-//! Hands updates to their handlers: in order within a conversation, side by side across them, and
-//! what cannot wait at once. Words that come while a run works in their conversation go to that run.
+//! Hands updates to their handlers: in order within a conversation, conversations side by side, and
+//! urgent ones at once. Words that come while a run works in their conversation go to that run.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::outbox::{main_chat, plain_part};
 
 const PAGE: u32 = 512;
 const MOST_AT_ONCE: usize = 64;
-/// So often is an update tried before a person has to look at it.
+/// An update is tried so often before a person has to look at it.
 const MOST_ATTEMPTS: u32 = 6;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 const LATER: Duration = Duration::from_millis(500);
@@ -25,7 +25,7 @@ pub(super) async fn dispatch(context: Arc<AccountContext>, stop: Cancel) {
     let mut dispatcher = Dispatcher {
         context: Arc::clone(&context),
         at_work: HashSet::new(),
-        lanes: HashMap::new(),
+        orders: HashMap::new(),
         updates: HashMap::new(),
         tasks: JoinSet::new(),
     };
@@ -48,11 +48,11 @@ pub(super) async fn dispatch(context: Arc<AccountContext>, stop: Cancel) {
 
 struct Dispatcher {
     context: Arc<AccountContext>,
-    /// Updates that somebody attends to.
+    /// Updates that a task is handling.
     at_work: HashSet<i64>,
-    /// Of the open updates that were looked at last, so that each is read once.
-    lanes: HashMap<i64, Lane>,
-    /// Which update a task attends to, also one that panicked.
+    /// The order of each update that was open at the last look, so that its body is parsed once.
+    orders: HashMap<i64, UpdateOrder>,
+    /// Which update each task handles, so that it is known for a task that panicked too.
     updates: HashMap<Id, i64>,
     tasks: JoinSet<()>,
 }
@@ -79,17 +79,17 @@ impl Dispatcher {
         let now = self.context.clock.wall();
         let open = self.context.ledger.open_updates(self.context.key(), PAGE).await?;
         let taking_words = self.context.taking_words();
-        let mut lanes = HashMap::with_capacity(open.len());
+        let mut orders = HashMap::with_capacity(open.len());
         let mut queues: HashMap<Conversation, Queue> = HashMap::new();
         for update in open {
-            let lane = self.lanes.remove(&update.id).unwrap_or_else(|| Lane::of(&update));
-            let queue = queues.entry(lane.conversation.clone()).or_default();
-            let may_start = queue.lets(lane.urgency) && !self.at_work.contains(&update.id);
-            if lane.urgency != Urgency::Urgent {
+            let order = self.orders.remove(&update.id).unwrap_or_else(|| UpdateOrder::of(&update));
+            let queue = queues.entry(order.conversation.clone()).or_default();
+            let may_start = queue.lets(order.urgency) && !self.at_work.contains(&update.id);
+            if order.urgency != Urgency::Urgent {
                 let takes_words = taking_words.contains(&update.id);
                 *queue = if takes_words { queue.and_works() } else { Queue::Stands };
             }
-            lanes.insert(update.id, lane);
+            orders.insert(update.id, order);
             if !may_start {
                 continue;
             }
@@ -102,7 +102,7 @@ impl Dispatcher {
                 self.attend_to(update.id);
             }
         }
-        self.lanes = lanes;
+        self.orders = orders;
         Ok(wait)
     }
 
@@ -117,22 +117,22 @@ impl Dispatcher {
 /// Whom an update waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urgency {
-    /// For nobody.
+    /// It waits for none.
     Urgent,
-    /// For the run of the one before to take words.
+    /// It waits until the run of the update before accepts messages.
     Words,
-    /// For everything before it to be over.
+    /// It waits until everything before it is done.
     InTurn,
 }
 
-/// How far those stand that came before in the same conversation.
+/// The state of the updates that came before in the same conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Queue {
     #[default]
     Empty,
-    /// All of them are at runs that take words.
+    /// Each of them has a run that accepts further messages.
     Works,
-    /// One of them has to go on first.
+    /// One of them has to be handled first.
     Stands,
 }
 
@@ -152,13 +152,13 @@ impl Queue {
     }
 }
 
-/// Which line an update waits in.
-struct Lane {
+/// In which conversation an update waits, and how urgent it is.
+struct UpdateOrder {
     conversation: Conversation,
     urgency: Urgency,
 }
 
-impl Lane {
+impl UpdateOrder {
     fn of(update: &InboxUpdate) -> Self {
         let incoming: Option<Incoming> = serde_json::from_str(&update.body).ok();
         let urgency = incoming.as_ref().map_or(Urgency::InTurn, urgency);
@@ -206,7 +206,7 @@ async fn attend(context: &Arc<AccountContext>, id: i64) {
     }
 }
 
-/// Both sides are told: who wrote, and who can do something about it.
+/// Tells both the person who wrote and the owner, who can do something about it.
 async fn give_up(context: &AccountContext, update: &InboxUpdate, fault: &Fault) {
     context.home.tell(format!(
         "A message over {} could not be answered: {}",

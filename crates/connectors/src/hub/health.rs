@@ -17,9 +17,9 @@ pub struct AccountStatus {
     pub detail: Option<String>,
     /// When the network last answered a question for updates.
     pub last_heard: Option<Timestamp>,
-    /// Since then, in seconds.
+    /// How many seconds ago that was.
     pub silent_seconds: Option<u64>,
-    /// How often it was started anew because it had gone deaf.
+    /// How often it was restarted because it heard nothing for too long.
     pub restarts: u64,
     pub queues: QueueFigures,
     /// Who it is there, once the network has said so.
@@ -53,7 +53,7 @@ struct Inner {
     restarts: u64,
     started: Duration,
     identity: Option<(String, Option<String>)>,
-    /// The owner knows.
+    /// Whether the owner was told.
     is_told: bool,
 }
 
@@ -72,7 +72,7 @@ impl Health {
         self.inner().started = clock.now().mono;
     }
 
-    /// Returns whether it was well before, for the first of which nobody need be told.
+    /// Returns whether the owner was told that it failed, and so has to hear that it works again.
     pub(super) fn heard(&self, clock: &dyn Clock) -> bool {
         let now = clock.now();
         let mut inner = self.inner();
@@ -95,12 +95,12 @@ impl Health {
         self.inner().identity = Some((name, link));
     }
 
-    /// `true` once for every time it goes wrong.
+    /// `true` once each time it stops working, so that the owner is told once.
     pub(super) fn should_tell(&self) -> bool {
         !std::mem::replace(&mut self.inner().is_told, true)
     }
 
-    /// Since it last heard something or was started anew.
+    /// How long ago it last heard something or was started.
     pub(super) fn waiting(&self, clock: &dyn Clock) -> Duration {
         let inner = self.inner();
         let since = inner.heard.map_or(inner.started, |(_, mono)| mono.max(inner.started));

@@ -33,7 +33,7 @@ pub struct Connectors {
 struct Shared {
     home: Arc<HomeContext>,
     accounts: RwLock<Accounts>,
-    /// One change of the plan after the other.
+    /// Held while a plan is applied, so that plans are applied one after the other.
     changing: tokio::sync::Mutex<()>,
 }
 
@@ -43,7 +43,7 @@ struct Accounts {
     unusable: BTreeMap<AccountKey, String>,
 }
 
-/// Connectors, held by whom they hold themselves: the agent behind their port.
+/// A weak reference to the connectors, for the agent behind their port, which they hold themselves.
 #[derive(Clone)]
 pub struct WeakConnectors {
     shared: Weak<Shared>,
@@ -61,16 +61,16 @@ impl Connectors {
         WeakConnectors { shared: Arc::downgrade(&self.shared) }
     }
 
-    pub fn new(ground: ConnectorSetup) -> Self {
+    pub fn new(setup: ConnectorSetup) -> Self {
         let shared = Shared {
-            home: Arc::new(HomeContext::new(ground)),
+            home: Arc::new(HomeContext::new(setup)),
             accounts: RwLock::default(),
             changing: tokio::sync::Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
     }
 
-    /// Does from now on what the config says. Accounts that stay the same go on undisturbed; one
+    /// Applies the plan that the config gives. Accounts that stay the same go on undisturbed; one
     /// that changed has ended before it begins anew, so that no two ever read the same updates.
     pub async fn follow(&self, plan: Plan) {
         let _one_by_one = self.shared.changing.lock().await;
@@ -103,7 +103,7 @@ impl Connectors {
 
     fn listen_with(&self, plan: Option<TranscriberPlan>) {
         let home = &self.shared.home;
-        let made = plan.map(|plan| Transcriber::new(plan, &home.ground));
+        let made = plan.map(|plan| Transcriber::new(plan, &home.setup));
         let transcriber = match made.transpose() {
             Ok(transcriber) => transcriber.map(Arc::new),
             Err(why) => {
@@ -125,7 +125,7 @@ impl Connectors {
             return Err(format!("the account {} has the same token", twin.key()));
         }
         let home = &self.shared.home;
-        let connector = crate::networks::connect(&account, &home.ground)?;
+        let connector = crate::networks::connect(&account, &home.setup)?;
         let hub = Arc::downgrade(&self.shared);
         Ok(Arc::new(RunningAccount::start(home, account, connector, hub)))
     }

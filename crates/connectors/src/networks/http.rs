@@ -15,7 +15,7 @@ pub(super) struct Http {
 }
 
 impl Http {
-    /// `base` is the owner's word, so it may be in this machine or its network.
+    /// The owner has chosen `base`, so it may be on this machine or in its network.
     pub(super) fn new(egress: &Egress, base: &str, token: &Secret) -> Result<Self, String> {
         let base: Address = base
             .parse()
@@ -58,7 +58,7 @@ impl Http {
         self.fetch(&self.address(path)?, within, bytes).await
     }
 
-    /// Any question; the status and the body of its answer.
+    /// Sends any request and gives back the status and body of the answer.
     pub(super) async fn ask(
         &self,
         method: Method,

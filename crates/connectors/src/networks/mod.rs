@@ -21,16 +21,16 @@ pub(crate) use widget::is_visitor;
 /// The connector of an account, or why there is none.
 pub(crate) fn connect(
     account: &Account,
-    ground: &ConnectorSetup,
+    setup: &ConnectorSetup,
 ) -> Result<Arc<dyn Connector>, String> {
     if let Some(provided) = &account.provided {
         return Ok(provided.connector());
     }
     match account.key.network.as_str() {
-        "discord" => Ok(Arc::new(discord::Discord::new(account, ground)?)),
-        "telegram" => Ok(Arc::new(telegram::Telegram::new(account, ground)?)),
-        "webhook" => Ok(Arc::new(webhook::Webhook::new(account, ground)?)),
-        "widget" => Ok(Arc::new(widget::Widget::new(account, ground)?)),
+        "discord" => Ok(Arc::new(discord::Discord::new(account, setup)?)),
+        "telegram" => Ok(Arc::new(telegram::Telegram::new(account, setup)?)),
+        "webhook" => Ok(Arc::new(webhook::Webhook::new(account, setup)?)),
+        "widget" => Ok(Arc::new(widget::Widget::new(account, setup)?)),
         other => Err(format!("there is no network {other}")),
     }
 }

@@ -1,6 +1,6 @@
-//! A program of the owner's own: it brings messages to our door and gets answers at its own, both
-//! signed with a shared secret over the time and the body, so that neither can be made up or played
-//! back later.
+//! A program of the owner's own: it pushes messages to us, and answers are pushed to its address.
+//! Both are signed with a shared secret over the time and the body, so that neither can be forged or
+//! replayed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ const WINDOW_SECONDS: i64 = 300;
 const LONGEST_ID: usize = 200;
 
 pub(super) struct Webhook {
-    /// None where answers go nowhere.
+    /// None where no address for answers is configured.
     http: Option<Http>,
     secret: Secret,
     tempo: Tempo,
@@ -50,19 +50,19 @@ struct PushedMessage {
 }
 
 impl Webhook {
-    pub(super) fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
+    pub(super) fn new(account: &Account, setup: &ConnectorSetup) -> Result<Self, String> {
         if account.secret.reveal().len() < 16 {
             return Err("`secret` must have 16 characters or more".to_owned());
         }
         let http = match &account.url {
             Some(url) => Some(
-                Http::new(&ground.egress, url, &account.secret)
+                Http::new(&setup.egress, url, &account.secret)
                     .map_err(|_| "`url` is no address: http://… or https://…".to_owned())?,
             ),
             None => None,
         };
         let name = account.key.account.clone();
-        let (tempo, clock) = (ground.tempo, Arc::clone(&ground.clock));
+        let (tempo, clock) = (setup.tempo, Arc::clone(&setup.clock));
         Ok(Self { http, secret: account.secret.clone(), tempo, clock, name })
     }
 
@@ -126,7 +126,7 @@ impl Connector for Webhook {
     }
 
     async fn receive(&self, _: Option<&str>) -> Result<Batch, NetworkError> {
-        // Everything comes to the door.
+        // Messages are pushed to us, so there is never anything to ask for.
         std::future::pending().await
     }
 
@@ -169,7 +169,7 @@ impl Connector for Webhook {
         let (text, buttons) = match &message.what {
             OutgoingKind::Text { text, buttons } => (&text.plain, buttons.as_slice()),
             OutgoingKind::Edit { text, .. } => (&text.plain, [].as_slice()),
-            // A program presses no buttons that it was not shown.
+            // A program was shown no buttons, so it can press none.
             OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return Ok(String::new()),
         };
         let actions: Vec<_> =

@@ -26,7 +26,7 @@ use crate::text::{TextFormat, TextLimits};
 const VISITOR: &str = "visitor-";
 const LONGEST_TEXT: usize = 4_000;
 const LONGEST_ID: usize = 64;
-/// What a browser has to make up: 128 bits and more.
+/// The secret of a visitor has at least so many characters, which is 128 bits.
 const SHORTEST_SECRET: usize = 32;
 const LONGEST_SECRET: usize = 128;
 const MINUTE: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ const MOST_OF_ONE: usize = 10;
 const MOST_OF_ALL: usize = 60;
 /// Visitors that are remembered for the limits.
 const MOST_VISITORS: usize = 2_000;
-/// Who fetches waits so long for something to come, and only so many at once.
+/// How long a fetch waits for an answer, and how many may wait at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_WAITING: usize = 100;
 const MOST_MAIL: u32 = 100;
@@ -69,7 +69,7 @@ pub(crate) fn is_visitor(peer: &str) -> bool {
 }
 
 impl Widget {
-    pub(super) fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
+    pub(super) fn new(account: &Account, setup: &ConnectorSetup) -> Result<Self, String> {
         if account.origins.is_empty() {
             return Err("it has no `origins`: the sites that may show it".to_owned());
         }
@@ -87,15 +87,15 @@ impl Widget {
             key: account.key.clone(),
             origins: account.origins.clone(),
             visitors: account.visitors,
-            ledger: Arc::clone(&ground.ledger),
-            clock: Arc::clone(&ground.clock),
+            ledger: Arc::clone(&setup.ledger),
+            clock: Arc::clone(&setup.clock),
             traffic: Mutex::default(),
             came: Notify::new(),
             waiting: Semaphore::new(MOST_WAITING),
         })
     }
 
-    /// Who asks, where its page may.
+    /// The visitor, where the page it is on may show the widget.
     fn visitor(&self, pushed: &Pushed) -> Result<String, NetworkError> {
         let refused = |why: &str| NetworkError::Unauthorized(why.to_owned());
         let origin = pushed.header("origin").map(plain_origin).unwrap_or_default();
@@ -107,7 +107,7 @@ impl Widget {
         if !(SHORTEST_SECRET..=LONGEST_SECRET).contains(&secret.len()) || !is_plain {
             return Err(refused("x-onyx-visitor must have 32 or more of A-Z, a-z, 0-9"));
         }
-        // The ledger and the owner see a name, from which the secret cannot be made.
+        // The ledger and the owner see a name from which the secret cannot be derived.
         let digest = Sha256::digest(format!("{}\n{secret}", self.key).as_bytes());
         let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Ok(match self.visitors {
@@ -169,7 +169,7 @@ impl Connector for Widget {
     }
 
     async fn receive(&self, _: Option<&str>) -> Result<Batch, NetworkError> {
-        // Everything comes to the door.
+        // Messages are pushed to us, so there is never anything to ask for.
         std::future::pending().await
     }
 
@@ -221,7 +221,7 @@ impl Connector for Widget {
         loop {
             let came = self.came.notified();
             tokio::pin!(came);
-            // Before the look, so that nothing falls between the look and the wait.
+            // Registered before looking, so that nothing that comes in between is missed.
             came.as_mut().enable();
             let found = self.ledger.mail_after(&peer, after, MOST_MAIL).await.map_err(failed)?;
             if !found.is_empty() || place.is_err() {

@@ -8,14 +8,14 @@ use onyx_types::Timestamp;
 use crate::connector::{NetworkError, Outgoing, OutgoingKind};
 use crate::text::Rendered;
 
-/// So often is a message tried before a person has to look at it.
+/// A message is tried so often before a person has to look at it.
 pub(super) const MOST_ATTEMPTS: u32 = 12;
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-/// What is particular to an account.
-pub(super) struct Terms {
+/// How an account repeats what failed.
+pub(super) struct RetryRules {
     pub(super) repeat_sends: Repeat,
-    /// After the first failure; doubles with each.
+    /// How long to wait after the first failure; it doubles with each.
     pub(super) backoff: Duration,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn outcome(
     message: &Outgoing,
     answer: Result<String, NetworkError>,
     now: Timestamp,
-    terms: &Terms,
+    rules: &RetryRules,
 ) -> SendEnd {
     let error = match answer {
         Ok(id) => return SendEnd::Sent(id),
@@ -48,11 +48,11 @@ pub(super) fn outcome(
             if attempts >= MOST_ATTEMPTS {
                 SendEnd::Dead(why)
             } else {
-                again(backoff(terms.backoff, attempts))
+                again(backoff(rules.backoff, attempts))
             }
         }
         NetworkError::NotEditable(_) => match as_new(message) {
-            Some(new) => changed(&new, terms.repeat_sends, now, why),
+            Some(new) => changed(&new, rules.repeat_sends, now, why),
             None => SendEnd::Dead(why),
         },
         NetworkError::BadMarks(_) => match without_marks(message) {
@@ -78,7 +78,8 @@ fn changed(message: &Outgoing, repeat: Repeat, now: Timestamp, why: String) -> S
     }
 }
 
-/// An edit that cannot be done is said anew: the answer counts, not the message it stands in.
+/// An edit that is impossible becomes a new message, because the answer matters and not the message
+/// that holds it.
 fn as_new(message: &Outgoing) -> Option<Outgoing> {
     match &message.what {
         OutgoingKind::Edit { text, .. } => {

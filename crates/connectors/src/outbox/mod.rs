@@ -12,4 +12,4 @@ pub(crate) use parts::{
     Destination, answer_parts, answer_texts, file_part, main_chat, parts_with_buttons, plain_part,
     press_answer,
 };
-pub(crate) use sender::{HearSend, Sender, kind_of};
+pub(crate) use sender::{SendListener, Sender, kind_of};

@@ -9,7 +9,7 @@ use onyx_storage::PeerKind;
 
 use crate::connector::PaceLimits;
 
-/// Chats whose gap is long over are forgotten at this number.
+/// With more chats than this, those that may be written to again are forgotten.
 const MOST_CHATS: usize = 4096;
 
 /// The pace of one account. Times are monotonic.
@@ -33,7 +33,8 @@ struct Chat {
 }
 
 impl Pace {
-    /// Nothing goes before one gap has passed: an earlier process may have written a moment ago.
+    /// Nothing is sent before one gap has passed, because an earlier process may have written a moment
+    /// ago.
     pub(crate) fn new(limits: PaceLimits, now: Duration) -> Self {
         let account_free = now + limits.chat_gap;
         Self { limits, state: Mutex::new(State { account_free, ..State::default() }) }
@@ -58,8 +59,8 @@ impl Pace {
         Ok(())
     }
 
-    /// The message has its answer, or never will. The gap counts from here, so that however long
-    /// it was under way the network sees no two within the gap.
+    /// The network has answered, or never will. The gap counts from here, so that the network never
+    /// sees two messages within the gap, however long one was under way.
     pub(crate) fn done(&self, chat: &str, kind: PeerKind, now: Duration) {
         let gap = match kind {
             PeerKind::Person => self.limits.chat_gap,

@@ -5,7 +5,7 @@ use onyx_types::{ErrorCode, Fault};
 
 use crate::connector::{Button, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind};
 
-/// Where words go, and under which name.
+/// Where a text goes, and the key under which it is queued.
 #[derive(Clone, Copy)]
 pub(crate) struct Destination<'a> {
     pub(crate) peer: &'a PeerKey,
@@ -68,7 +68,7 @@ pub(crate) fn parts_with_buttons(
     Ok(parts)
 }
 
-/// A few words that are no markdown.
+/// A short plain text.
 pub(crate) fn plain_part(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -79,7 +79,7 @@ pub(crate) fn plain_part(
     part(to, 0, what, traits.repeat_sends)
 }
 
-/// A file after the words of an answer.
+/// A file that follows the text of an answer.
 pub(crate) fn file_part(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -91,7 +91,7 @@ pub(crate) fn file_part(
     part(to, index, OutgoingKind::File(file), traits.repeat_sends)
 }
 
-/// Ends the waiting of a button; saying it twice does no harm.
+/// Tells the network that a button was handled; doing so twice does no harm.
 pub(crate) fn press_answer(to: Destination<'_>, press: &str, text: &str) -> Result<NewPart, Fault> {
     let what = OutgoingKind::PressAnswer { press: press.to_owned(), text: text.to_owned() };
     part(Destination { name: &format!("{}:press", to.name), ..to }, 0, what, Repeat::Safe)

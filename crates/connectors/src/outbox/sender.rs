@@ -7,7 +7,7 @@ use onyx_types::{Cancel, Clock};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::attempt::{Terms, outcome};
+use super::attempt::{RetryRules, outcome};
 use super::pace::Pace;
 use crate::connector::{Connector, NetworkError, Outgoing, OutgoingFile, OutgoingKind};
 use crate::port::AgentPort;
@@ -16,11 +16,11 @@ use crate::port::AgentPort;
 const MOST_AT_ONCE: usize = 16;
 /// Peers whose next message is looked at in one go.
 const PAGE: u32 = 256;
-/// The ledger is looked at so often though nobody said that something came.
+/// The ledger is read at least this often, even where nobody signals a new message.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Told how an attempt to send ended.
-pub(crate) type HearSend = Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync>;
+/// Called with how an attempt to send ended.
+pub(crate) type SendListener = Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync>;
 
 /// Sends what waits in the outbox of one account.
 pub(crate) struct Sender {
@@ -31,12 +31,12 @@ pub(crate) struct Sender {
     pub(crate) port: Arc<dyn AgentPort>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pace: Arc<Pace>,
-    /// After a first failure.
+    /// How long to wait after a first failure.
     pub(crate) backoff: Duration,
-    /// Something was queued or sent.
+    /// Signalled when a message was queued or sent.
     pub(crate) wake: Arc<Notify>,
-    /// Told how each attempt ended.
-    pub(crate) heard: HearSend,
+    /// Called with how each attempt ended.
+    pub(crate) heard: SendListener,
 }
 
 impl Sender {
@@ -63,7 +63,7 @@ impl Sender {
         while sends.join_next().await.is_some() {}
     }
 
-    /// Starts every send that may go now. Returns how long nothing more can.
+    /// Starts every send that is allowed now. Returns how long to wait for the next.
     async fn send_ready(
         self: &Arc<Self>,
         under_way: &Arc<Mutex<HashSet<i64>>>,
@@ -115,7 +115,7 @@ impl Sender {
         };
         (self.heard)(&part, &end);
         if let Err(fault) = self.ledger.end_send(part.id, end).await {
-            // It stays `sending` and is settled at the next start.
+            // It stays `sending`; the next start decides what became of it.
             tracing::error!(account = %self.account, %fault, "an answer could not be noted");
         }
         self.wake.notify_one();
@@ -134,8 +134,8 @@ impl Sender {
         }
         self.pace.done(&part.peer.peer, kind, now.mono);
         let repeat_sends = self.connector.traits().repeat_sends;
-        let terms = Terms { repeat_sends, backoff: self.backoff };
-        outcome(part, message, answer, now.wall, &terms)
+        let rules = RetryRules { repeat_sends, backoff: self.backoff };
+        outcome(part, message, answer, now.wall, &rules)
     }
 }
 

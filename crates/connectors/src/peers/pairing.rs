@@ -3,13 +3,13 @@ use std::time::Duration;
 use onyx_types::{ErrorCode, Fault};
 use subtle::ConstantTimeEq as _;
 
-/// How long a code is good.
+/// How long a code is valid.
 pub(crate) const CODE_LIFE: Duration = Duration::from_secs(60 * 60);
 /// Strangers of one account that may have a code at once. Others are told nothing until one of
 /// these expires, so that a crowd costs no more than this.
 pub(crate) const MOST_WAITING: u64 = 200;
 
-/// Without those that look like others.
+/// Letters and digits that are not mistaken for each other.
 const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 pub(crate) fn fresh_code() -> Result<String, Fault> {

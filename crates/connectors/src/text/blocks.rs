@@ -137,7 +137,7 @@ impl Reader {
                 let style = Style { code: true, ..Style::default() };
                 self.put(&text, style);
             }
-            // What looks like HTML is what somebody wrote, not a layout.
+            // HTML is shown as it was written and not rendered.
             Event::Html(text) | Event::InlineHtml(text) => self.say(&text),
             Event::SoftBreak | Event::HardBreak => self.say("\n"),
             Event::Rule => {

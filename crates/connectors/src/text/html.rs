@@ -67,7 +67,7 @@ fn write_span(out: &mut String, span: &Span) {
     }
 }
 
-/// Links that a person can see through; anything else stays words.
+/// Only web and mail addresses become links; anything else stays text.
 pub(super) fn may_be_linked(link: &str) -> bool {
     ["https://", "http://", "mailto:"].iter().any(|scheme| link.starts_with(scheme))
 }

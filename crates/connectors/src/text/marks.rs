@@ -4,7 +4,7 @@ use super::blocks::{Block, Span, Style};
 
 const MARKS: &str = "\\*_~`|>#-[]()<:@";
 const FENCE: &str = "```";
-/// Two marks in a row would be taken for one; a reader does not see what stands between them.
+/// Separates two marks in a row, which would be taken for one. Readers do not see it.
 const BETWEEN: char = '\u{200b}';
 
 /// At most so much. A slash counts twice for the brackets around an address.
@@ -65,7 +65,7 @@ pub(super) fn literal(text: &str) -> String {
     while let Some(at) = address_start(rest) {
         rest[..at].chars().for_each(|character| escape(&mut out, character));
         let end = at + address_length(&rest[at..]);
-        // In brackets it is a link without a preview, and its own marks are none.
+        // In angle brackets a link has no preview, and marks in it do not count.
         out.push_str(&format!("<{}>", &rest[at..end]));
         rest = &rest[end..];
     }
@@ -95,7 +95,7 @@ fn written(span: &Span) -> String {
     if let Some(link) = link.filter(|link| **link == span.text) {
         return format!("<{}>", tidy(link));
     }
-    // A mark next to a space is none, so spaces stand outside.
+    // A mark next to a space does not count as one, so spaces are put outside.
     let inner = span.text.trim();
     let start = span.text.len() - span.text.trim_start().len();
     let (before, after) = (&span.text[..start], &span.text[start + inner.len()..]);
@@ -103,7 +103,7 @@ fn written(span: &Span) -> String {
         return span.text.clone();
     }
     let mut text: String = match link {
-        // A link inside a link is none.
+        // A link inside a link is not a link.
         Some(_) => {
             let mut text = String::new();
             inner.chars().for_each(|character| escape(&mut text, character));
@@ -123,7 +123,7 @@ fn written(span: &Span) -> String {
     format!("{before}{text}{after}")
 }
 
-/// Discord links to nothing else.
+/// Discord makes links of these addresses only.
 fn is_address(link: &str) -> bool {
     link.starts_with("https://") || link.starts_with("http://")
 }

@@ -60,7 +60,7 @@ impl TextFormat {
         pack(self, blocks, limits).iter().map(|blocks| self.render(blocks)).collect()
     }
 
-    /// A few words that are no markdown.
+    /// A short plain text.
     pub(crate) fn literal(self, text: &str) -> Rendered {
         let marked = match self {
             Self::TelegramHtml => {

@@ -42,8 +42,8 @@ impl Packer {
         }
     }
 
-    /// The heading at the end of a message that has more than it: it goes to the next one, with what
-    /// it is the heading of.
+    /// Takes a heading off the end of a message that holds more than it, so that the heading goes to
+    /// the next message with its text.
     fn title(&mut self) -> Option<Block> {
         let is_title = self.open.len() > 1 && self.open.last().is_some_and(Block::is_heading);
         if is_title { self.open.pop() } else { None }
@@ -92,7 +92,7 @@ fn weigh(text_format: TextFormat, block: &Block) -> Weight {
     match block {
         Block::Code { text, .. } => {
             let length = text.chars().map(|c| text_format.char_length(c, true)).sum::<usize>();
-            // A block with a language is two marks.
+            // The block and its language count as two styles.
             Weight { length: length + overhead, styles: 2 }
         }
         Block::Text { spans, is_quote, .. } => {
@@ -170,7 +170,7 @@ fn cut_spans(
             0
         };
         if end == 0 && head.is_empty() {
-            // Nothing would ever fit: the marks alone are too long, so the words go without them.
+            // The markup alone is too long for a message, so the words go without it.
             let bare = Span { text: span.text, style: super::Style::default() };
             let rest = std::iter::once(bare).chain(spans).collect();
             return cut_spans(text_format, rest, is_quote, limits);
@@ -215,8 +215,8 @@ fn cut_at(text: &str, room: usize, length: impl Fn(char) -> usize, boundaries: &
     apart(text, end)
 }
 
-/// The last place up to `end` where two characters are not one for the reader: marks, joiners and
-/// the second half of a flag stay with what is before them.
+/// The last place up to `end` that does not split what a reader sees as one character: accents,
+/// joiners and the second half of a flag stay with what is before them.
 fn apart(text: &str, end: usize) -> usize {
     let mut end = end;
     for _ in 0..32 {

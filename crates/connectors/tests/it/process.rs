@@ -110,8 +110,8 @@ impl Process {
             let egress = Egress::new(Arc::new(SystemResolver), Vec::new(), Bounds::default());
             let ledger = Arc::clone(&store.connectors);
             let commands = Some(crate::sandboxed::place(&scratch));
-            let ground = ConnectorSetup { ledger, port, clock, egress, tempo, commands };
-            let connectors = Connectors::new(ground);
+            let setup = ConnectorSetup { ledger, port, clock, egress, tempo, commands };
+            let connectors = Connectors::new(setup);
             connectors.follow(plan).await;
             (connectors, store)
         });

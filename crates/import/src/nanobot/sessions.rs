@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ImportError;
 use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
-use crate::reading::{Opened, Reading, iso, json_lines, object, text};
+use crate::reading::{Opened, Reading, iso, json_lines, object, text, words};
 
 pub(super) fn read(
     opened: &Opened,
@@ -93,7 +93,7 @@ impl NanobotSession {
         let role = text(record, "role");
         let role =
             role.ok_or_else(|| ImportError::broken(file, line, "a message without a role"))?;
-        let words = self.words(record.get("content"));
+        let words = words(record.get("content"), &mut self.pictures);
         match role {
             "user" => self
                 .messages
@@ -126,23 +126,6 @@ impl NanobotSession {
                 input: input.unwrap_or_else(|_| Value::from(arguments)),
             };
             self.messages.push(ImportedMessage { at, said });
-        }
-    }
-
-    fn words(&mut self, content: Option<&Value>) -> String {
-        match content {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Array(blocks)) => {
-                let mut words = Vec::new();
-                for block in blocks.iter().filter_map(Value::as_object) {
-                    match text(block, "text") {
-                        Some(text) => words.push(text),
-                        None => self.pictures += 1,
-                    }
-                }
-                words.join("\n")
-            }
-            _ => String::new(),
         }
     }
 }

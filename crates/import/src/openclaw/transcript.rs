@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::our_model_name;
 use crate::error::ImportError;
 use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
-use crate::reading::{Reading, iso, millis, number, object, text};
+use crate::reading::{Reading, iso, millis, number, object, text, words};
 
 /// A record and the line, or the row, that it stands in.
 pub(super) type Record = (usize, Map<String, Value>);
@@ -143,12 +143,12 @@ impl ReadMessages {
         self.at = Some(at);
         match text(message, "role") {
             Some("user") => {
-                let text = self.words(message.get("content"));
+                let text = words(message.get("content"), &mut self.counts.media);
                 self.say(ImportedPart::Person { text });
             }
             Some("assistant") => self.answer(message),
             Some("toolResult") => {
-                let output = self.words(message.get("content"));
+                let output = words(message.get("content"), &mut self.counts.media);
                 let id = text(message, "toolCallId").unwrap_or_default().to_owned();
                 let is_error = message.get("isError").and_then(Value::as_bool).unwrap_or(false);
                 self.say(ImportedPart::Result { id, output, is_error });
@@ -164,7 +164,7 @@ impl ReadMessages {
         let model = text(message, "model").unwrap_or("model");
         let model = our_model_name(&format!("{provider}/{model}"));
         let Some(Value::Array(blocks)) = message.get("content") else {
-            let text = self.words(message.get("content"));
+            let text = words(message.get("content"), &mut self.counts.media);
             return self.say(ImportedPart::Model { text, model });
         };
         for block in blocks.iter().filter_map(Value::as_object) {
@@ -187,23 +187,6 @@ impl ReadMessages {
     fn say(&mut self, said: ImportedPart) {
         if let Some(at) = self.at {
             self.messages.push(ImportedMessage { at, said });
-        }
-    }
-
-    fn words(&mut self, content: Option<&Value>) -> String {
-        match content {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Array(blocks)) => {
-                let mut words = Vec::new();
-                for block in blocks.iter().filter_map(Value::as_object) {
-                    match text(block, "text") {
-                        Some(text) => words.push(text),
-                        None => self.counts.media += 1,
-                    }
-                }
-                words.join("\n")
-            }
-            _ => String::new(),
         }
     }
 }

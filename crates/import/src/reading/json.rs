@@ -64,6 +64,25 @@ pub(crate) fn text<'v>(value: &'v Map<String, Value>, key: &str) -> Option<&'v s
     value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
+/// The words of a message that is a text, or a list of blocks. `wordless` counts the blocks that hold
+/// none, such as pictures.
+pub(crate) fn words(content: Option<&Value>, wordless: &mut usize) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => {
+            let mut words = Vec::new();
+            for block in blocks.iter().filter_map(Value::as_object) {
+                match text(block, "text") {
+                    Some(text) => words.push(text),
+                    None => *wordless += 1,
+                }
+            }
+            words.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
 pub(crate) fn number(value: &Map<String, Value>, key: &str) -> Option<f64> {
     value.get(key).and_then(Value::as_f64)
 }

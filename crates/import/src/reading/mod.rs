@@ -11,7 +11,7 @@ use crate::error::ImportError;
 use crate::form::{Import, ImportedMessage, ImportedPart, ImportedSession, Item, Note, NoteKind};
 
 pub(crate) use database::Database;
-pub(crate) use json::{json_file, json_lines, json5, number, object, text};
+pub(crate) use json::{json_file, json_lines, json5, number, object, text, words};
 pub(crate) use opened::Opened;
 pub use opened::Upload;
 pub(crate) use times::{iso, millis, seconds};

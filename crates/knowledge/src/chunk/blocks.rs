@@ -1,4 +1,4 @@
-//! The blocks of a markdown text, line by line: what must not be torn, and where headings stand.
+//! The blocks of a markdown text: which lines must stay together, and where headings stand.
 
 /// A run of lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn block_at(lines: &[&str], start: usize) -> Block {
     Block { start, end, kind: BlockKind::Text }
 }
 
-/// A line that belongs to the text before it: no break, and nothing of its own begins.
+/// A line that continues the paragraph before it, because no other block begins with it.
 fn goes_on(line: &str) -> bool {
     !line.trim().is_empty()
         && heading(line).is_none()

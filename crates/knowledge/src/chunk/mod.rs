@@ -4,9 +4,11 @@
 mod blocks;
 mod pack;
 mod ruler;
+mod wording;
 
 pub use pack::{Chunking, Piece};
 pub use ruler::Ruler;
+pub(crate) use wording::{embedded_text, indexed_text, searched_text};
 
 /// What a text says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use super::blocks::{Block, BlockKind};
 use crate::Ruler;
 
-/// How texts are cut. A change of any of it, or of the code, cuts everything anew.
+/// How texts are cut. When any of it changes, or the code that cuts, every text is cut again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunking {
     pub tokens: usize,
@@ -15,18 +15,18 @@ impl Default for Chunking {
 }
 
 impl Chunking {
-    /// What tells chunks of this cutting from others.
+    /// Names this way of cutting, so that chunks that were cut in another way are known.
     pub fn fingerprint(&self) -> String {
         const VERSION: u32 = 1;
         format!("{VERSION}:{}:{}", self.tokens, self.overlap)
     }
 
-    /// A fence or table up to this stays whole.
+    /// A code block or table of at most so many tokens is not cut.
     const fn most_whole(&self) -> usize {
         self.tokens * 4
     }
 
-    /// A section shorter than this shares its chunk with the next.
+    /// A section of fewer tokens shares its chunk with the next one.
     const fn least(&self) -> usize {
         self.tokens / 6
     }
@@ -69,18 +69,18 @@ struct Packer<'a> {
     chunking: Chunking,
     /// Level and text, outermost first.
     headings: Vec<(usize, String)>,
-    open: Option<Open>,
+    open: Option<OpenChunk>,
     pieces: Vec<Piece>,
 }
 
 /// A chunk under way: lines from `start` to before `end`.
-struct Open {
+struct OpenChunk {
     start: usize,
     end: usize,
     heading: String,
-    /// From here on it may be repeated at the start of the next chunk.
+    /// The lines from here on may be repeated at the start of the next chunk.
     repeatable_from: usize,
-    /// It holds more than what the chunk before ended with.
+    /// The chunk holds more than the lines it repeats of the one before.
     has_new: bool,
 }
 
@@ -172,7 +172,7 @@ impl Packer<'_> {
             from += 1;
         }
         if from < last {
-            self.open = Some(Open {
+            self.open = Some(OpenChunk {
                 start: from,
                 end: last,
                 heading: self.heading(),
@@ -184,7 +184,7 @@ impl Packer<'_> {
 
     fn add(&mut self, start: usize, end: usize) {
         let heading = self.heading();
-        let open = self.open.get_or_insert(Open {
+        let open = self.open.get_or_insert(OpenChunk {
             start,
             end,
             heading,
@@ -221,7 +221,7 @@ fn line_number(index: usize) -> u32 {
 
 /// The longest start of a text that has at most so many tokens, cut at a space where there is one.
 fn split_at_tokens<'a>(text: &'a str, most: usize, ruler: &Ruler) -> (&'a str, &'a str) {
-    // A token is a character at least.
+    // A token has at least one character, so no more characters than this can fit.
     let mut end = text.char_indices().nth(most * 8).map_or(text.len(), |(at, _)| at);
     while end > 1 && ruler.count(&text[..end]) > most {
         end = text.floor_char_boundary(end * 3 / 4).max(1);

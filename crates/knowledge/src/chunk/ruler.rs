@@ -1,4 +1,4 @@
-//! By what texts are measured before they are cut.
+//! Measures texts in tokens, so that they can be cut to a size.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use onyx_types::{Embedder, estimate_tokens};
 
 use crate::Chunking;
 
-/// The tokens of the embedder where it can tell them at once, else the usual estimate.
+/// Counts the tokens of the embedder where it can count them at once. Else they are estimated.
 #[derive(Clone)]
 pub struct Ruler {
     counter: Option<Arc<dyn Embedder>>,
@@ -26,12 +26,12 @@ impl Ruler {
         counted.unwrap_or_else(|| estimate_tokens(text))
     }
 
-    /// A line with its end, which the estimate counts and the embedder does not see.
+    /// Counts a line. The estimate counts the line break too; the embedder does not see it.
     pub(crate) fn count_line(&self, line: &str) -> usize {
         self.count(line) + usize::from(self.counter.is_none())
     }
 
-    /// What tells chunks that were cut so from others.
+    /// Names the way of cutting and measuring, so that chunks of another way are known.
     pub(crate) fn fingerprint(&self, chunking: &Chunking) -> String {
         match &self.counter {
             Some(embedder) => {
@@ -42,8 +42,8 @@ impl Ruler {
         }
     }
 
-    /// Are chunks of this fingerprint as good as those that would be cut now? An estimate is never
-    /// better than a count, so an embedder that is away changes nothing.
+    /// Are chunks of this fingerprint as good as those that would be cut now? A count is better than
+    /// an estimate, so chunks that an embedder has measured are kept while it is away.
     pub(crate) fn is_met_by(&self, fingerprint: &str, chunking: &Chunking) -> bool {
         let rest = fingerprint.strip_prefix(&chunking.fingerprint());
         match &self.counter {

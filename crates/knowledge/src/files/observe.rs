@@ -1,5 +1,4 @@
-//! Tells the index of everything this process writes, whoever in it does: what was written is
-//! found by the next search.
+//! Reports everything that this process writes, so that the next search finds it.
 
 use std::sync::Arc;
 
@@ -9,26 +8,27 @@ use onyx_storage::{
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
+use crate::files::changes::{FileChanges, Touched};
 use crate::files::places::key_in;
-use crate::{Index, Touched};
 
-impl Index {
-    /// The same files; writes through them are indexed at once.
-    pub fn observe(&self, files: Arc<dyn Files>) -> Arc<dyn Files> {
-        Arc::new(ObservedFiles { files, index: self.clone() })
-    }
+/// The same files; whatever is written through them is told to `changes`.
+pub(crate) struct ObservedFiles {
+    files: Arc<dyn Files>,
+    changes: Arc<FileChanges>,
 }
 
-struct ObservedFiles {
-    files: Arc<dyn Files>,
-    index: Index,
+impl ObservedFiles {
+    pub(crate) fn new(files: Arc<dyn Files>, changes: Arc<FileChanges>) -> Self {
+        Self { files, changes }
+    }
 }
 
 #[async_trait::async_trait]
 impl Files for ObservedFiles {
     fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
         let objects = self.files.objects(area)?;
-        Ok(Arc::new(ObservedObjects { objects, area: area.clone(), index: self.index.clone() }))
+        let changes = Arc::clone(&self.changes);
+        Ok(Arc::new(ObservedObjects { objects, area: area.clone(), changes }))
     }
 
     async fn find(
@@ -54,17 +54,17 @@ impl Files for ObservedFiles {
 struct ObservedObjects {
     objects: Arc<dyn Objects>,
     area: Area,
-    index: Index,
+    changes: Arc<FileChanges>,
 }
 
 impl ObservedObjects {
-    /// Also after a failure: what a failed write left is as unknown as what it wrote.
+    /// Called after a failed write too, because nobody knows how much of it was written.
     fn wrote(&self, key: &ObjectKey) {
         if matches!(self.area, Area::Agent(_)) {
-            self.index.touch(Touched::Agents);
+            self.changes.touch(Touched::Agents);
         }
         if let Some(key) = key_in(&self.area, key.as_str()) {
-            self.index.file_changed(key);
+            self.changes.file_changed(key);
         }
     }
 }
@@ -104,7 +104,7 @@ impl Objects for ObservedObjects {
         expect: Expect,
     ) -> Result<(), StoreError> {
         let renamed = self.objects.rename(from, to, expect).await;
-        // The new name first, so that its chunks take over the vectors of the old.
+        // The new name is reported first, so that its chunks take over the vectors of the old one.
         self.wrote(to);
         self.wrote(from);
         renamed

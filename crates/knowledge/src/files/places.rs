@@ -1,12 +1,12 @@
-//! Which files are indexed, and whose searches may see them: decided by where they lie, and by
-//! nothing that stands in them.
+//! Which files are indexed, and whose searches may see them. Only the path decides, never the
+//! content.
 
 use std::str::FromStr;
 
 use onyx_storage::{Area, SourceKey, SourceKind};
 use onyx_types::{PersonId, Scope};
 
-/// What a file is by its place.
+/// What a file is, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlacedFile {
     pub(crate) kind: SourceKind,
@@ -16,13 +16,13 @@ pub(crate) struct PlacedFile {
 /// Folders of a person that are looked through.
 pub(crate) const PERSON_FOLDERS: [&str; 3] = ["memory", "vault", "spaces"];
 
-/// `None`: not for searches.
+/// `None` where the file is not indexed.
 pub(crate) fn place_of(key: &SourceKey) -> Option<PlacedFile> {
     let parts: Vec<&str> = key.path.split('/').collect();
     if parts.iter().any(|part| part.starts_with('.')) {
         return None;
     }
-    // What is said of a source, not what it says.
+    // This file describes a source and is no part of its text.
     if matches!(parts.as_slice(), [.., "sources", _, "source.json"]) {
         return None;
     }
@@ -31,7 +31,7 @@ pub(crate) fn place_of(key: &SourceKey) -> Option<PlacedFile> {
     }
     match parts.as_slice() {
         ["memory", agent, rest @ ..] => in_memory(agent, rest),
-        // Reports of actions: what they hold is in the sessions.
+        // Reports of actions repeat what is in their sessions.
         ["vault", "agent", "runs", ..] => None,
         ["vault", _, ..] => place(SourceKind::Note, Some(Scope::Person)),
         ["spaces", space, folder, rest @ ..] => in_space(space, folder, rest),
@@ -96,7 +96,7 @@ pub(crate) fn key_in(area: &Area, path: &str) -> Option<SourceKey> {
     Some(SourceKey { person, path })
 }
 
-/// Files that are not text, by the end of their name: nobody need open them to know.
+/// Files whose names say that they hold no text, so that they need not be opened.
 pub(crate) fn is_binary_name(path: &str) -> bool {
     const ENDS: &[&str] = &[
         "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "heic", "avif", "pdf",

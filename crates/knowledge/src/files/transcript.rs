@@ -6,21 +6,21 @@ use onyx_types::Timestamp;
 
 /// A message of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Spoken {
+pub(crate) struct TranscriptMessage {
     pub(crate) author: String,
     pub(crate) at: Option<Timestamp>,
-    /// With the name before it.
+    /// The words, with the speaker's name before them.
     pub(crate) text: String,
-    /// From 1.
+    /// The first line, counted from 1.
     pub(crate) start_line: u32,
     pub(crate) end_line: u32,
 }
 
 const LONGEST_NAME: usize = 40;
 const MOST_NAME_WORDS: usize = 3;
-/// Fewer are a note with a colon in it.
+/// A text with fewer is a note with a colon in it.
 const FEWEST_MESSAGES: usize = 3;
-/// Of more people's words hardly anybody keeps a transcript; lists of terms look like it.
+/// A text with more is a list of terms rather than a transcript.
 const MOST_SPEAKERS: usize = 12;
 /// Words before a colon that are nobody's name.
 const LABELS: &[&str] = &[
@@ -29,7 +29,7 @@ const LABELS: &[&str] = &[
     "summary", "tip", "title", "todo", "update", "warning",
 ];
 
-/// Whose words a message is that begins with a name and a colon.
+/// The speaker of a message that begins with a name and a colon.
 pub(crate) fn speaker(message: &str) -> Option<&str> {
     let (name, rest) = message.split_once(": ")?;
     let is_capital = |word: &str| word.chars().next().is_some_and(char::is_uppercase);
@@ -48,9 +48,9 @@ fn is_name(name: &str) -> bool {
         && !LABELS.contains(&name.to_lowercase().as_str())
 }
 
-/// The messages of a text that is a conversation; `None`: it is none.
-pub(crate) fn read(text: &str) -> Option<Vec<Spoken>> {
-    let mut messages = Vec::<Spoken>::new();
+/// The messages of a text that is a conversation; `None` where it is none.
+pub(crate) fn read(text: &str) -> Option<Vec<TranscriptMessage>> {
+    let mut messages = Vec::<TranscriptMessage>::new();
     let mut before = 0;
     for (number, line) in (1..).zip(text.lines()) {
         if let Some(mut spoken) = opening(line) {
@@ -71,7 +71,7 @@ pub(crate) fn read(text: &str) -> Option<Vec<Spoken>> {
 }
 
 /// A few lines may stand before it: a heading, a date, who takes part.
-fn is_conversation(messages: &[Spoken], lines_before: usize) -> bool {
+fn is_conversation(messages: &[TranscriptMessage], lines_before: usize) -> bool {
     let mut speakers: Vec<&str> = messages.iter().map(|message| message.author.as_str()).collect();
     speakers.sort_unstable();
     speakers.dedup();
@@ -85,7 +85,7 @@ fn is_conversation(messages: &[Spoken], lines_before: usize) -> bool {
 
 /// A line that begins a message: `Name: …`, `**Name:** …`, `## Name`, or with the time before it as
 /// WhatsApp writes it.
-fn opening(line: &str) -> Option<Spoken> {
+fn opening(line: &str) -> Option<TranscriptMessage> {
     let line = line.trim().trim_start_matches('\u{200e}');
     let (at, rest) = stamped(line).map_or((None, line), |(at, rest)| (at, rest));
     let plain = rest.trim_start_matches(['*', '_', '>', ' ']);
@@ -98,7 +98,7 @@ fn opening(line: &str) -> Option<Spoken> {
     let separated = words.is_empty() || words.starts_with(' ');
     (separated && is_name(name)).then(|| {
         let text = format!("{name}: {}", words.trim());
-        Spoken { author: name.to_owned(), at, text, start_line: 0, end_line: 0 }
+        TranscriptMessage { author: name.to_owned(), at, text, start_line: 0, end_line: 0 }
     })
 }
 
@@ -123,12 +123,14 @@ fn stamped(line: &str) -> Option<(Option<Timestamp>, &str)> {
     Some((time_of(*a, *b, *c, time.trim()), rest))
 }
 
-/// The day stands before the month where it can; the year stands first or last.
+/// The day is taken to stand before the month where that is possible; the year stands first or last.
 fn time_of(a: i16, b: i16, c: i16, time: &str) -> Option<Timestamp> {
-    let (year, month, day) = match (a > 31, b > 12) {
-        (true, _) => (a, b, c),
-        (false, true) => (c, a, b),
-        (false, false) => (c, b, a),
+    let (year, month, day) = if a > 31 {
+        (a, b, c)
+    } else if b > 12 {
+        (c, a, b)
+    } else {
+        (c, b, a)
     };
     let year = if year < 100 { year + 2000 } else { year };
     let is_afternoon = time.to_lowercase().ends_with("pm");

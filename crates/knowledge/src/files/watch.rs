@@ -1,21 +1,60 @@
-//! Edits by other programs, as the system tells of them.
+//! Edits by other programs, as the operating system reports them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RemoveKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use onyx_storage::SourceKey;
 use onyx_types::PersonId;
 
-use crate::Index;
+use crate::files::changes::FileChanges;
 use crate::files::places::PERSON_FOLDERS;
-use crate::index::Inner;
 use crate::status::Watching;
 
+/// Watches the folders of a home from when it is first asked to until it is stopped.
+pub(crate) struct FolderWatch {
+    home: PathBuf,
+    changes: Arc<FileChanges>,
+    watcher: Mutex<Option<Watcher>>,
+}
+
+impl FolderWatch {
+    pub(crate) fn new(home: PathBuf, changes: Arc<FileChanges>) -> Self {
+        Self { home, changes, watcher: Mutex::default() }
+    }
+
+    /// Watches what is not watched yet: people and folders come while this runs.
+    pub(crate) async fn watch(self: &Arc<Self>, people: Vec<PersonId>) {
+        let watch = Arc::clone(self);
+        let watched = tokio::task::spawn_blocking(move || watch.watch_now(&people));
+        if let Err(error) = watched.await {
+            tracing::warn!(%error, "files could not be watched");
+        }
+    }
+
+    fn watch_now(&self, people: &[PersonId]) {
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = || Watcher::new(self.home.clone(), Arc::clone(&self.changes));
+        let new = watcher.get_or_insert_with(begin).watch(people);
+        drop(watcher);
+        // The watch did not see what was written before it began.
+        new.into_iter().for_each(|person| self.changes.folders_changed(person));
+    }
+
+    pub(crate) fn stop(&self) {
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    pub(crate) fn state(&self) -> Watching {
+        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        watcher.as_ref().map_or(Watching::Off, Watcher::state)
+    }
+}
+
 /// Watches folders until it is dropped.
-pub(crate) struct Watcher {
+struct Watcher {
     home: PathBuf,
     watcher: Result<RecommendedWatcher, String>,
     watched: BTreeSet<PathBuf>,
@@ -23,15 +62,14 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    pub(crate) fn new(index: &Index) -> Self {
-        let home = index.inner.settings.home.clone();
-        let hear = Listener { home: home.clone(), index: Arc::downgrade(&index.inner) };
-        let watcher = notify::recommended_watcher(move |event| hear.take(event));
+    fn new(home: PathBuf, changes: Arc<FileChanges>) -> Self {
+        let listener = Listener { home: home.clone(), changes };
+        let watcher = notify::recommended_watcher(move |event| listener.take(event));
         let watcher = watcher.map_err(|error| error.to_string());
         Self { home, watcher, watched: BTreeSet::new(), failed: None }
     }
 
-    pub(crate) fn state(&self) -> Watching {
+    fn state(&self) -> Watching {
         match (&self.watcher, &self.failed) {
             (Err(reason), _) | (Ok(_), Some(reason)) => {
                 Watching::Failing { reason: reason.clone() }
@@ -40,8 +78,8 @@ impl Watcher {
         }
     }
 
-    /// Watches what is there and not watched yet; whose folders are new?
-    pub(crate) fn watch(&mut self, people: &[PersonId]) -> Vec<PersonId> {
+    /// Watches the folders that exist and are not watched yet. Gives back whose folders are new.
+    fn watch(&mut self, people: &[PersonId]) -> Vec<PersonId> {
         let root = self.home.join("people");
         self.add(root.clone(), RecursiveMode::NonRecursive);
         self.add(self.home.join("shared"), RecursiveMode::Recursive);
@@ -57,7 +95,7 @@ impl Watcher {
                 new.push(person.clone());
             }
         }
-        // A folder that was moved away and made again is another one.
+        // A folder that was moved away and made again must be watched again.
         self.watched.retain(|path| path.is_dir());
         new
     }
@@ -82,32 +120,30 @@ impl Watcher {
 
 struct Listener {
     home: PathBuf,
-    index: Weak<Inner>,
+    changes: Arc<FileChanges>,
 }
 
 impl Listener {
     fn take(&self, event: notify::Result<notify::Event>) {
-        let Some(inner) = self.index.upgrade() else { return };
-        let index = Index { inner };
         let event = match event {
-            Ok(event) if event.need_rescan() => return index.look_through_everything(),
+            Ok(event) if event.need_rescan() => return self.changes.everything_changed(),
             Ok(event) => event,
             Err(error) => {
                 tracing::warn!(%error, "edits may have been missed: everything is looked through");
-                return index.look_through_everything();
+                return self.changes.everything_changed();
             }
         };
         let Some(whole_folders) = folders_too(&event.kind) else { return };
         for path in &event.paths {
             let Some(key) = self.key(path) else { continue };
-            // A folder came, went or was moved: all in it has.
-            let folder = whole_folders && !path.is_file();
-            match (folder, &key.person) {
-                (true, Some(person)) => index.folders_changed(person.clone()),
-                (true, None) => index.look_through_everything(),
-                (false, _) => {}
+            // A folder that came, went or was moved brings or takes all its files.
+            if whole_folders && !path.is_file() {
+                match &key.person {
+                    Some(person) => self.changes.folders_changed(person.clone()),
+                    None => self.changes.everything_changed(),
+                }
             }
-            index.file_changed(key);
+            self.changes.file_changed(key);
         }
     }
 
@@ -123,7 +159,7 @@ impl Listener {
     }
 }
 
-/// `None`: nothing was changed. Else: may it have been a folder?
+/// Whether an event may be about a folder; `None` where nothing was changed.
 fn folders_too(kind: &EventKind) -> Option<bool> {
     match kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(false),

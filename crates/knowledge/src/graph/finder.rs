@@ -1,5 +1,5 @@
-//! How facts are found by a model: what it is given and what it must give back. Which model, and
-//! what it is told, is decided elsewhere.
+//! How facts are found by a model: what it is given and what it must give back. The agent crate
+//! decides which model that is and how it is asked.
 
 use futures::future::BoxFuture;
 use onyx_types::{ModelFailure, PersonId, Timestamp};
@@ -8,7 +8,7 @@ use onyx_types::{ModelFailure, PersonId, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactPassage {
     pub text: String,
-    /// Of its note; empty for a message.
+    /// The title of its note; empty for a message.
     pub title: String,
     /// Who said it.
     pub author: Option<String>,
@@ -34,13 +34,13 @@ pub struct FoundFact {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundFacts {
     pub facts: Vec<FoundFact>,
-    /// What it took, for the budget of the day.
+    /// How many tokens it took, for the budget of the day.
     pub tokens: u64,
 }
 
 /// Finds facts in texts.
 pub trait FactFinder: Send + Sync {
-    /// By which its facts are told from those of others.
+    /// The name under which its facts are kept.
     fn name(&self) -> String;
 
     fn find(&self, passage: FactPassage) -> BoxFuture<'_, Result<FoundFacts, ModelFailure>>;

@@ -3,20 +3,32 @@
 //! says it and goes with it. What is asked of the graph goes by the scopes of a search, and text from
 //! outside is marked and closes nothing.
 
+mod fact_reader;
 mod finder;
-mod reading;
 mod rules;
 mod timeline;
 
-use onyx_storage::{EntityName, EntityRow, GroupId, NameDecisions, StoredFact};
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_storage::{ChunkStore, EntityName, EntityRow, Files, GroupId, NameDecisions, StoredFact};
 use onyx_types::ScopeSet;
 
+use crate::KnowledgeError;
 use crate::search::{Search, visible};
-use crate::{Index, KnowledgeError};
+use crate::sync::TableSync;
 
+pub(crate) use fact_reader::FactReader;
 pub use finder::{FactFinder, FactPassage, FoundFact, FoundFacts};
-pub(crate) use reading::FinderState;
 pub use timeline::Fact;
+
+/// Answers what is known of somebody or something.
+pub(crate) struct Graph {
+    pub(crate) chunks: Arc<dyn ChunkStore>,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) sync: Arc<TableSync>,
+    pub(crate) facts: Arc<FactReader>,
+}
 
 /// Somebody or something, and everything that is said of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,24 +42,27 @@ pub struct EntityPage {
     pub partial: bool,
 }
 
-/// More is said of hardly anybody.
+/// An entity with more facts than this is rare; the rest is left out.
 const MOST_FACTS: u32 = 2_000;
-/// Of more entities a list shows the ones said of last.
+/// A longer list shows only the entities that were mentioned last.
 const MOST_ENTITIES: u32 = 500;
 
-impl Index {
+/// Whoever asks waits for so much of the looking through; the rest follows in the background.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Graph {
     /// Who and what is known, by a part of the name; those said of last first.
-    pub async fn graph_entities(
+    pub(crate) async fn entities(
         &self,
         scopes: &ScopeSet,
         part: &str,
         limit: usize,
     ) -> Result<Vec<EntityRow>, KnowledgeError> {
-        self.bring_facts_up_to_date(scopes).await?;
-        let groups = self.graph_groups(scopes).await?;
-        let decisions = NameDecisions::read(&*self.inner.store.files, scopes.person()).await?;
+        self.bring_up_to_date().await?;
+        let groups = self.groups(scopes).await?;
+        let decisions = NameDecisions::read(&*self.files, scopes.person()).await?;
         let part = EntityName::new(part).key;
-        let rows = self.inner.store.chunks.entities(&part, &groups, MOST_ENTITIES).await?;
+        let rows = self.chunks.entities(&part, &groups, MOST_ENTITIES).await?;
         let mut entities = Vec::<EntityRow>::new();
         for row in rows {
             let name = decisions.one_name(&row.name);
@@ -63,17 +78,17 @@ impl Index {
         Ok(entities)
     }
 
-    /// Everything that is said of one, or to which it stands in a relation. `None`: nothing is.
-    pub async fn graph_entity(
+    /// Every fact in which an entity is the subject or the object. `None` where there is none.
+    pub(crate) async fn entity(
         &self,
         scopes: &ScopeSet,
         name: &str,
     ) -> Result<Option<EntityPage>, KnowledgeError> {
-        let is_whole = self.bring_facts_up_to_date(scopes).await?;
-        let groups = self.graph_groups(scopes).await?;
-        let decisions = NameDecisions::read(&*self.inner.store.files, scopes.person()).await?;
+        let is_whole = self.bring_up_to_date().await?;
+        let groups = self.groups(scopes).await?;
+        let decisions = NameDecisions::read(&*self.files, scopes.person()).await?;
         let keys = decisions.keys_of(name);
-        let mut said = self.inner.store.chunks.facts_about(&keys, &groups, MOST_FACTS).await?;
+        let mut said = self.chunks.facts_about(&keys, &groups, MOST_FACTS).await?;
         said.iter_mut().for_each(|fact| decisions.apply(fact));
         let one = decisions.one_name(&EntityName::new(name));
         said.retain(|fact| fact.row.subject.key == one.key || fact.row.object.key == one.key);
@@ -86,9 +101,15 @@ impl Index {
         }))
     }
 
+    /// What was said and written a moment ago counts. Was everything looked through?
+    async fn bring_up_to_date(&self) -> Result<bool, KnowledgeError> {
+        self.sync.bring_all_up_to_date().await?;
+        self.facts.find_by_rules(Some(PATIENCE)).await
+    }
+
     /// What may be seen, as a search sees it.
-    async fn graph_groups(&self, scopes: &ScopeSet) -> Result<Vec<GroupId>, KnowledgeError> {
-        let all = self.inner.store.chunks.groups().await?;
+    async fn groups(&self, scopes: &ScopeSet) -> Result<Vec<GroupId>, KnowledgeError> {
+        let all = self.chunks.groups().await?;
         let search =
             Search { text: String::new(), scopes: scopes.clone(), kinds: Vec::new(), limit: 1 };
         let seen = visible(&all, &search);
@@ -96,7 +117,7 @@ impl Index {
     }
 }
 
-/// As it was written last.
+/// The name as it was written last.
 fn shown_name(said: &[StoredFact], one: &EntityName) -> Option<String> {
     let names = said.iter().flat_map(|fact| [&fact.row.subject, &fact.row.object]);
     names.filter(|name| name.key == one.key).map(|name| name.name.clone()).next()

@@ -7,7 +7,7 @@ use onyx_types::{PersonId, Timestamp};
 
 use crate::search::ranking::times_in;
 
-/// Who found such facts. Another number makes them be looked for again.
+/// The name under which these facts are kept. With another number they are looked for again.
 pub(super) const RULES: &str = "rules 1";
 
 /// A text and where it stands.
@@ -22,7 +22,7 @@ pub(super) struct Passage<'a> {
 
 /// Words of a sentence that say what somebody is to something else.
 struct Pattern {
-    /// Of others, and of oneself.
+    /// The words said of others, and the words said of oneself.
     says: [&'static str; 2],
     relation: &'static str,
     holds: Holds,
@@ -36,7 +36,7 @@ const fn ends(others: &'static str, own: &'static str, relation: &'static str) -
     Pattern { says: [others, own], relation, holds: Holds::Ends }
 }
 
-/// The longer ones first: `no longer lives in` is none of `lives in`.
+/// Longer patterns come first, because `no longer lives in` holds `lives in` and means the opposite.
 const PATTERNS: &[Pattern] = &[
     ends("no longer lives in", "no longer live in", "lives in"),
     ends("moved away from", "moved away from", "lives in"),
@@ -125,7 +125,7 @@ const OPENINGS: &[&str] = &[
     "you",
     "your",
 ];
-/// Where what is said of something ends and something else begins.
+/// Words at which a statement ends and another one begins.
 const STOPS: &[&str] = &[
     " and ",
     " but ",
@@ -163,7 +163,7 @@ pub(super) fn facts_in(passage: &Passage<'_>) -> Vec<FactRow> {
             Some(_) => passage.chunk.start_line,
             None => passage.chunk.start_line + number,
         };
-        let mut add = |found: FactFound| {
+        let mut add = |found: RuleFact| {
             facts.push(found.row(number, line));
         };
         linked(line, passage).into_iter().for_each(&mut add);
@@ -178,7 +178,7 @@ pub(super) fn facts_in(passage: &Passage<'_>) -> Vec<FactRow> {
     facts
 }
 
-struct FactFound {
+struct RuleFact {
     subject: EntityName,
     relation: String,
     object: EntityName,
@@ -188,7 +188,7 @@ struct FactFound {
     until: Option<Timestamp>,
 }
 
-impl FactFound {
+impl RuleFact {
     fn row(self, line: u32, said: &str) -> FactRow {
         let Self { subject, relation, object, object_kind, holds, from, until } = self;
         let said = said.to_owned();
@@ -196,7 +196,7 @@ impl FactFound {
     }
 }
 
-/// A line without what is only there for its looks, and a message without who says it.
+/// A line without markup, and a message without the name of its author.
 fn plain<'a>(line: &'a str, passage: &Passage<'_>) -> &'a str {
     // Comments are not shown, and ours mark who wrote a line.
     let line = line.split("<!--").next().unwrap_or_default();
@@ -221,7 +221,7 @@ fn is_time(word: &str) -> bool {
     })
 }
 
-/// The sentences of a line that are no questions, without what ends them.
+/// The sentences of a line that are no questions, without their final punctuation.
 fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -238,7 +238,7 @@ fn sentences(line: &str) -> Vec<&str> {
     sentences.iter().map(|sentence| sentence.trim().trim_end_matches(['.', '!', ';'])).collect()
 }
 
-/// `Dr`, `Mr`, `St`: a dot after them ends nothing.
+/// `Dr`, `Mr`, `St`: a dot after these does not end a sentence.
 fn is_abbreviation(text: &str) -> bool {
     let word = text.rsplit(' ').next().unwrap_or_default();
     let is_capital = word.chars().next().is_some_and(char::is_uppercase);
@@ -246,14 +246,14 @@ fn is_abbreviation(text: &str) -> bool {
 }
 
 /// `[[Other note]]` in a note.
-fn linked(line: &str, passage: &Passage<'_>) -> Vec<FactFound> {
+fn linked(line: &str, passage: &Passage<'_>) -> Vec<RuleFact> {
     if passage.chunk.message.is_some() {
         return Vec::new();
     }
     let title = passage.title.split(" (").next().unwrap_or_default();
     let targets = line.split("[[").skip(1).filter_map(|rest| rest.split_once("]]"));
     let names = targets.map(|(target, _)| target.split(['|', '#']).next().unwrap_or_default());
-    let link = |name: &str| FactFound {
+    let link = |name: &str| RuleFact {
         subject: EntityName::new(title),
         relation: "links to".to_owned(),
         object: EntityName::new(name),
@@ -266,7 +266,7 @@ fn linked(line: &str, passage: &Passage<'_>) -> Vec<FactFound> {
 }
 
 /// `Phone: 030 1234` under the name of somebody or something.
-fn field(line: &str, passage: &Passage<'_>) -> Option<FactFound> {
+fn field(line: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     if passage.chunk.message.is_some() || passage.kind == SourceKind::Daily {
         return None;
     }
@@ -282,14 +282,17 @@ fn field(line: &str, passage: &Passage<'_>) -> Option<FactFound> {
     about(passage, EntityName::new(subject), &label.to_lowercase(), Holds::Begins, value)
 }
 
-fn said(sentence: &str, passage: &Passage<'_>) -> Option<FactFound> {
+fn said(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     for pattern in PATTERNS {
         for (words, is_own) in pattern.says.iter().zip([false, true]) {
             let Some((left, right)) = split_at_words(sentence, words) else { continue };
-            let subject = match (is_own, left.trim()) {
-                (true, "I") => own_name(passage),
-                (true, _) => None,
-                (false, left) => subject_of(left, passage),
+            let left = left.trim();
+            let subject = if !is_own {
+                subject_of(left, passage)
+            } else if left == "I" {
+                own_name(passage)
+            } else {
+                None
             };
             if let Some(subject) = subject {
                 return about(passage, subject, pattern.relation, pattern.holds, right);
@@ -300,7 +303,7 @@ fn said(sentence: &str, passage: &Passage<'_>) -> Option<FactFound> {
 }
 
 /// `Anna's phone number is 030 1234` and `my dentist is Dr Li`.
-fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<FactFound> {
+fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     let (left, value) = split_at_words(sentence, "is")?;
     let (owner, what) = match left.split_once("'s ").or_else(|| left.split_once("’s ")) {
         Some((owner, what)) => (subject_of(owner, passage)?, what),
@@ -312,7 +315,7 @@ fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<FactFound> {
     let what = what.trim();
     let is_plain = what.chars().all(|c| c.is_lowercase() || c == ' ' || c == '-');
     let is_short = !what.is_empty() && what.split(' ').count() <= MOST_NAME_WORDS;
-    // `is not`, `is going`: that says nothing of what it is.
+    // `is not` and `is going` do not say what somebody is.
     let first = value.split(' ').next().unwrap_or_default();
     let says = !["not", "going", "being", "getting", "also", "very", "so"].contains(&first)
         && !first.ends_with("ing");
@@ -327,7 +330,7 @@ fn about(
     relation: &str,
     holds: Holds,
     right: &str,
-) -> Option<FactFound> {
+) -> Option<RuleFact> {
     let (right, from, until) = without_time(right, passage.at);
     let stop = STOPS.iter().filter_map(|stop| right.find(stop)).min().unwrap_or(right.len());
     let object = right[..stop].trim_matches(|c: char| " .,;:!\"'“”*_[]".contains(c));
@@ -339,7 +342,7 @@ fn about(
     let object_kind = if is_name { ObjectKind::Entity } else { ObjectKind::Value };
     let relation = relation.to_owned();
     let object = EntityName::new(object);
-    Some(FactFound { subject, relation, object, object_kind, holds, from, until })
+    Some(RuleFact { subject, relation, object, object_kind, holds, from, until })
 }
 
 /// Takes `since May 2024`, `in 2019` or `until last week` off the end.
@@ -369,7 +372,7 @@ fn without_time(text: &str, now: Timestamp) -> (&str, Option<Timestamp>, Option<
     (text, None, None)
 }
 
-/// The sentence before and after whole words.
+/// The parts of a sentence before and after some whole words.
 fn split_at_words<'a>(sentence: &'a str, words: &str) -> Option<(&'a str, &'a str)> {
     let is_border = |c: Option<char>| c.is_none_or(|c| c == ' ' || c == ',');
     sentence.match_indices(words).find_map(|(at, _)| {

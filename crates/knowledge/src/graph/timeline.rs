@@ -16,9 +16,9 @@ pub struct Fact {
     pub object: EntityName,
     pub object_kind: ObjectKind,
     pub from: Timestamp,
-    /// `None`: it holds.
+    /// `None`: it still holds.
     pub until: Option<Timestamp>,
-    /// False: nothing but text from outside says it.
+    /// `false` where only text from outside says it.
     pub is_trusted: bool,
     /// The texts that say it, the newest last; one that ends it is among them.
     pub said_by: Vec<StoredFact>,

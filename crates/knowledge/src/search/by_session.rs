@@ -1,25 +1,25 @@
-//! Conversations by what was said in them: for lists, where each stands once.
+//! Finds conversations by what was said in them, each once, for a list of conversations.
 
 use std::collections::{HashMap, HashSet};
 
 use onyx_storage::{ChunkId, SourceKind};
 use onyx_types::PersonId;
 
-use super::outline::ConversationId;
 use super::ranking::Match;
-use super::{Hit, Ranked, Search, visible};
+use super::{Hit, Ranked, Search, Searcher, visible};
+use crate::KnowledgeError;
 use crate::follow::Commit;
-use crate::text::query::Wanted;
-use crate::{Index, KnowledgeError};
+use crate::follow::outline::ConversationId;
+use crate::text::query::TextQuery;
 
-/// Messages that are looked at; a list longer than what they come from is looked through by nobody.
+/// Messages that are looked at. Nobody reads a list longer than what these give.
 const MOST_MESSAGES: usize = 2_000;
 const MOST_SESSIONS: usize = 200;
 
-impl Index {
+impl Searcher {
     /// The conversations of a person in which somebody said all of these words, best first, each by
     /// the message that says them best. By words alone: a list is to hold what was typed.
-    pub async fn search_sessions(
+    pub(crate) async fn search_sessions(
         &self,
         person: &PersonId,
         text: &str,
@@ -30,22 +30,22 @@ impl Index {
             kinds: vec![SourceKind::Session],
             limit: MOST_SESSIONS,
         };
-        let wanted = Wanted::all_of(text);
-        let followers = self.lock_followers().await;
-        let (mut followers, _) = self.follow(followers, Commit::Now).await?;
-        let seen = visible(&followers.groups, &search);
-        let found = match &mut followers.text {
+        let wanted = TextQuery::all_of(text);
+        let tables = self.follower.lock().await;
+        let (mut tables, _) = self.follower.follow(tables, Commit::Now).await?;
+        let seen = visible(&tables.groups, &search);
+        let found = match &mut tables.text {
             Some(text) if !seen.is_empty() => text.search(&wanted, &seen, MOST_MESSAGES)?,
             Some(_) | None => Vec::new(),
         };
-        let outline = followers.outline.as_ref().map(|followed| &followed.outline);
+        let outline = tables.outline.as_ref().map(|followed| &followed.outline);
         let conversation_of = |chunk: ChunkId| -> Option<ConversationId> {
-            Some(outline?.spot(chunk)?.message?.conversation)
+            Some(outline?.position_of(chunk)?.message?.conversation)
         };
         let mut told = HashSet::new();
         let is_first = |chunk: ChunkId| conversation_of(chunk).is_some_and(|of| told.insert(of));
         let best = best_of_each(&found, is_first);
-        drop(followers);
+        drop(tables);
         self.hits(&search, &wanted, best, MOST_SESSIONS).await
     }
 }

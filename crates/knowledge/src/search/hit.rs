@@ -3,8 +3,9 @@
 use onyx_storage::{ChunkId, Message, SourceKey, SourceKind, SourceRow, StoredChunk};
 use onyx_types::{MatchType, Origin, RunId, Scope, ScopeSet, SessionId, Timestamp};
 
-use super::ranking::{Match, WordWeights};
+use super::ranking::Match;
 use crate::chunk::is_date;
+use crate::settings::SearchSettings;
 use crate::text::snippet::SnippetPart;
 
 /// What is looked for, and where.
@@ -16,38 +17,6 @@ pub struct Search {
     /// None: all kinds.
     pub kinds: Vec<SourceKind>,
     pub limit: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SearchSettings {
-    /// `None`: by kind of source and by what vectors there are, as `make judge` chooses them.
-    pub weights: Option<Weights>,
-    /// After how many days a daily log counts half; `None`: it never fades.
-    pub half_life_days: Option<f64>,
-    /// How much likeness to what is already there costs, from 0 to 1; `None`: nothing.
-    pub diversity: Option<f32>,
-    /// How much of the disk the vectors of tokens may take.
-    pub most_token_bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weights {
-    pub text: f32,
-    pub vectors: f32,
-}
-
-impl Default for SearchSettings {
-    fn default() -> Self {
-        let most_token_bytes = 2_000_000_000;
-        Self { weights: None, half_life_days: None, diversity: None, most_token_bytes }
-    }
-}
-
-impl Weights {
-    pub(super) fn of_words(self) -> WordWeights {
-        let words = self.text / (self.text + self.vectors).max(f32::MIN_POSITIVE);
-        WordWeights { notes: words, messages: words }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +82,7 @@ pub(crate) fn shown_path(key: &SourceKey) -> String {
     }
 }
 
-/// When what a log tells of was: its name says so, whenever it was copied or mended since.
+/// The day that a daily log is about. Its name says so, whenever the file was edited since.
 fn day_of(log: &SourceRow) -> Timestamp {
     let name = log.key.path.rsplit('/').next().unwrap_or_default();
     let day = is_date(name).then(|| format!("{}T23:59:59Z", &name[..10]).parse().ok()).flatten();

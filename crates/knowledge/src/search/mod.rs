@@ -1,93 +1,96 @@
-//! Searching by words and by meaning at once: candidates of both sides, ranked together with what is
-//! known of where each chunk stands. What may be seen is decided here, inside the search.
+//! Searches by words and by meaning at once. Candidates of both are ranked together, with what is
+//! known of who said each and when. What may be seen is decided here, inside the search.
 
 mod by_session;
 mod hit;
-pub(crate) mod outline;
 pub(crate) mod ranking;
 mod retrieve;
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, StorePosition};
-use onyx_types::{PersonId, Scope, ScopeSet};
+use onyx_storage::{ChunkId, ChunkStore, Group, SourceKey, SourceKind, SourceRow};
+use onyx_types::{Clock, PersonId, Scope, ScopeSet};
 
-use crate::follow::{Commit, Followers, Lag};
-use crate::text::query::Wanted;
+use crate::KnowledgeError;
+use crate::follow::outline::Outline;
+use crate::follow::{ChangeFollower, Commit, Lag, SearchTables};
+use crate::settings::CurrentSearchSettings;
+use crate::sync::{TableSync, UpToDate};
+use crate::text::query::TextQuery;
 use crate::text::snippet::Marker;
-use crate::vectors::cosine;
-use crate::vectors::embedding::QueryVector;
 use crate::vectors::tokens::AskedTokens;
+use crate::vectors::{Embedders, QueryVector, VectorMaker, cosine};
 use crate::visible::Visible;
-use crate::{Index, KnowledgeError};
 use hit::hit;
-use outline::Outline;
 use ranking::{
     CANDIDATES, Candidates, Hints, LEAST_LIKENESS, Match, RANKED_BY_TOKENS, Ranking, WITH_TOKENS,
-    WITHOUT_TOKENS, times_in,
+    WITHOUT_TOKENS, WordWeights, times_in,
 };
 
 pub(crate) use hit::shown_path;
-pub use hit::{Hit, Search, SearchResults, SearchSettings, Weights};
+pub use hit::{Hit, Search, SearchResults};
 pub use retrieve::{Retrieval, Retrieved};
 
 const MOST_HITS: usize = 100;
-/// How long a search waits for the first look through the files.
-const FIRST_LOOK: Duration = Duration::from_secs(3);
 
-/// What was found, best first, and how each was.
+/// Answers what somebody looks for.
+pub(crate) struct Searcher {
+    pub(crate) chunks: Arc<dyn ChunkStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: Arc<CurrentSearchSettings>,
+    pub(crate) sync: Arc<TableSync>,
+    pub(crate) embedders: Arc<Embedders>,
+    pub(crate) vectors: Arc<VectorMaker>,
+    pub(crate) follower: Arc<ChangeFollower>,
+}
+
+/// What was found, best first, and how each chunk matched.
 struct Ranked {
     order: Vec<(f32, ChunkId)>,
     matches: HashMap<ChunkId, Match>,
 }
 
-/// What a search finds before it begins.
-struct UpToDate {
-    /// Everything is indexed.
-    indexed: bool,
-    /// The model whose vectors serve.
-    served: Option<String>,
-}
-
-impl Index {
-    /// Everything that is a person's own, and what is shared: for what the person asks.
-    pub async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
+impl Searcher {
+    /// The scopes of everything that is the person's own, and of what is shared.
+    pub(crate) async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
         // A place that was written to a moment ago is among them.
-        self.bring_up_to_date().await?;
-        self.settle_sessions().await?;
-        let groups = self.inner.store.chunks.groups().await?;
+        self.sync.bring_all_up_to_date().await?;
+        let groups = self.chunks.groups().await?;
         let own = groups.into_iter().filter(|group| group.person.as_ref() == Some(person));
         let scopes = own.map(|group| group.scope).chain([Scope::Person, Scope::Shared]);
         Ok(ScopeSet::new(person.clone(), scopes.collect()))
     }
 
     /// What somebody typed to find something: words, "phrases" and beginnings*.
-    pub async fn search(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
+    pub(crate) async fn search(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
-            self.settle_sessions().await?;
+            self.sync.index_waiting_sessions().await?;
         }
-        self.find(search, &Wanted::read(&search.text)).await
+        self.find(search, &TextQuery::read(&search.text)).await
     }
 
     /// What somebody said, word for word: whatever is quoted in it is no phrase to be found. A
     /// message does not wait until what was said a moment ago is indexed.
-    pub async fn search_said(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
-        self.find(search, &Wanted::said(&search.text)).await
+    pub(crate) async fn search_said(
+        &self,
+        search: &Search,
+    ) -> Result<SearchResults, KnowledgeError> {
+        self.find(search, &TextQuery::said(&search.text)).await
     }
 
     async fn find(
         &self,
         search: &Search,
-        wanted: &Wanted,
+        wanted: &TextQuery,
     ) -> Result<SearchResults, KnowledgeError> {
         let limit = search.limit.clamp(1, MOST_HITS);
         let candidates = CANDIDATES.max(limit);
-        let UpToDate { indexed, served } = self.bring_up_to_date().await?;
-        // A phrase is asked for to the letter.
+        let UpToDate { indexed, served } = self.sync.bring_up_to_date().await?;
+        // A phrase is searched for to the letter, so meaning does not count.
         let (query, degraded) = if wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
-            match self.query_vector(&search.text, served).await? {
+            match self.vectors.query_vector(&search.text, served).await? {
                 Ok(query) => (Some(query), None),
                 Err(why) => (None, Some(why)),
             }
@@ -95,33 +98,33 @@ impl Index {
             (None, None)
         };
         let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
-        let followers = self.lock_followers().await;
-        let (mut followers, lag) = self.follow(followers, Commit::Now).await?;
-        let seen = visible(&followers.groups, search);
+        let tables = self.follower.lock().await;
+        let (mut tables, lag) = self.follower.follow(tables, Commit::Now).await?;
+        let seen = visible(&tables.groups, search);
         let partial = lag == Lag::Some || !indexed;
         if seen.is_empty() {
             return Ok(SearchResults { hits: Vec::new(), degraded, partial });
         }
-        let by_text = match &mut followers.text {
+        let by_text = match &mut tables.text {
             Some(text) => text.search(wanted, &seen, candidates)?,
             None => Vec::new(),
         };
         let mut unmeasured = HashSet::new();
-        let (nearest, degraded) = match (&query, &followers.vectors) {
+        let (nearest, degraded) = match (&query, &tables.vectors) {
             (Some(query), Some(vectors)) if vectors.model == query.model => {
                 let found = by_text.iter().map(|(chunk, _)| *chunk);
                 unmeasured.extend(found.filter(|chunk| !vectors.set.knows(*chunk)));
                 (vectors.set.nearest(&query.vector, &seen, candidates), degraded)
             }
-            // Others have come to serve meanwhile: the next search goes by them.
+            // The vectors of another model serve since a moment ago; the next search uses them.
             (Some(_), _) => (Vec::new(), Some("the embedder has just changed".to_owned())),
             (None, _) => (Vec::new(), degraded),
         };
         let near = self.rescored(query.as_ref(), nearest, limit + limit / 2).await?;
         let near = query.as_ref().map(|_| near.as_slice());
         let found = Candidates { words: &by_text, near, unmeasured: &unmeasured };
-        let ranked = self.ranked(search, &followers, query.as_ref(), &found, &seen).await?;
-        drop(followers);
+        let ranked = self.ranked(search, &tables, query.as_ref(), &found, &seen).await?;
+        drop(tables);
         let hits = self.hits(search, wanted, ranked, limit).await?;
         Ok(SearchResults { hits, degraded, partial })
     }
@@ -130,23 +133,23 @@ impl Index {
     async fn ranked(
         &self,
         search: &Search,
-        followers: &Followers,
+        tables: &SearchTables,
         query: Option<&QueryVector>,
         found: &Candidates<'_>,
         seen: &Visible,
     ) -> Result<Ranked, KnowledgeError> {
         let nothing = Outline::default();
-        let outline = followers.outline.as_ref().map_or(&nothing, |followed| &followed.outline);
-        let time = times_in(&search.text, self.inner.clock.wall(), &TimeZone::system());
+        let outline = tables.outline.as_ref().map_or(&nothing, |followed| &followed.outline);
+        let time = times_in(&search.text, self.clock.wall(), &TimeZone::system());
         let hints = Hints { authors: outline.named_in(&search.text, seen), time };
         let mut ranking = Ranking::new(outline, &hints, found);
         if query.is_some() {
             ranking.add_around(seen);
         }
-        let chosen = self.settings().weights.map(Weights::of_words);
+        let chosen = self.settings.get().weights.map(WordWeights::chosen);
         let first = ranking.ranked(chosen.unwrap_or(WITHOUT_TOKENS));
         let asked = query.and_then(|query| {
-            let rarity = |word: &str| followers.text.as_ref().map_or(1.0, |text| text.rarity(word));
+            let rarity = |word: &str| tables.text.as_ref().map_or(1.0, |text| text.rarity(word));
             let asked = AskedTokens::new(query.tokens.as_ref()?, query.vector.len(), rarity);
             asked.map(|asked| (query, asked))
         });
@@ -155,7 +158,7 @@ impl Index {
         };
         let best = first.iter().take(RANKED_BY_TOKENS).map(|(_, chunk)| *chunk);
         let best: Vec<ChunkId> = best.collect();
-        let codes = self.inner.store.chunks.tokens(&query.model, &best).await?;
+        let codes = self.chunks.tokens(&query.model, &best).await?;
         let near = codes.iter().filter_map(|(chunk, codes)| Some((*chunk, asked.likeness(codes)?)));
         let near: Vec<(ChunkId, f32)> = near.collect();
         if near.is_empty() {
@@ -166,45 +169,14 @@ impl Index {
         Ok(Ranked { order, matches: ranking.matches })
     }
 
-    /// What is known to have changed is indexed first.
-    async fn bring_up_to_date(&self) -> Result<UpToDate, KnowledgeError> {
-        self.settle().await?;
-        let StorePosition { epoch, served_vectors: served, .. } =
-            self.inner.store.chunks.standing().await?;
-        self.notice_loss(epoch);
-        if self.state().complete {
-            return Ok(UpToDate { indexed: true, served });
-        }
-        // The first look of this process; whoever has begun it, this waits for it for a while.
-        let index = self.clone();
-        let look = tokio::spawn(async move { index.look_through_pending().await });
-        let first = tokio::time::timeout(FIRST_LOOK, async {
-            look.await.map_err(|error| KnowledgeError::Text(error.to_string()))?
-        });
-        match first.await {
-            Ok(looked) => looked.map(|()| UpToDate { indexed: self.state().complete, served }),
-            Err(_) => Ok(UpToDate { indexed: false, served }),
-        }
-    }
-
-    /// Somebody may have thrown the chunk table away.
-    pub(crate) fn notice_loss(&self, epoch: u64) {
-        let mut state = self.state();
-        if state.complete && state.epoch != Some(epoch) {
-            state.complete = false;
-            drop(state);
-            self.look_through_everything();
-        }
-    }
-
     /// What of a person's files is indexed, sorted by path.
-    pub async fn files(&self, person: &PersonId) -> Result<Vec<SourceRow>, KnowledgeError> {
-        self.bring_up_to_date().await?;
-        Ok(self.inner.store.chunks.sources(Some(person)).await?)
+    pub(crate) async fn files(&self, person: &PersonId) -> Result<Vec<SourceRow>, KnowledgeError> {
+        self.sync.bring_up_to_date().await?;
+        Ok(self.chunks.sources(Some(person)).await?)
     }
 
-    /// The nearest, best first: those that may become hits by the vectors themselves, and the rest
-    /// by what their bytes told.
+    /// The nearest, best first. Those that may become hits are measured by the vectors themselves, the
+    /// others keep what their bytes gave.
     async fn rescored(
         &self,
         query: Option<&QueryVector>,
@@ -212,10 +184,10 @@ impl Index {
         exact: usize,
     ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = query.filter(|_| !nearest.is_empty()) else { return Ok(Vec::new()) };
-        // Where tokens rank what is near, their bytes tell enough.
+        // Where the vectors of tokens rank what is near, the bytes are exact enough.
         let exact = if query.tokens.is_some() { 0 } else { exact };
         let best: Vec<ChunkId> = nearest.iter().take(exact).map(|(chunk, _)| *chunk).collect();
-        let vectors = self.inner.store.chunks.vectors(&query.model, &best).await?;
+        let vectors = self.chunks.vectors(&query.model, &best).await?;
         let vectors: HashMap<ChunkId, Vec<f32>> = vectors.into_iter().collect();
         for (chunk, likeness) in &mut nearest {
             if let Some(vector) = vectors.get(chunk) {
@@ -230,27 +202,27 @@ impl Index {
     async fn hits(
         &self,
         search: &Search,
-        wanted: &Wanted,
+        wanted: &TextQuery,
         Ranked { order, matches }: Ranked,
         limit: usize,
     ) -> Result<Vec<Hit>, KnowledgeError> {
-        let settings = self.settings();
+        let settings = self.settings.get();
         let scores: HashMap<ChunkId, f32> =
             order.iter().map(|(score, chunk)| (*chunk, *score)).collect();
-        // Fading and variety may bring up what stands a little further down.
+        // Half-life and diversity may raise a hit that stands further down, so more are fetched.
         let reordered = settings.half_life_days.is_some() || settings.diversity.is_some();
         let wanted_hits = if reordered { limit * 3 } else { limit };
-        let now = self.inner.clock.wall();
+        let now = self.clock.wall();
         let mut hits = Vec::<Hit>::with_capacity(wanted_hits);
         let mut next = order.iter().map(|(_, chunk)| *chunk);
         loop {
-            // What is gone or may not be seen by now makes room for the next.
+            // A chunk that is gone by now, or may not be seen, makes room for the next.
             let ids: Vec<ChunkId> = next.by_ref().take(wanted_hits - hits.len()).collect();
             if ids.is_empty() {
                 break;
             }
-            let stored = self.inner.store.chunks.stored(&ids).await?.into_iter();
-            // The table may know better by now than the followers did.
+            let stored = self.chunks.stored(&ids).await?.into_iter();
+            // The chunk table may have changed since, so what may be seen is checked once more.
             let seen =
                 stored.filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope));
             hits.extend(seen.map(|chunk| {
@@ -269,7 +241,7 @@ impl Index {
         Ok(hits)
     }
 
-    /// Maximal marginal relevance: what says again what is there already comes later.
+    /// Maximal marginal relevance: a hit that repeats what an earlier one says comes later.
     async fn varied(
         &self,
         mut hits: Vec<Hit>,
@@ -277,9 +249,9 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<Hit>, KnowledgeError> {
         let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-        let served = self.inner.store.chunks.served_vectors().await?;
-        let vectors: HashMap<ChunkId, Vec<f32>> = match self.serving(served) {
-            Some(serving) => self.inner.store.chunks.vectors(&serving.model, &ids).await?,
+        let served = self.chunks.served_vectors().await?;
+        let vectors: HashMap<ChunkId, Vec<f32>> = match self.embedders.serving(served) {
+            Some(serving) => self.chunks.vectors(&serving.model, &ids).await?,
             None => Vec::new(),
         }
         .into_iter()

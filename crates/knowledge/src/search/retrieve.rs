@@ -6,8 +6,8 @@ use futures::future::try_join_all;
 use onyx_storage::{ChunkId, SourceKind, StoredChunk};
 use onyx_types::{PersonId, Scope, ScopeSet, SessionId, estimate_tokens};
 
-use crate::search::{Hit, Search};
-use crate::{Index, KnowledgeError};
+use crate::KnowledgeError;
+use crate::search::{Hit, Search, Searcher};
 
 /// Retrieval for one message: each scope is searched on its own, so that none drowns the others.
 #[derive(Clone, Debug)]
@@ -51,8 +51,11 @@ impl Retrieval {
     }
 }
 
-impl Index {
-    pub async fn retrieve(&self, retrieval: &Retrieval) -> Result<Retrieved, KnowledgeError> {
+impl Searcher {
+    pub(crate) async fn retrieve(
+        &self,
+        retrieval: &Retrieval,
+    ) -> Result<Retrieved, KnowledgeError> {
         let searches: Vec<Search> = retrieval
             .scopes
             .iter()
@@ -72,7 +75,8 @@ impl Index {
         Ok(Retrieved { hits, degraded, partial })
     }
 
-    /// Whole neighbourhoods as long as they fit, else what was found alone; no chunk twice.
+    /// Adds the messages around each hit as long as they fit the budget, else the hit alone; no chunk
+    /// comes twice.
     async fn within_budget(
         &self,
         hits: Vec<Hit>,
@@ -86,7 +90,7 @@ impl Index {
                 continue;
             }
             let (whole, chunks) = self.with_around(&hit, &seen).await?;
-            // A shorter one further down may still fit.
+            // Where neither fits, a shorter hit further down may.
             for (piece, chunks) in [(whole, chunks), (hit.clone(), vec![hit.chunk])] {
                 let cost = cost_of(&piece);
                 if cost <= left {
@@ -104,8 +108,8 @@ impl Index {
         if session.is_none() || hit.session().map(|(of, _)| of) != session {
             return false;
         }
-        let followers = self.lock_followers().await;
-        let outline = followers.outline.as_ref().map(|followed| &followed.outline);
+        let tables = self.follower.lock().await;
+        let outline = tables.outline.as_ref().map(|followed| &followed.outline);
         outline.is_none_or(|outline| outline.messages_after(hit.chunk) < RECENT_MESSAGES)
     }
 
@@ -116,8 +120,8 @@ impl Index {
         seen: &HashSet<ChunkId>,
     ) -> Result<(Hit, Vec<ChunkId>), KnowledgeError> {
         let mut ids: Vec<ChunkId> = {
-            let followers = self.lock_followers().await;
-            let outline = followers.outline.as_ref().map(|followed| &followed.outline);
+            let tables = self.follower.lock().await;
+            let outline = tables.outline.as_ref().map(|followed| &followed.outline);
             let around = outline.map(|outline| outline.around(hit.chunk, AROUND));
             around.unwrap_or_default().into_iter().map(|(_, chunk)| chunk).collect()
         };
@@ -127,7 +131,7 @@ impl Index {
             return Ok((whole, vec![hit.chunk]));
         }
         ids.push(hit.chunk);
-        let mut around = self.inner.store.chunks.stored(&ids).await?;
+        let mut around = self.chunks.stored(&ids).await?;
         // The same run and no other: its path and messages are what the piece is cited by.
         around.retain(|chunk| chunk.source.key == hit.key && chunk.source.scope == hit.scope);
         around.sort_by_key(|chunk| (chunk.row.start_line, chunk.id));
@@ -143,8 +147,8 @@ impl Index {
     }
 }
 
-/// What was said with an agent elsewhere is for whoever asks for it: only conversations of the place
-/// itself are given unasked.
+/// Conversations are given unasked only in the space, channel or thread where they were held. Others
+/// are found when the model searches for them.
 fn kinds_in(scope: &Scope) -> Vec<SourceKind> {
     let is_place = match scope {
         Scope::Space(_) | Scope::Channel(_) | Scope::Thread(_) => true,

@@ -14,13 +14,13 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// `None`: it says nothing that can be gone by, as those of older versions.
+    /// `None` where it cannot be read, as with those of older versions.
     pub(super) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
     pub(super) fn written(&self) -> String {
-        // Names and numbers: that cannot fail, and nothing written is indexed again.
+        // Writing names and numbers cannot fail. If it did, the session would be indexed again.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -33,7 +33,7 @@ pub(super) struct SessionsMark {
     pub(super) chunking: String,
 }
 
-/// The name of that mark.
+/// The name of the mark of all sessions.
 pub(super) const SEEN: &str = "sessions seen";
 
 impl SessionsMark {
@@ -41,7 +41,7 @@ impl SessionsMark {
         Self { epoch: sequence.epoch, seq: sequence.last, chunking }
     }
 
-    /// `None`: it is of another ledger, or that one has lost what was seen of it.
+    /// `None` where it belongs to another ledger, or to a later state of this one that is lost.
     pub(super) fn read(text: &str, now: SessionSequence) -> Option<Self> {
         let seen: Self = serde_json::from_str(text).ok()?;
         (seen.epoch == now.epoch && seen.seq <= now.last).then_some(seen)
@@ -52,7 +52,7 @@ impl SessionsMark {
     }
 }
 
-/// A conversation that is cut by message is told from one that was cut otherwise.
+/// Tells a conversation that is cut by message from one that was cut in another way.
 const BY_MESSAGE: &str = "messages 1:";
 
 pub(super) fn by_message(chunking: &str) -> String {
@@ -78,7 +78,7 @@ pub(super) fn companions_name(person: &PersonId) -> String {
 
 pub(super) const SESSIONS: &str = "sessions/";
 
-/// Paths of a session's runs begin so.
+/// The beginning of the paths of a session's runs.
 pub(super) fn prefix(session: SessionId) -> String {
     format!("{SESSIONS}{session}/")
 }

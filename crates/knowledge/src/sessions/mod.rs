@@ -2,18 +2,20 @@
 //! that a long session costs no more than a short one. Which sessions moved is read from the
 //! ledger's sequence of changes, so that those that did not cost nothing.
 
-mod filing;
+mod batch;
 mod mark;
-mod said;
+mod run_text;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use onyx_storage::{SessionFilter, SessionMeta, SessionSequence, Spaces};
+use onyx_storage::{Files, Ledger, SessionFilter, SessionMeta, SessionSequence, Spaces, TurnLog};
 use onyx_types::{PersonId, Scope, SessionId, SessionOrigin, SpaceId};
 
-use crate::files::sync::Look;
-use crate::{Index, KnowledgeError};
-use filing::{Batch, IndexedSession};
+use crate::KnowledgeError;
+use crate::backlog::Backlog;
+use crate::indexing::{Indexing, Look};
+use batch::{Batch, IndexedSession};
 use mark::{
     Mark, SEEN, SESSIONS, SessionsMark, by_message, chunking_of, companions_name, mark_name,
     mark_start,
@@ -21,69 +23,65 @@ use mark::{
 
 const SESSIONS_AT_ONCE: u32 = 200;
 
-/// Which space's companion a session is, by the first of its family.
+/// The space that a session is the companion of, by the first session of its family.
 type Companions = HashMap<SessionId, SpaceId>;
 
-/// Sessions that are being filed. They wait to be filed again unless they were: the caller may have
-/// failed, or gone away in the middle.
-struct TakenSessions<'a> {
-    index: &'a Index,
-    sessions: BTreeSet<(PersonId, SessionId)>,
+/// Brings the chunk table in step with sessions.
+pub(crate) struct SessionIndexer {
+    indexing: Arc<Indexing>,
+    files: Arc<dyn Files>,
+    ledger: Arc<dyn Ledger>,
+    turns: Arc<dyn TurnLog>,
+    backlog: Arc<Backlog>,
+    /// Held while sessions that are known to have changed are indexed.
+    one_at_a_time: tokio::sync::Mutex<()>,
 }
 
-impl<'a> TakenSessions<'a> {
-    fn all(index: &'a Index) -> Option<Self> {
-        let mut pending = index.pending();
-        let sessions = std::mem::take(&mut pending.sessions);
-        pending.sessions_at_work.clone_from(&sessions);
-        (!sessions.is_empty()).then_some(Self { index, sessions })
+impl SessionIndexer {
+    pub(crate) fn new(
+        indexing: Arc<Indexing>,
+        files: Arc<dyn Files>,
+        ledger: Arc<dyn Ledger>,
+        turns: Arc<dyn TurnLog>,
+        backlog: Arc<Backlog>,
+    ) -> Self {
+        let one_at_a_time = tokio::sync::Mutex::default();
+        Self { indexing, files, ledger, turns, backlog, one_at_a_time }
     }
 
-    fn filed(self) {
-        self.index.pending().sessions_at_work.clear();
-    }
-}
-
-impl Drop for TakenSessions<'_> {
-    fn drop(&mut self) {
-        let mut pending = self.index.pending();
-        let unfiled = std::mem::take(&mut pending.sessions_at_work);
-        pending.sessions.extend(unfiled);
-    }
-}
-
-impl Index {
-    /// Sessions that are known to have changed. When it returns all of them are filed, whoever has
-    /// begun that.
-    pub(crate) async fn settle_sessions(&self) -> Result<(), KnowledgeError> {
-        while self.pending().has_sessions() {
-            let _one_at_a_time = self.inner.settling_sessions.lock().await;
-            let Some(taken) = TakenSessions::all(self) else { break };
-            self.pause("index.session").await;
-            let mut batch = Batch::new(self).await;
+    /// Indexes the sessions that are known to have changed. When it returns all of them are indexed,
+    /// whoever has begun that.
+    pub(crate) async fn index_waiting(&self) -> Result<(), KnowledgeError> {
+        while self.backlog.has_sessions() {
+            let _one_at_a_time = self.one_at_a_time.lock().await;
+            let Some(taken) = self.backlog.take_sessions().await else { break };
+            let mut batch = self.batch().await;
             let mut spaces = HashMap::new();
             for (person, session) in &taken.sessions {
-                self.file_session(person, *session, &mut spaces, &mut batch).await?;
+                self.index_session(person, *session, &mut spaces, &mut batch).await?;
             }
             batch.flush().await?;
-            taken.filed();
+            taken.mark_indexed();
         }
         Ok(())
     }
 
-    /// One session as it is now, or as nothing where it is gone.
-    async fn file_session(
+    async fn batch(&self) -> Batch<'_> {
+        Batch::new(&self.indexing, &*self.turns).await
+    }
+
+    /// Indexes one session as it is now, or forgets it where it is gone.
+    async fn index_session(
         &self,
         person: &PersonId,
         session: SessionId,
         spaces: &mut HashMap<PersonId, Companions>,
         batch: &mut Batch<'_>,
     ) -> Result<(), KnowledgeError> {
-        let store = &self.inner.store;
-        let marks = store.chunks.marks(&mark_name(person, session)).await?;
+        let marks = self.indexing.chunks.marks(&mark_name(person, session)).await?;
         let known = marks.first().map(|(_, mark)| mark.as_str()).filter(|mark| !mark.is_empty());
         let known = known.map_or(IndexedSession::Nothing, IndexedSession::read);
-        let Some(meta) = store.ledger.session(person, session).await? else {
+        let Some(meta) = self.ledger.session(person, session).await? else {
             if !matches!(known, IndexedSession::Nothing) {
                 batch.forget(person, session).await?;
             }
@@ -94,95 +92,96 @@ impl Index {
         }
         let none = Companions::new();
         let scope = scope_of(&meta, spaces.get(person).unwrap_or(&none));
-        self.file_if_behind(person, &meta, known, scope, batch).await
+        self.index_if_behind(person, &meta, known, scope, batch).await
     }
 
-    /// Sessions that moved since this was asked last; all of them where that is not known.
-    pub(crate) async fn look_through_sessions(&self, how: Look) -> Result<(), KnowledgeError> {
-        let store = &self.inner.store;
-        // Before the look: what moves meanwhile is looked at next time.
-        let sequence = store.ledger.session_sequence().await?;
+    /// Indexes the sessions that changed since the last look; all of them where that is not known.
+    pub(crate) async fn look_through(&self, how: Look) -> Result<(), KnowledgeError> {
+        // The position is read first, so that what moves meanwhile is looked at next time.
+        let sequence = self.ledger.session_sequence().await?;
         let seen = match sequence.filter(|_| how == Look::Changes) {
             Some(sequence) => self.sessions_seen(sequence).await?,
             None => None,
         };
-        for person in store.files.people().await? {
+        for person in self.files.people().await? {
             let companions = self.companions(&person).await?;
             if seen.is_none() {
-                self.look_through_all_sessions(&person, how, &companions).await?;
+                self.look_through_all(&person, how, &companions).await?;
             }
-            self.file_moved_companions(&person, companions).await?;
+            self.index_moved_companions(&person, companions).await?;
         }
         if let Some(seen) = seen {
-            self.file_moved_sessions(seen.seq).await?;
+            self.index_moved_sessions(seen.seq).await?;
         }
         let Some(sequence) = sequence else { return Ok(()) };
-        let chunking = self.ruler().fingerprint(&self.inner.settings.chunking);
+        let chunking = self.indexing.ruler().fingerprint(&self.indexing.chunking);
         let seen = SessionsMark::new(sequence, by_message(&chunking));
-        Ok(store.chunks.set_mark(SEEN, &seen.written()).await?)
+        Ok(self.indexing.chunks.set_mark(SEEN, &seen.written()).await?)
     }
 
-    /// Up to where the sessions were looked at, where they are cut as they would be now.
+    /// Up to which change the sessions were looked at. `None` where they would be cut in another way
+    /// now.
     async fn sessions_seen(
         &self,
         sequence: SessionSequence,
     ) -> Result<Option<SessionsMark>, KnowledgeError> {
-        let marks = self.inner.store.chunks.marks(SEEN).await?;
+        let marks = self.indexing.chunks.marks(SEEN).await?;
         let seen = marks.first().and_then(|(_, mark)| SessionsMark::read(mark, sequence));
         Ok(seen.filter(|seen| self.is_cut_as_now(&seen.chunking)))
     }
 
     fn is_cut_as_now(&self, chunking: &str) -> bool {
-        chunking_of(chunking)
-            .is_some_and(|chunking| self.ruler().is_met_by(chunking, &self.inner.settings.chunking))
+        chunking_of(chunking).is_some_and(|chunking| {
+            self.indexing.ruler().is_met_by(chunking, &self.indexing.chunking)
+        })
     }
 
-    async fn file_moved_sessions(&self, mut after: u64) -> Result<(), KnowledgeError> {
+    async fn index_moved_sessions(&self, mut after: u64) -> Result<(), KnowledgeError> {
         let mut spaces = HashMap::new();
         loop {
-            let moved = self.inner.store.ledger.moved_sessions(after, SESSIONS_AT_ONCE).await?;
+            let moved = self.ledger.moved_sessions(after, SESSIONS_AT_ONCE).await?;
             let Some(last) = moved.last() else { return Ok(()) };
             after = last.seq;
-            self.begin_progress(moved.len());
-            let mut batch = Batch::new(self).await;
+            self.indexing.add_to_total(moved.len());
+            let mut batch = self.batch().await;
             for moved in &moved {
-                self.file_session(&moved.person, moved.session, &mut spaces, &mut batch).await?;
+                self.index_session(&moved.person, moved.session, &mut spaces, &mut batch).await?;
             }
             batch.flush().await?;
-            self.progressed(moved.len() as u64);
+            self.indexing.add_to_done(moved.len() as u64);
         }
     }
 
-    async fn look_through_all_sessions(
+    async fn look_through_all(
         &self,
         person: &PersonId,
         how: Look,
         spaces: &Companions,
     ) -> Result<(), KnowledgeError> {
-        let ledger = &self.inner.store.ledger;
+        let ledger = &self.ledger;
         let mut known = self.known_sessions(person, how).await?;
         let mut filter = SessionFilter { limit: SESSIONS_AT_ONCE, ..SessionFilter::default() };
         loop {
             let page = ledger.sessions(person, &filter).await?;
             let Some(last) = page.last() else { break };
             filter.before = Some(last.session_id);
-            self.begin_progress(page.len());
-            let mut batch = Batch::new(self).await;
+            self.indexing.add_to_total(page.len());
+            let mut batch = self.batch().await;
             for meta in &page {
                 let known = known.remove(&meta.session_id).unwrap_or(IndexedSession::Nothing);
                 let scope = scope_of(meta, spaces);
-                self.file_if_behind(person, meta, known, scope, &mut batch).await?;
+                self.index_if_behind(person, meta, known, scope, &mut batch).await?;
             }
             batch.flush().await?;
-            self.progressed(page.len() as u64);
+            self.indexing.add_to_done(page.len() as u64);
         }
-        let mut batch = Batch::new(self).await;
+        let mut batch = self.batch().await;
         for (session, known) in known {
-            // Lists leave out older forks; these are still there.
+            // Lists leave out older forks, which may still be there.
             match ledger.session(person, session).await? {
                 Some(meta) => {
                     let scope = scope_of(&meta, spaces);
-                    self.file_if_behind(person, &meta, known, scope, &mut batch).await?;
+                    self.index_if_behind(person, &meta, known, scope, &mut batch).await?;
                 }
                 None => batch.forget(person, session).await?,
             }
@@ -190,14 +189,13 @@ impl Index {
         batch.flush().await
     }
 
-    /// Sessions of which there is something in the index, and how far they were indexed, where
-    /// that is to be believed.
+    /// The sessions that the index holds, and how far each was indexed.
     async fn known_sessions(
         &self,
         person: &PersonId,
         how: Look,
     ) -> Result<BTreeMap<SessionId, IndexedSession>, KnowledgeError> {
-        let chunks = &self.inner.store.chunks;
+        let chunks = &self.indexing.chunks;
         let start = mark_start(person);
         let mut known = BTreeMap::new();
         for (name, mark) in chunks.marks(&start).await? {
@@ -217,21 +215,20 @@ impl Index {
     }
 
     async fn companions(&self, person: &PersonId) -> Result<Companions, KnowledgeError> {
-        let spaces = Spaces::new(&*self.inner.store.files, person)?.list().await?;
+        let spaces = Spaces::new(&*self.files, person)?.list().await?;
         let companion = |space: onyx_storage::Space| Some((space.companion?, space.id));
         Ok(spaces.into_iter().filter_map(companion).collect())
     }
 
-    /// Sessions that belong to another space than they did: no change of theirs says so, because
-    /// the space's own file does.
-    async fn file_moved_companions(
+    /// Indexes companions that belong to another space than before. The ledger does not report that,
+    /// because it is written in the file of the space.
+    async fn index_moved_companions(
         &self,
         person: &PersonId,
         now: Companions,
     ) -> Result<(), KnowledgeError> {
-        let store = &self.inner.store;
         let name = companions_name(person);
-        let marks = store.chunks.marks(&name).await?;
+        let marks = self.indexing.chunks.marks(&name).await?;
         let before: Companions = marks
             .iter()
             .find(|(found, _)| *found == name)
@@ -242,19 +239,19 @@ impl Index {
         }
         let moved =
             before.keys().chain(now.keys()).filter(|root| before.get(root) != now.get(root));
-        let mut batch = Batch::new(self).await;
+        let mut batch = self.batch().await;
         let mut spaces = HashMap::from([(person.clone(), now.clone())]);
         for root in moved {
-            for meta in store.ledger.family(person, *root).await? {
-                self.file_session(person, meta.session_id, &mut spaces, &mut batch).await?;
+            for meta in self.ledger.family(person, *root).await? {
+                self.index_session(person, meta.session_id, &mut spaces, &mut batch).await?;
             }
         }
         batch.flush().await?;
         let written = serde_json::to_string(&now).unwrap_or_default();
-        Ok(store.chunks.set_mark(&name, &written).await?)
+        Ok(self.indexing.chunks.set_mark(&name, &written).await?)
     }
 
-    async fn file_if_behind(
+    async fn index_if_behind(
         &self,
         person: &PersonId,
         meta: &SessionMeta,
@@ -262,7 +259,7 @@ impl Index {
         scope: Option<Scope>,
         batch: &mut Batch<'_>,
     ) -> Result<(), KnowledgeError> {
-        // Nobody may find it.
+        // No search may see this session.
         let Some(scope) = scope else { return Ok(()) };
         let known = match known {
             IndexedSession::UpTo(mark) if self.goes_on(&mark, meta, &scope) => {
@@ -274,24 +271,24 @@ impl Index {
             IndexedSession::UpTo(_) | IndexedSession::Something => IndexedSession::Something,
             IndexedSession::Nothing => IndexedSession::Nothing,
         };
-        batch.file_new_runs(person, meta, known, scope).await
+        batch.index_new_runs(person, meta, known, scope).await
     }
 
-    /// Is what was indexed of a session still as it would be now? Name and scope are on every
-    /// chunk of it.
+    /// Can indexing go on after the mark? Every chunk of a session holds its title and scope, so a
+    /// change of these means that all of it is indexed again.
     fn goes_on(&self, mark: &Mark, meta: &SessionMeta, scope: &Scope) -> bool {
         mark.title == title_of(meta) && mark.scope == *scope && self.is_cut_as_now(&mark.chunking)
     }
 }
 
-/// Whose searches may see a session; `None`: nobody's. What is said in a space stays in it: in a
-/// thread for that thread, with a companion for the space.
+/// Whose searches may see a session; `None` where nobody's may. What is said in a thread is found in
+/// that thread, and what is said with a companion in its space.
 fn scope_of(meta: &SessionMeta, spaces: &Companions) -> Option<Scope> {
-    // A thread goes by the id of its session. The companion of a space that is gone is found by
-    // its owner, and by no other conversation.
+    // The id of a thread is that of its session. A companion whose space is gone is treated as a
+    // thread, so that its owner still finds it and no other conversation does.
     let alone = || meta.root.to_string().parse().ok().map(Scope::Thread);
     match meta.origin {
-        // Words of passing clients and of temporary chats are not kept for anybody.
+        // What passing clients and temporary chats say is not kept.
         SessionOrigin::Api | SessionOrigin::Temporary => None,
         SessionOrigin::Thread => alone(),
         SessionOrigin::Companion => {

@@ -6,7 +6,7 @@ use onyx_storage::ChunkId;
 /// The best of many, without keeping the others.
 pub(crate) struct Best {
     limit: usize,
-    /// The worst of them on top.
+    /// A heap with the worst of them on top.
     kept: BinaryHeap<Reverse<(Score, Reverse<ChunkId>)>>,
 }
 
@@ -18,7 +18,7 @@ impl Best {
         Self { limit: limit.max(1), kept: BinaryHeap::with_capacity(limit + 1) }
     }
 
-    /// What one must be better than to be among them.
+    /// The score that another must exceed to be among the best.
     pub(crate) fn bar(&self) -> f32 {
         match self.kept.peek() {
             Some(Reverse((worst, _))) if self.kept.len() == self.limit => worst.0,

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use unicode_normalization::char::{canonical_combining_class, compose};
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
-/// Below it nothing is put together of several.
+/// Characters below this one are never composed.
 const FIRST_MARK: char = '\u{300}';
 
-/// A text with every character in one piece (NFC), and where that stands in the text it is of.
+/// A text with every character in one piece (NFC), and where each stands in the original text.
 pub(crate) struct Composed<'a> {
     text: Cow<'a, str>,
-    /// Where each piece begins, here and there; empty where the text is as it was.
+    /// Where each piece begins, in this text and in the original; empty where the two are the same.
     places: Vec<(usize, usize)>,
     length: usize,
 }
@@ -40,7 +40,7 @@ impl<'a> Composed<'a> {
         &self.text
     }
 
-    /// Where a place of it stands in the text it is of.
+    /// The position in the original text of a position in this one.
     pub(crate) fn original(&self, at: usize) -> usize {
         if self.places.is_empty() {
             return at;
@@ -50,7 +50,7 @@ impl<'a> Composed<'a> {
     }
 }
 
-/// A character and all that is put on it or together with it.
+/// A character with the accents and joiners that follow it.
 fn pieces(text: &str) -> Vec<(usize, usize)> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -71,7 +71,7 @@ fn pieces(text: &str) -> Vec<(usize, usize)> {
     pieces
 }
 
-/// Stands on the character before it.
+/// Is this an accent on the character before it?
 pub(crate) fn is_mark(c: char) -> bool {
     c >= FIRST_MARK && canonical_combining_class(c) != 0
 }

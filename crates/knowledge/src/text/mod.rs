@@ -29,20 +29,22 @@ use tantivy::{
     TantivyError, Term,
 };
 
+use crate::KnowledgeError;
+use crate::chunk::searched_text;
 use crate::visible::Visible;
-use crate::{KnowledgeError, searched_text};
 use best::Best;
-use query::{Needed, Wanted};
+use query::{Needed, TextQuery};
 use stop_words::StopWords;
 use words::{
-    TONGUES, Tongues, forms, forms_analyzer, in_tongue, plain_analyzer, stem_analyzer, terms,
+    LANGUAGES, LanguageDetector, forms, forms_analyzer, in_language, plain_analyzer, stem_analyzer,
+    terms,
 };
 
-/// The least that tantivy takes; it is returned when nothing was written for a while.
+/// The smallest budget that tantivy accepts. It is given back when nothing was written for a while.
 const WRITER_BYTES: usize = 15_000_000;
-/// So many parts of one size become one: each part costs every search a look.
+/// So many segments of one size are merged, because every search looks into each segment.
 const PARTS_MERGED: usize = 4;
-/// Words of one query beyond this change nothing but the time it takes.
+/// More words make a query slower and no better.
 const MOST_TERMS: usize = 48;
 /// A word in more than one of so many texts says little about any of them...
 const COMMON: u64 = 8;
@@ -60,8 +62,9 @@ const PHRASE_WEIGHT: f32 = 2.0;
 pub(crate) struct Followed {
     pub(crate) epoch: u64,
     pub(crate) seq: u64,
-    /// Which of `TONGUES` there are texts in, a bit each.
-    tongues: u32,
+    /// Which of `LANGUAGES` there are texts in, a bit each. Indexes on disk have the old name.
+    #[serde(rename = "tongues")]
+    languages: u32,
 }
 
 pub(crate) struct TextIndex {
@@ -74,7 +77,7 @@ pub(crate) struct TextIndex {
     fields: Fields,
     plain: TextAnalyzer,
     stems: Vec<TextAnalyzer>,
-    tongues: Tongues,
+    detector: LanguageDetector,
     stop_words: StopWords,
     /// Chunks that were put since the last commit.
     pub(crate) uncommitted: usize,
@@ -85,14 +88,14 @@ struct Fields {
     chunk: Field,
     source: Field,
     group: Field,
-    /// Each word and its stem: one list to go through for all forms of a word.
+    /// Each word and its stem, so that one list holds all forms of a word.
     forms: Field,
-    /// Words as they stand and where, for phrases and beginnings.
+    /// Words as they are written, with their positions, for phrases and beginnings.
     words: Field,
     title: Field,
 }
 
-/// Whose chunk each document is, by the parts that the searcher goes through.
+/// Which chunk each document is, by the segments that the searcher goes through.
 struct Committed {
     searcher: Searcher,
     columns: Vec<Columns>,
@@ -104,8 +107,8 @@ struct Columns {
 }
 
 impl TextIndex {
-    /// The index of this epoch, or an empty one where there is none that can be used: one that
-    /// has followed further than `last` is of a table that is gone.
+    /// Opens the index of this epoch, or makes an empty one where there is none that can be used. One
+    /// that has followed further than `last` belongs to a table that is gone.
     pub(crate) fn open(folder: &Path, epoch: u64, last: u64) -> Result<Self, KnowledgeError> {
         match Self::open_existing(folder) {
             Ok(found) if found.followed.epoch == epoch && found.followed.seq <= last => Ok(found),
@@ -164,20 +167,21 @@ impl TextIndex {
             writer: None,
             fields,
             plain: plain_analyzer(),
-            stems: TONGUES.iter().map(|tongue| stem_analyzer(tongue.language)).collect(),
-            tongues: Tongues::new(),
+            stems: LANGUAGES.iter().map(|language| stem_analyzer(language.language)).collect(),
+            detector: LanguageDetector::new(),
             stop_words: StopWords::new(),
             uncommitted: 0,
             followed,
         })
     }
 
-    /// Somebody may have thrown the cache away.
+    /// Somebody may have deleted the cache.
     pub(crate) fn is_there(&self) -> bool {
         self.folder.join("meta.json").exists()
     }
 
-    /// Takes up what a source holds now; `None`: it is gone. Found after the next commit.
+    /// Puts what a source holds now, or removes it where that is `None`. It is found after the next
+    /// commit.
     pub(crate) fn put(
         &mut self,
         source: SourceId,
@@ -195,15 +199,15 @@ impl TextIndex {
         let Some(contents) = contents else { return Ok(()) };
         for (id, chunk) in &contents.chunks {
             let text = searched_text(&contents.title, chunk);
-            let tongue = self.tongues.of(&chunk.text);
-            self.followed.tongues |= 1 << tongue;
+            let language = self.detector.of(&chunk.text);
+            self.followed.languages |= 1 << language;
             let mut document = TantivyDocument::new();
             document.add_u64(self.fields.chunk, id.0);
             document.add_u64(self.fields.source, source.0);
             document.add_u64(self.fields.group, u64::from(contents.group.0));
             document.add_text(self.fields.title, title_of(&contents.title, chunk));
-            // Not as tokens made here: tantivy writes and reads such as JSON.
-            document.add_text(self.fields.forms, in_tongue(tongue, &text));
+            // The text is given and not its tokens: tantivy would write and read these as JSON.
+            document.add_text(self.fields.forms, in_language(language, &text));
             document.add_text(self.fields.words, text);
             writer.add_document(document)?;
         }
@@ -236,7 +240,7 @@ impl TextIndex {
     /// The best chunks with their scores, best first.
     pub(crate) fn search(
         &mut self,
-        wanted: &Wanted,
+        wanted: &TextQuery,
         seen: &Visible,
         limit: usize,
     ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
@@ -244,12 +248,12 @@ impl TextIndex {
         let searcher = &self.now.searcher;
         let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
         let mut parts: Vec<_> = searcher.segment_readers().iter().zip(&self.now.columns).collect();
-        // Where most is found first, less of the rest is worth looking at.
+        // The largest segments come first: what they find lets more of the others be skipped.
         parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.num_docs()));
         let mut best = Best::new(limit);
         for (part, columns) in parts {
-            // What may not be seen is left out here and not by the query: only a query of nothing
-            // but words passes over what cannot be among the best.
+            // What may not be seen is left out here and not by the query, because tantivy skips
+            // what cannot be among the best only for a query that holds nothing but words.
             weight.for_each_pruning(best.bar(), part, &mut |document, score| {
                 if is_there(part, document) && columns.is_seen(document, seen) {
                     best.add(score, columns.chunk.first(document).map(ChunkId));
@@ -260,7 +264,7 @@ impl TextIndex {
         Ok(best.into_sorted())
     }
 
-    /// How rare a word is, as it stands: 0 is in every text.
+    /// How rare a word is in this form. A word that is in every text has 0.
     pub(crate) fn rarity(&self, word: &str) -> f32 {
         let searcher = &self.now.searcher;
         let texts = searcher.num_docs() as f32;
@@ -271,9 +275,9 @@ impl TextIndex {
     }
 
     /// `None`: there is nothing to look for.
-    fn query(&mut self, wanted: &Wanted) -> Result<Option<BooleanQuery>, KnowledgeError> {
+    fn query(&mut self, wanted: &TextQuery) -> Result<Option<BooleanQuery>, KnowledgeError> {
         let mut clauses = Vec::new();
-        let asked = self.stop_words.without(self.tongues.of(&wanted.words), &wanted.words);
+        let asked = self.stop_words.without(self.detector.of(&wanted.words), &wanted.words);
         match wanted.needed {
             Needed::All => {
                 let words = self.each_word(&asked);
@@ -329,9 +333,9 @@ impl TextIndex {
 
     /// Forms of the words that are looked for, and what each counts.
     fn sought(&mut self, words: &str) -> Result<BTreeMap<String, f32>, KnowledgeError> {
-        let tongues = self.followed.tongues;
+        let languages = self.followed.languages;
         let known =
-            self.stems.iter_mut().enumerate().filter(|(place, _)| (tongues >> place) & 1 == 1);
+            self.stems.iter_mut().enumerate().filter(|(place, _)| (languages >> place) & 1 == 1);
         let stems = known.map(|(_, analyzer)| analyzer);
         let mut words = forms(&mut self.plain, stems, words);
         words.truncate(MOST_TERMS);
@@ -347,7 +351,7 @@ impl TextIndex {
                 let in_any_form = texts_with(stem)?;
                 most = most.max(in_any_form);
                 if in_any_form == as_it_stands {
-                    // There is no other form of it: one list says it all.
+                    // It has no other form, so one list is enough.
                     stem.clone_from(&word.word);
                 }
             }
@@ -378,7 +382,7 @@ impl TextIndex {
         let mut stream = self.plain.token_stream(phrase);
         while stream.advance() {
             let token = stream.token();
-            // An identifier stands beside its first part: the parts say the same.
+            // An identifier has the position of its first part, and the parts say the same.
             if places.last().is_none_or(|(place, _)| *place != token.position) {
                 let term = Term::from_field_text(self.fields.words, &token.text);
                 places.push((token.position, term));
@@ -420,8 +424,8 @@ fn is_there(part: &SegmentReader, document: u32) -> bool {
     part.alive_bitset().is_none_or(|alive| alive.is_alive(document))
 }
 
-/// What a conversation is called says nothing of a single message of it; a note is found by its
-/// title, also one that is a transcript.
+/// A note is found by its title, also a note that is a transcript. A message of a session is not,
+/// because the title of a session says nothing about a single message.
 fn title_of(title: &str, chunk: &ChunkRow) -> String {
     let is_in_session = chunk.message.as_ref().is_some_and(|message| message.turn.is_some());
     if is_in_session { String::new() } else { format!("{title}\n{}", chunk.heading) }
@@ -433,7 +437,7 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
     Box::new(BoostQuery::new(Box::new(query), weight))
 }
 
-/// How texts are taken apart, with the version of that: an index made by another is made anew.
+/// How texts are cut into words, with a version: an index of another version is made anew.
 const PLAIN: &str = "plain 3";
 const FORMS: &str = "forms 4";
 const CHUNK: &str = "chunk";
@@ -492,7 +496,7 @@ mod tests {
 
     fn found(index: &mut TextIndex, text: &str, groups: &[u32], limit: usize) -> Vec<u64> {
         let seen = groups.iter().copied().map(GroupId).collect();
-        let found = index.search(&Wanted::read(text), &seen, limit).unwrap();
+        let found = index.search(&TextQuery::read(text), &seen, limit).unwrap();
         found.into_iter().map(|(chunk, _)| chunk.0).collect()
     }
 

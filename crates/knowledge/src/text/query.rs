@@ -1,9 +1,9 @@
 //! What somebody typed: words, "phrases", and beginnings*.
 
-/// Which of its words a text must hold to be found.
+/// Which words of a query a text must hold to be found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Needed {
-    /// More of them make it better.
+    /// One is enough; more of them make the match better.
     #[default]
     Any,
     All,
@@ -11,21 +11,21 @@ pub(crate) enum Needed {
 
 /// A query by its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct TextQuery {
     pub(crate) words: String,
     pub(crate) needed: Needed,
     pub(crate) phrases: Vec<String>,
     pub(crate) beginnings: Vec<String>,
 }
 
-/// More than anybody types; a whole message searched for is cut here.
+/// More than anybody types. A whole message that is searched for is cut here.
 const LONGEST: usize = 2_000;
 
-impl Wanted {
+impl TextQuery {
     pub(crate) fn read(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(LONGEST)];
         let mut wanted = Self::default();
-        // A quote that nothing closes is no quote.
+        // A quotation mark that nothing closes is a plain character.
         let quotes = text.matches('"').count() / 2 * 2;
         for (place, part) in text.splitn(quotes + 1, '"').enumerate() {
             let part = part.trim();
@@ -77,10 +77,13 @@ mod tests {
 
     #[test]
     fn words_phrases_and_beginnings_are_told_apart() {
-        let wanted = Wanted::read(r#"the "red bike" in gara* and "no end"#);
+        let wanted = TextQuery::read(r#"the "red bike" in gara* and "no end"#);
         assert_eq!(wanted.words, "the in and \"no end ");
         assert_eq!(wanted.phrases, ["red bike"]);
         assert_eq!(wanted.beginnings, ["gara"]);
-        assert_eq!(Wanted::read("\"\" *"), Wanted { words: "* ".into(), ..Wanted::default() });
+        assert_eq!(
+            TextQuery::read("\"\" *"),
+            TextQuery { words: "* ".into(), ..TextQuery::default() }
+        );
     }
 }

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::query::Wanted;
+use super::query::TextQuery;
 use super::words::{plain_analyzer, terms};
 
 /// A part of a chunk's text, and whether it is what was looked for.
@@ -13,7 +13,7 @@ pub struct SnippetPart {
 }
 
 const LENGTH: usize = 280;
-/// Two words of this length that begin alike are taken for forms of one.
+/// Two words that share a beginning of this length are taken for forms of one word.
 const STEM: usize = 4;
 
 /// Finds what was looked for in the texts that are shown.
@@ -23,7 +23,7 @@ pub(crate) struct Marker {
 }
 
 impl Marker {
-    pub(crate) fn new(wanted: &Wanted) -> Self {
+    pub(crate) fn new(wanted: &TextQuery) -> Self {
         let mut analyzer = plain_analyzer();
         let terms = terms(&mut analyzer, &wanted.all_words());
         Self { terms, analyzer }
@@ -37,8 +37,7 @@ impl Marker {
         cut(text, start, end, &hits)
     }
 
-    /// Where in the text the words stand. Most words are plain and need not be taken apart to be
-    /// compared.
+    /// Where in the text the words stand. Most words are plain and can be compared as they are.
     fn hits(&mut self, text: &str) -> Vec<(usize, usize)> {
         let mut hits = Vec::new();
         let mut at = 0;
@@ -63,7 +62,7 @@ impl Marker {
     }
 }
 
-/// A word without accents that is not put together of several.
+/// A word without accents that has no parts.
 fn is_plain(run: &str) -> bool {
     let seam = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
     run.is_ascii() && !run.contains('_') && !run.as_bytes().windows(2).any(seam)
@@ -125,7 +124,7 @@ mod tests {
     use super::*;
 
     fn parts(text: &str, query: &str) -> Vec<(String, bool)> {
-        let parts = Marker::new(&Wanted::read(query)).snippet(text);
+        let parts = Marker::new(&TextQuery::read(query)).snippet(text);
         parts.into_iter().map(|part| (part.text, part.hit)).collect()
     }
 

@@ -1,9 +1,9 @@
 //! Words that stand in every question and say nothing about what is asked, by language. They are
-//! left out of questions in that language alone: in another they may be words like others.
+//! left out only of questions in that language, because in another language they may mean something.
 
 use std::collections::HashSet;
 
-use super::words::TONGUES;
+use super::words::LANGUAGES;
 
 const ENGLISH: &str = "a about after again all am an and any are as at be because been before being \
     between both but by can could did do does doing during each few for from further had has have \
@@ -37,7 +37,7 @@ const SWEDISH: &str = "att av blev de den det du där efter ej en ett från för
     hur här i inte jag kan man med men min mitt när nu och om på sig sin ska som så till under upp \
     ut vad var vara vem vi vid vilken än är";
 
-/// Which words of each of `TONGUES` are left out of questions.
+/// Which words of each of `LANGUAGES` are left out of questions.
 pub(crate) struct StopWords(Vec<HashSet<&'static str>>);
 
 impl StopWords {
@@ -53,17 +53,17 @@ impl StopWords {
             "sv" => SWEDISH,
             _ => "",
         };
-        let of = |tongue: &super::words::Tongue| {
-            let small = tongue.small_words.iter().copied();
-            list(tongue.code).split_whitespace().chain(small).collect()
+        let of = |language: &super::words::TextLanguage| {
+            let small = language.small_words.iter().copied();
+            list(language.code).split_whitespace().chain(small).collect()
         };
-        Self(TONGUES.iter().map(of).collect())
+        Self(LANGUAGES.iter().map(of).collect())
     }
 
     /// The words of a question that say something; all of them where none would be left.
-    pub(crate) fn without(&self, tongue: usize, question: &str) -> String {
-        let Some(stop) = self.0.get(tongue) else { return question.to_owned() };
-        // What stands beside an apostrophe is a word of its own: "Ana's", "l'eau".
+    pub(crate) fn without(&self, language: usize, question: &str) -> String {
+        let Some(stop) = self.0.get(language) else { return question.to_owned() };
+        // The parts on both sides of an apostrophe are words of their own: "Ana's", "l'eau".
         let parts = question.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '’'));
         let says_something = |part: &&str| {
             let word = part.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -77,11 +77,11 @@ impl StopWords {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::Tongues;
+    use super::super::words::LanguageDetector;
     use super::*;
 
     fn left(question: &str) -> String {
-        StopWords::new().without(Tongues::new().of(question), question)
+        StopWords::new().without(LanguageDetector::new().of(question), question)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What of a text is looked up: words, their stems by language, and the parts of identifiers.
+//! Cuts a text into what it is found by: words, their stems by language, parts of identifiers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +11,8 @@ use super::composed::{Composed, is_mark};
 /// Longer ones are data, not words.
 const LONGEST_WORD: usize = 64;
 
-/// Words in lower case and in one spelling. Wide scripts give pairs of characters; an identifier
-/// gives itself and its parts.
+/// Gives words in lower case and in one spelling. Scripts without spaces give pairs of characters; an
+/// identifier gives itself and its parts.
 #[derive(Clone, Default)]
 pub(crate) struct WordTokenizer;
 
@@ -77,7 +77,7 @@ fn words_in(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The word, and where it is put together of several, these at the same place.
+/// Adds the word, and for an identifier its parts at the same position.
 fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: &mut usize) {
     let word = &text[from..to];
     let parts = parts(word);
@@ -86,7 +86,7 @@ fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, positio
         *position += 1;
     }
     if parts.len() > 1 && word.len() <= LONGEST_WORD {
-        // Beside its first part, so that phrases go on with its parts.
+        // It has the position of its first part, so that phrases go on with its parts.
         let at = *position - parts.len();
         push(tokens, text, from, to, at);
         let whole = tokens.pop();
@@ -95,7 +95,7 @@ fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, positio
     }
 }
 
-/// `snake_case` and `camelCase` at their seams.
+/// The parts of `snake_case` and `camelCase`.
 fn parts(word: &str) -> Vec<(usize, usize)> {
     let mut parts = Vec::new();
     let mut start = None;
@@ -119,11 +119,13 @@ fn add_wide(tokens: &mut Vec<Token>, text: &str, at: usize, position: &mut usize
     let (next, wide) = ahead.next().map_or((text.len() - at, false), |(to, c)| (to, is_wide(c)));
     let after = ahead.next().map_or(text.len() - at, |(to, _)| to);
     let before_is_wide = text[..at].chars().next_back().is_some_and(is_wide);
-    // A pair; a character alone only where it has no neighbour.
-    match (wide, before_is_wide) {
-        (true, _) => push(tokens, text, at, at + after, *position),
-        (false, false) => push(tokens, text, at, at + next, *position),
-        (false, true) => return,
+    // Characters are looked up in pairs. One stands alone only where it has no neighbour.
+    if wide {
+        push(tokens, text, at, at + after, *position);
+    } else if before_is_wide {
+        return;
+    } else {
+        push(tokens, text, at, at + next, *position);
     }
     *position += 1;
 }
@@ -141,8 +143,8 @@ fn push(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: u
     });
 }
 
-/// Scripts that are written without spaces, and the one that joins to a word what others write
-/// beside it.
+/// Scripts that are written without spaces, and Korean, which joins to a word what other languages
+/// write beside it.
 fn is_wide(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
@@ -161,7 +163,7 @@ pub(crate) fn plain_analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(WordTokenizer).filter(AsciiFoldingFilter).build()
 }
 
-/// What is left of them in a language.
+/// The same words, cut down to their stems in a language.
 pub(crate) fn stem_analyzer(language: Language) -> TextAnalyzer {
     let stemmed = TextAnalyzer::builder(WordTokenizer).filter(Stemmer::new(language));
     stemmed.filter(AsciiFoldingFilter).build()
@@ -199,7 +201,7 @@ pub(crate) fn forms<'a>(
         words.push(Forms { word: stream.token().text.clone(), stems: Vec::new() });
     }
     for analyzer in stems {
-        // The filters change words and drop none: the same place is the same word.
+        // The filters change words and drop none, so words at the same position are the same word.
         let mut stream = analyzer.token_stream(text);
         for word in &mut words {
             if stream.advance() && !word.stems.contains(&stream.token().text) {
@@ -212,8 +214,8 @@ pub(crate) fn forms<'a>(
     words
 }
 
-/// Every word of a text, and beside it its stem where that is another. The text says itself what
-/// language it is in (`in_tongue`): a field has one tokenizer for all its texts.
+/// Gives every word of a text, and its stem where that differs. A field has one tokenizer for all its
+/// texts, so the text itself says what language it is in (`in_language`).
 #[derive(Clone)]
 pub(crate) struct FormsTokenizer {
     plain: TextAnalyzer,
@@ -225,21 +227,21 @@ impl Tokenizer for FormsTokenizer {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Words {
         let mut rest = text.chars();
-        let tongue = rest.next().map_or(0, |place| place as usize);
-        let stem = self.stems.get_mut(tongue);
+        let language = rest.next().map_or(0, |place| place as usize);
+        let stem = self.stems.get_mut(language);
         let tokens = stem.map(|stem| words_and_stems(&mut self.plain, stem, rest.as_str()));
         Words { tokens: tokens.unwrap_or_default(), next: 0 }
     }
 }
 
 pub(crate) fn forms_analyzer() -> TextAnalyzer {
-    let stems = TONGUES.iter().map(|tongue| stem_analyzer(tongue.language)).collect();
+    let stems = LANGUAGES.iter().map(|language| stem_analyzer(language.language)).collect();
     TextAnalyzer::builder(FormsTokenizer { plain: plain_analyzer(), stems }).build()
 }
 
-/// A text for `FormsTokenizer`, with its place in `TONGUES`.
-pub(crate) fn in_tongue(tongue: usize, text: &str) -> String {
-    let place = u8::try_from(tongue).map_or('\0', char::from);
+/// A text for `FormsTokenizer`, with its place in `LANGUAGES`.
+pub(crate) fn in_language(language: usize, text: &str) -> String {
+    let place = u8::try_from(language).map_or('\0', char::from);
     let mut told = String::with_capacity(text.len() + 1);
     told.push(place);
     told.push_str(text);
@@ -264,8 +266,8 @@ fn words_and_stems(plain: &mut TextAnalyzer, stem: &mut TextAnalyzer, text: &str
     tokens
 }
 
-/// The first syllable of a Korean word: many are no longer, and are looked for without what is
-/// joined to them.
+/// The first syllable of a Korean word. Many words have only one, and people search for them without
+/// what is joined to them.
 fn opening(pair: &Token) -> Option<Token> {
     let mut syllables = pair.text.chars();
     let first = syllables.next().filter(|c| is_hangul(*c))?;
@@ -274,15 +276,15 @@ fn opening(pair: &Token) -> Option<Token> {
 }
 
 /// A language that has a stemmer here, and words that give it away.
-pub(crate) struct Tongue {
+pub(crate) struct TextLanguage {
     pub(crate) language: Language,
     pub(crate) code: &'static str,
     pub(crate) small_words: &'static [&'static str],
 }
 
-/// The first is what a text is taken for that gives nothing away.
-pub(crate) const TONGUES: &[Tongue] = &[
-    tongue(
+/// A text that gives no language away is taken for the first.
+pub(crate) const LANGUAGES: &[TextLanguage] = &[
+    text_language(
         Language::English,
         "en",
         &[
@@ -290,7 +292,7 @@ pub(crate) const TONGUES: &[Tongue] = &[
             "this", "it", "my", "we",
         ],
     ),
-    tongue(
+    text_language(
         Language::German,
         "de",
         &[
@@ -298,7 +300,7 @@ pub(crate) const TONGUES: &[Tongue] = &[
             "dem", "den", "wir", "ich", "zu", "im",
         ],
     ),
-    tongue(
+    text_language(
         Language::French,
         "fr",
         &[
@@ -306,7 +308,7 @@ pub(crate) const TONGUES: &[Tongue] = &[
             "avec", "nous", "du", "au",
         ],
     ),
-    tongue(
+    text_language(
         Language::Spanish,
         "es",
         &[
@@ -314,7 +316,7 @@ pub(crate) const TONGUES: &[Tongue] = &[
             "pero", "está", "es", "al",
         ],
     ),
-    tongue(
+    text_language(
         Language::Italian,
         "it",
         &[
@@ -322,7 +324,7 @@ pub(crate) const TONGUES: &[Tongue] = &[
             "gli", "più", "anche",
         ],
     ),
-    tongue(
+    text_language(
         Language::Portuguese,
         "pt",
         &[
@@ -330,7 +332,7 @@ pub(crate) const TONGUES: &[Tongue] = &[
             "dos", "pelo",
         ],
     ),
-    tongue(
+    text_language(
         Language::Dutch,
         "nl",
         &[
@@ -338,79 +340,79 @@ pub(crate) const TONGUES: &[Tongue] = &[
             "naar", "ook",
         ],
     ),
-    tongue(
+    text_language(
         Language::Swedish,
         "sv",
         &["och", "att", "det", "som", "är", "på", "för", "inte", "med", "jag", "till", "ett", "av"],
     ),
-    tongue(
+    text_language(
         Language::Danish,
         "da",
         &["og", "det", "er", "på", "til", "ikke", "jeg", "af", "med", "har", "som", "ved", "blev"],
     ),
-    tongue(
+    text_language(
         Language::Norwegian,
         "no",
         &["og", "det", "er", "på", "til", "ikke", "jeg", "av", "med", "har", "som", "vi", "ble"],
     ),
-    tongue(
+    text_language(
         Language::Finnish,
         "fi",
         &["ja", "on", "ei", "se", "että", "oli", "mutta", "kun", "niin", "hän", "myös", "ovat"],
     ),
-    tongue(
+    text_language(
         Language::Hungarian,
         "hu",
         &["és", "hogy", "nem", "egy", "az", "van", "volt", "meg", "csak", "mint", "de"],
     ),
-    tongue(
+    text_language(
         Language::Romanian,
         "ro",
         &["și", "este", "nu", "la", "cu", "pentru", "care", "din", "mai", "sunt", "pe"],
     ),
-    tongue(
+    text_language(
         Language::Turkish,
         "tr",
         &["ve", "bir", "bu", "için", "ile", "de", "da", "çok", "var", "ama", "gibi"],
     ),
-    tongue(
+    text_language(
         Language::Russian,
         "ru",
         &["и", "в", "не", "на", "что", "с", "по", "для", "это", "как", "из", "у", "мы", "я"],
     ),
-    tongue(
+    text_language(
         Language::Greek,
         "el",
         &["και", "το", "να", "του", "η", "ο", "της", "με", "για", "είναι", "στο", "δεν"],
     ),
-    tongue(
+    text_language(
         Language::Arabic,
         "ar",
         &["في", "من", "على", "إلى", "أن", "هذا", "مع", "لا", "ما", "عن", "كان"],
     ),
 ];
 
-const fn tongue(
+const fn text_language(
     language: Language,
     code: &'static str,
     small_words: &'static [&'static str],
-) -> Tongue {
-    Tongue { language, code, small_words }
+) -> TextLanguage {
+    TextLanguage { language, code, small_words }
 }
 
 /// Tells what language a text is probably in.
-pub(crate) struct Tongues {
+pub(crate) struct LanguageDetector {
     /// Which languages a small word gives away, a bit each.
     given_away: HashMap<&'static str, u32>,
     /// Longer words are none of them; in bytes.
     longest: usize,
 }
 
-impl Tongues {
+impl LanguageDetector {
     pub(crate) fn new() -> Self {
         let mut given_away = HashMap::new();
-        for (place, tongue) in TONGUES.iter().enumerate() {
-            for word in tongue.small_words {
+        for (place, language) in LANGUAGES.iter().enumerate() {
+            for word in language.small_words {
                 *given_away.entry(*word).or_default() |= 1 << place;
             }
         }
@@ -418,20 +420,22 @@ impl Tongues {
         Self { given_away, longest }
     }
 
-    /// As a place in `TONGUES`.
+    /// As a place in `LANGUAGES`.
     pub(crate) fn of(&self, text: &str) -> usize {
         let text = Composed::of(text);
         let text = text.text();
-        let mut seen = [0_u32; TONGUES.len()];
+        let mut seen = [0_u32; LANGUAGES.len()];
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        // The start says enough.
+        // The beginning of a text is enough to tell.
         for word in words.take(200).filter(|word| word.len() <= self.longest) {
-            let Some(tongues) = self.given_away.get(word.to_lowercase().as_str()) else { continue };
+            let Some(languages) = self.given_away.get(word.to_lowercase().as_str()) else {
+                continue;
+            };
             for (place, count) in seen.iter_mut().enumerate() {
-                *count += (tongues >> place) & 1;
+                *count += (languages >> place) & 1;
             }
         }
-        let best = (0..TONGUES.len()).rev().max_by_key(|place| seen[*place]).unwrap_or(0);
+        let best = (0..LANGUAGES.len()).rev().max_by_key(|place| seen[*place]).unwrap_or(0);
         match script_of(text) {
             _ if seen[best] > 1 => best,
             Some(place) => place,
@@ -449,5 +453,5 @@ fn script_of(text: &str) -> Option<usize> {
         '\u{0600}'..='\u{06ff}' => Some("ar"),
         _ => None,
     })?;
-    TONGUES.iter().position(|tongue| tongue.code == code)
+    LANGUAGES.iter().position(|language| language.code == code)
 }

@@ -1,8 +1,9 @@
-//! The vector side: every vector by its signs and as bytes, in memory. Signs pick, bytes rank, and
-//! the caller ranks the best of these by the vectors themselves. Who makes the vectors, and of what,
-//! is in `embedding`.
+//! Search by vectors. Every vector is kept in memory twice: as its signs, which pick candidates fast,
+//! and rounded to bytes, which rank them. The caller ranks the best of these by the vectors
+//! themselves. Who makes vectors is in `embedders`, how they are made in `maker`.
 
-pub(crate) mod embedding;
+mod embedders;
+mod maker;
 mod signs;
 pub(crate) mod tokens;
 
@@ -11,10 +12,12 @@ use std::collections::{HashMap, HashSet};
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 
 use crate::visible::Visible;
+pub(crate) use embedders::{EmbedderChange, Embedders};
+pub(crate) use maker::{QueryVector, VectorMaker};
 use signs::{LONGEST, Signs, Slots};
 
-/// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last
-/// ranking takes back.
+/// Up to so many vectors are all ranked by their bytes. That is exact but for the rounding, which the
+/// last ranking corrects.
 const ALL_RANKED: usize = 10_000;
 /// How many the signs pick where there are more.
 const PICKED: usize = 600;
@@ -29,7 +32,7 @@ pub(crate) struct VectorSet {
     groups: Vec<GroupId>,
     /// Slots that hold something.
     taken: Slots,
-    /// Chunks that are in a slot: a search asks for many of them.
+    /// Chunks that are in a slot; a set, because a search asks about many.
     known: HashSet<ChunkId>,
     /// How many vectors there are of each group.
     sizes: Vec<usize>,
@@ -88,7 +91,7 @@ impl VectorSet {
         }
     }
 
-    /// May a chunk be among the nearest?
+    /// Is there a vector of this chunk?
     pub(crate) fn knows(&self, chunk: ChunkId) -> bool {
         self.known.contains(&chunk)
     }
@@ -125,7 +128,7 @@ impl VectorSet {
     }
 
     fn ranked(&self, query: &[f32], slots: Vec<usize>, limit: usize) -> Vec<(ChunkId, f32)> {
-        // Finer than the bytes, so that only theirs is rounding.
+        // The query is rounded much finer than the bytes, so that its rounding does not count.
         let steps = FINER * steps_a_number(query);
         let most = f32::from(MOST_STEPS);
         let query: Vec<i16> =
@@ -158,7 +161,7 @@ fn length(vector: &[f32]) -> f32 {
     product(vector, vector).sqrt()
 }
 
-/// In eight sums, because one would wait for each addition before the next.
+/// Adds up eight sums side by side, because a single sum would wait for each addition.
 fn product(a: &[f32], b: &[f32]) -> f32 {
     let ((a, rest), (b, other_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0_f32; 8];
@@ -183,8 +186,9 @@ fn steps_a_number(vector: &[f32]) -> f32 {
     USUAL_STEPS * (vector.len() as f32).sqrt() / length(vector).max(f32::MIN_POSITIVE)
 }
 
-/// The nearest whole number of one that fits a byte. Beside so large a number there is no room for
-/// a fraction, and the lowest byte holds it: many at a time, where `round` is a call for each.
+/// Rounds a number that fits a byte. A float as large as `NO_FRACTION` has no room for a fraction, so
+/// adding it rounds, and the lowest byte holds the result. The compiler does many of these at a time,
+/// where `round` is a call for each.
 fn rounded(number: f32) -> i8 {
     const NO_FRACTION: f32 = 12_582_912.0;
     (number + NO_FRACTION).to_bits() as i8

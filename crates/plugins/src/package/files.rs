@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Cursor, Read as _};
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use onyx_storage::ObjectKey;
+use onyx_tools::{ZipLimits, files_of_zip};
 use onyx_types::{ErrorCode, Fault, Hash};
-use zip::ZipArchive;
 
 const MOST_FILES: usize = 2_000;
 /// Of all files of a package.
@@ -48,30 +48,11 @@ impl PackageFiles {
         Self { files: all }.without_folders_above()
     }
 
-    /// Of a ZIP archive. What it says of its sizes is not believed.
+    /// Of a ZIP archive.
     pub fn of_zip(bytes: &[u8]) -> Result<Self, Fault> {
-        let damaged = |error: &dyn std::fmt::Display| {
-            Fault::new(ErrorCode::InvalidRequest, format!("The archive cannot be read: {error}"))
-        };
-        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
-        let (mut files, mut left) = (Vec::new(), MOST_BYTES);
         // Folders are entries too.
-        if zip.len() > 2 * MOST_FILES {
-            return Err(too_large());
-        }
-        for index in 0..zip.len() {
-            let file = zip.by_index(index).map_err(|error| damaged(&error))?;
-            // A link in an archive could lead anywhere.
-            if file.is_dir() || file.is_symlink() {
-                continue;
-            }
-            let path = file.name().map_err(|error| damaged(&error))?.into_owned();
-            let mut content = Vec::new();
-            file.take(left + 1).read_to_end(&mut content).map_err(|error| damaged(&error))?;
-            left = left.checked_sub(content.len() as u64).ok_or_else(too_large)?;
-            files.push((path, content));
-        }
-        Self::of_files(files)
+        let limits = ZipLimits { bytes: MOST_BYTES, entries: 2 * MOST_FILES };
+        Self::of_files(files_of_zip(bytes, &limits, too_large)?)
     }
 
     /// Of a folder on this machine, or why it cannot be one package. Links are left out: what they

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use onyx_connectors::NETWORKS;
 use onyx_egress::HostPort;
+use onyx_mcp::parse_hosts;
 use onyx_types::PersonId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -219,13 +220,7 @@ impl Grants {
 
     /// The servers that it may reach; https where no port is named.
     pub(crate) fn hosts(&self) -> Result<Vec<HostPort>, String> {
-        let host = |text: &String| {
-            let has_port =
-                text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-            let whole = if has_port { text.clone() } else { format!("{text}:443") };
-            whole.parse::<HostPort>().map_err(|error| format!("{text}: {error}"))
-        };
-        self.network.iter().map(host).collect()
+        parse_hosts(&self.network)
     }
 
     pub(crate) fn is_for(&self, person: &PersonId) -> bool {

@@ -144,7 +144,7 @@ fn check_folder(cwd: &str) -> Result<(), String> {
 
 impl ServerPart {
     /// As the config would have it, with the plugin's grants and nothing else.
-    pub(crate) fn settings(&self, grants: &Grants, ground: &PackageFolders) -> ServerSettings {
+    pub(crate) fn settings(&self, grants: &Grants, folders: &PackageFolders) -> ServerSettings {
         match &self.form {
             ServerForm::StreamableHttp { url, headers } => ServerSettings {
                 url: Some(url.clone()),
@@ -153,24 +153,24 @@ impl ServerPart {
             },
             ServerForm::Stdio { command, args, env, cwd } => {
                 let folder = match cwd.as_deref() {
-                    None => ground.root.display().to_string(),
+                    None => folders.root.display().to_string(),
                     Some(cwd) => match cwd.strip_prefix("./") {
-                        Some(inside) => ground.root.join(inside).display().to_string(),
-                        None => ground.expand(cwd),
+                        Some(inside) => folders.root.join(inside).display().to_string(),
+                        None => folders.expand(cwd),
                     },
                 };
-                let mut words = vec!["-C".to_owned(), folder, ground.program(command)];
-                words.extend(args.iter().map(|word| ground.expand(word)));
+                let mut words = vec!["-C".to_owned(), folder, folders.program(command)];
+                words.extend(args.iter().map(|word| folders.expand(word)));
                 let mut env: BTreeMap<String, String> =
-                    env.iter().map(|(name, value)| (name.clone(), ground.expand(value))).collect();
-                env.extend(ground.variables());
+                    env.iter().map(|(name, value)| (name.clone(), folders.expand(value))).collect();
+                env.extend(folders.variables());
                 ServerSettings {
                     // Only `env` starts a program in a folder of its choice.
                     command: Some("env".to_owned()),
                     args: words,
                     env,
                     network: grants.network.clone(),
-                    folders: ground.folders(grants),
+                    folders: folders.granted(grants),
                     ..ServerSettings::default()
                 }
             }
@@ -198,7 +198,7 @@ impl PackageFolders {
         [(root, self.root.display().to_string()), (data, self.data.display().to_string())]
     }
 
-    pub(crate) fn folders(&self, grants: &Grants) -> Folders {
+    pub(crate) fn granted(&self, grants: &Grants) -> Folders {
         let (mut read, mut write) = (grants.folders.read.clone(), grants.folders.write.clone());
         read.push(self.root.clone());
         write.push(self.data.clone());

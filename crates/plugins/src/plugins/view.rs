@@ -5,7 +5,8 @@ use onyx_tools::unified_diff;
 use onyx_types::{ErrorCode, Fault, Hash};
 use serde_json::Value;
 
-use super::{Plugins, Shared, accepted_as};
+use super::Plugins;
+use super::acceptances::row_of;
 use crate::host::PluginStatus;
 use crate::package::{ConnectorPart, Grants, Hook, Package, ServerPart};
 
@@ -49,17 +50,16 @@ pub struct PluginView {
 
 impl Plugins {
     pub async fn list(&self) -> Result<Vec<PluginView>, Fault> {
-        let shared = &self.shared;
-        let (found, accepted) = (shared.found().await?, shared.accepted().await?);
-        let enabled = shared.settings().enabled;
+        let found = self.parts.folder.packages().await?;
+        let accepted = self.parts.acceptances.list().await?;
+        let enabled = self.parts.settings().enabled;
         let absent = enabled.iter().filter(|name| !found.contains_key(*name));
-        let absent = absent.map(|name| shared.view_of_absent(name));
+        let absent = absent.map(|name| self.view_of_absent(name));
         let mut all: Vec<PluginView> = absent.collect();
         for (name, package) in &found {
-            let row = accepted.iter().find(|row| row.name == accepted_as(name));
             all.push(match package {
-                Ok(package) => shared.view(package, row),
-                Err(why) => shared.view_of_broken(name, why),
+                Ok(package) => self.view(package, row_of(&accepted, name)),
+                Err(why) => self.view_of_broken(name, why),
             });
         }
         all.sort_by(|one, other| one.name.cmp(&other.name));
@@ -70,14 +70,6 @@ impl Plugins {
         let all = self.list().await?;
         all.into_iter().find(|plugin| plugin.name == name).ok_or_else(|| no_such(name))
     }
-}
-
-pub(super) fn no_such(name: &str) -> Fault {
-    let message = format!("There is no plugin {name}.");
-    Fault::new(ErrorCode::NotFound, message).with_hint("`onyx plugins list` shows them.")
-}
-
-impl Shared {
     fn view(&self, package: &Package, row: Option<&Acceptance>) -> PluginView {
         let state = match row {
             Some(row) if row.hash == package.hash => PluginState::Accepted,
@@ -116,14 +108,14 @@ impl Shared {
 
     /// What is known of a name alone.
     fn empty(&self, name: &str, state: PluginState) -> PluginView {
-        let settings = self.settings();
+        let settings = self.parts.settings();
         PluginView {
             name: name.to_owned(),
             version: None,
             description: String::new(),
             state,
             enabled: settings.is_enabled(name),
-            status: self.slot(name).map(|slot| slot.status()).unwrap_or_default(),
+            status: self.parts.slots.get(name).map(|slot| slot.status()).unwrap_or_default(),
             problems: Vec::new(),
             grants: Grants::default(),
             hooks: Vec::new(),
@@ -133,14 +125,19 @@ impl Shared {
             config_schema: None,
             hash: None,
             diff: None,
-            log: self.log(name).lines(),
+            log: self.parts.opener.logs.of(name).lines(),
         }
     }
 
     /// Why it does not work although it is on.
     fn problems(&self, name: &str) -> Vec<String> {
-        let own = self.slot(name).and_then(|slot| slot.problem.clone());
-        let clashes = self.brought().clashes.get(name).cloned().unwrap_or_default();
+        let own = self.parts.slots.get(name).and_then(|slot| slot.problem.clone());
+        let clashes = self.parts.brought().clashes.get(name).cloned().unwrap_or_default();
         own.into_iter().chain(clashes).collect()
     }
+}
+
+pub(super) fn no_such(name: &str) -> Fault {
+    let message = format!("There is no plugin {name}.");
+    Fault::new(ErrorCode::NotFound, message).with_hint("`onyx plugins list` shows them.")
 }

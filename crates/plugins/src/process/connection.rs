@@ -37,7 +37,7 @@ pub(crate) struct Arrived {
 }
 
 pub(crate) struct Connection {
-    shared: Arc<Shared>,
+    pipe: Arc<Pipe>,
     next: AtomicU64,
     /// Ends with this value, and the tasks with it.
     running: Mutex<Option<Running>>,
@@ -45,7 +45,8 @@ pub(crate) struct Connection {
     _tasks: Vec<Task>,
 }
 
-struct Shared {
+/// What a connection shares with the tasks that read what the program writes.
+struct Pipe {
     input: tokio::sync::Mutex<Input>,
     answers: Mutex<Answers>,
     broken: Mutex<Option<String>>,
@@ -84,7 +85,7 @@ impl Connection {
         let input = running.take_input().ok_or_else(no_pipes)?;
         let (stdout, stderr) = running.take_voices();
         let (stdout, stderr) = stdout.zip(stderr).ok_or_else(no_pipes)?;
-        let shared = Arc::new(Shared {
+        let pipe = Arc::new(Pipe {
             input: tokio::sync::Mutex::new(input),
             answers: Mutex::default(),
             broken: Mutex::default(),
@@ -93,12 +94,12 @@ impl Connection {
             clock,
             log,
         });
-        let listening = Arc::clone(&shared);
+        let listening = Arc::clone(&pipe);
         let listen = tokio::spawn(async move {
             let why = listening.listen(stdout).await;
             listening.break_off(&why);
         });
-        let noting = Arc::clone(&shared);
+        let noting = Arc::clone(&pipe);
         let note = tokio::spawn(async move {
             if let Some(why) = noting.note_errors(stderr).await {
                 noting.break_off(why);
@@ -106,7 +107,7 @@ impl Connection {
         });
         let tasks = [Task(listen), Task(note)].into_iter().chain(proxy).collect();
         let running = Mutex::new(Some(running));
-        Ok(Self { shared, next: AtomicU64::new(1), running, _scratch: scratch, _tasks: tasks })
+        Ok(Self { pipe, next: AtomicU64::new(1), running, _scratch: scratch, _tasks: tasks })
     }
 
     pub(crate) async fn request(
@@ -117,48 +118,48 @@ impl Connection {
     ) -> Result<Value, PluginError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
-        self.shared.answers().insert(id, sender);
-        if let Some(why) = self.shared.broken() {
-            self.shared.answers().remove(&id);
+        self.pipe.answers().insert(id, sender);
+        if let Some(why) = self.pipe.broken() {
+            self.pipe.answers().remove(&id);
             return Err(PluginError::Gone(why));
         }
         let message = request(id, method, params);
         let asked = async {
-            self.shared.write(&message).await?;
+            self.pipe.write(&message).await?;
             match receiver.await {
                 Ok(result) => result,
-                Err(_) => Err(PluginError::Gone(self.shared.broken().unwrap_or_default())),
+                Err(_) => Err(PluginError::Gone(self.pipe.broken().unwrap_or_default())),
             }
         };
-        let answer = self.shared.clock.within(limit, asked).await;
+        let answer = self.pipe.clock.within(limit, asked).await;
         // A late answer finds nobody who waits for it.
-        self.shared.answers().remove(&id);
+        self.pipe.answers().remove(&id);
         answer.unwrap_or(Err(PluginError::Timeout(limit.as_millis())))
     }
 
     pub(crate) async fn notify(&self, method: &str, params: &Value) -> Result<(), PluginError> {
-        self.shared.write(&notification(method, params)).await
+        self.pipe.write(&notification(method, params)).await
     }
 
     /// Answers what the program asked.
     pub(crate) async fn answer(&self, id: &Value, answer: &Value) -> Result<(), PluginError> {
-        self.shared.write(&result(id, answer)).await
+        self.pipe.write(&result(id, answer)).await
     }
 
     /// Returns when the program has ended or broken a rule; why that was.
     pub(crate) async fn ended(&self) -> String {
-        self.shared.ended.cancelled().await;
-        self.shared.broken().unwrap_or_default()
+        self.pipe.ended.cancelled().await;
+        self.pipe.broken().unwrap_or_default()
     }
 
     /// Ends all of its processes, whoever still holds this.
     pub(crate) fn end(&self, why: &str) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.shared.break_off(why);
+        self.pipe.break_off(why);
     }
 }
 
-impl Shared {
+impl Pipe {
     /// Until the program ends or breaks a rule; why that was.
     async fn listen(&self, stdout: impl AsyncRead + Unpin) -> String {
         let mut lines = BufReader::new(stdout);

@@ -8,6 +8,31 @@ use tempfile::TempDir;
 /// Every rung is tried: one that does not work on this machine fails its tests.
 pub(crate) const RUNGS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
 
+/// The beginning of a Python script that tries to open sockets: for each way it prints `OPEN` or
+/// `closed`. The ports of a TCP and a UDP listener are its first two arguments.
+pub(crate) const ATTEMPTS: &str = r#"
+import ctypes, socket, sys
+tcp, udp = int(sys.argv[1]), int(sys.argv[2])
+def attempt(name, act):
+    try:
+        act()
+        print("OPEN", name)
+    except OSError as error:
+        print("closed", name, error.errno)
+def connect(family, kind, to):
+    def act():
+        with socket.socket(family, kind) as s:
+            s.settimeout(2)
+            s.connect(to)
+            s.send(b"hello")
+    return act
+libc = ctypes.CDLL(None, use_errno=True)
+def ring():
+    if libc.syscall(425, 8, ctypes.create_string_buffer(256)) < 0:
+        raise OSError(ctypes.get_errno(), "io_uring")
+attempt("io_uring", ring)
+"#;
+
 /// Stands in what no command may see.
 pub(crate) const SENTINEL: &str = "SENTINEL-51b2";
 

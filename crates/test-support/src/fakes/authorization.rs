@@ -40,7 +40,7 @@ pub struct Grant {
 }
 
 #[derive(Debug)]
-struct State {
+struct AuthorizationState {
     decision: Decision,
     grant: Grant,
     interval: u64,
@@ -78,7 +78,7 @@ struct Allowed {
 /// Serves until it is dropped.
 pub struct AuthorizationServer {
     address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<AuthorizationState>>,
     task: JoinHandle<()>,
 }
 
@@ -86,7 +86,7 @@ impl AuthorizationServer {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(Mutex::new(State {
+        let state = Arc::new(Mutex::new(AuthorizationState {
             decision: Decision::Pending,
             grant: Grant { seconds: Some(3600), refreshes: true },
             interval: 1,
@@ -119,7 +119,7 @@ impl AuthorizationServer {
         Self { address, state, task }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, AuthorizationState> {
         self.state.lock().unwrap()
     }
 
@@ -272,7 +272,7 @@ fn short_token(number: u32) -> String {
 async fn serve(
     mut stream: TcpStream,
     address: SocketAddr,
-    state: &Mutex<State>,
+    state: &Mutex<AuthorizationState>,
 ) -> std::io::Result<()> {
     let request = read(&mut stream).await?;
     let (head, body) = request.split_once("\r\n\r\n").unwrap_or((&request, ""));
@@ -310,7 +310,7 @@ async fn serve(
     stream.shutdown().await
 }
 
-impl State {
+impl AuthorizationState {
     fn device(&mut self, address: SocketAddr, fields: &BTreeMap<String, String>) -> (u16, Value) {
         if fields.get("client_id").is_none_or(|client| client != CLIENT) {
             return self.error("unauthorized_client");

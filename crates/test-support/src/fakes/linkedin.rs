@@ -31,7 +31,7 @@ pub enum LinkedInFault {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LinkedInState {
     /// Codes that wait to be redeemed: where the browser was sent back to.
     codes: BTreeMap<String, String>,
     members: u32,
@@ -58,7 +58,7 @@ struct State {
 /// Serves until it is dropped.
 pub struct LinkedInServer {
     address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<LinkedInState>>,
     task: JoinHandle<()>,
 }
 
@@ -66,7 +66,8 @@ impl LinkedInServer {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = State { renewable: true, revoke_status: 200, ..State::default() };
+        let state =
+            LinkedInState { renewable: true, revoke_status: 200, ..LinkedInState::default() };
         let state = Arc::new(Mutex::new(state));
         let shared = Arc::clone(&state);
         let task = tokio::spawn(async move {
@@ -172,7 +173,7 @@ impl LinkedInServer {
         self.lock().requests.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinkedInState> {
         self.state.lock().unwrap()
     }
 }
@@ -200,7 +201,7 @@ impl FakeReply {
     }
 }
 
-async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
+async fn serve(mut stream: TcpStream, state: &Mutex<LinkedInState>) -> std::io::Result<()> {
     let request = read(&mut stream).await?;
     let is_refresh = request.contains("grant_type=refresh_token");
     let delay = state.lock().unwrap().refresh_delay;
@@ -226,7 +227,7 @@ async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<(
     stream.shutdown().await
 }
 
-fn agree(state: &mut State, page: &reqwest::Url) -> Option<String> {
+fn agree(state: &mut LinkedInState, page: &reqwest::Url) -> Option<String> {
     let fields: BTreeMap<String, String> = page.query_pairs().into_owned().collect();
     let knows = fields.get("response_type").is_some_and(|kind| kind == "code")
         && fields.get("client_id").is_some_and(|client| client == CLIENT)
@@ -242,7 +243,7 @@ fn agree(state: &mut State, page: &reqwest::Url) -> Option<String> {
     Some(back.into())
 }
 
-impl State {
+impl LinkedInState {
     fn answer(&mut self, request: &str) -> FakeReply {
         let (head, body) = request.split_once("\r\n\r\n").unwrap_or((request, ""));
         let path = head.split(' ').nth(1).unwrap_or_default();

@@ -1,13 +1,12 @@
 //! Skills that somebody brings along: files, or a ZIP archive of them.
 
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read as _};
 
 use onyx_storage::ObjectKey;
 use onyx_types::{ErrorCode, Fault};
-use zip::ZipArchive;
 
 use super::find::{MOST_BYTES, MOST_FILES};
+use super::zip::{ZipLimits, files_of_zip};
 use super::{SKILL_FILE, SkillHead};
 
 /// More skills at once are a mistake, or an attack.
@@ -41,27 +40,12 @@ impl SkillPackage {
         Ok(package)
     }
 
-    /// Of a ZIP archive. What it says of its sizes is not believed.
+    /// Of a ZIP archive.
     pub fn of_zip(name: Option<String>, bytes: &[u8]) -> Result<Self, Fault> {
-        let damaged = |error: &dyn std::fmt::Display| {
-            Fault::new(ErrorCode::InvalidRequest, format!("The archive cannot be read: {error}"))
-        };
-        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
-        let mut package = Self { files: BTreeMap::new(), name };
-        let mut left = MOST_BROUGHT;
-        for index in 0..zip.len() {
-            let file = zip.by_index(index).map_err(|error| damaged(&error))?;
-            // A link in an archive could lead anywhere.
-            if file.is_dir() || file.is_symlink() {
-                continue;
-            }
-            let path = file.name().map_err(|error| damaged(&error))?.into_owned();
-            let mut content = Vec::new();
-            file.take(left + 1).read_to_end(&mut content).map_err(|error| damaged(&error))?;
-            left = left.checked_sub(content.len() as u64).ok_or_else(too_large)?;
-            package.add(path, content)?;
-        }
-        Ok(package)
+        // Folders are entries too.
+        let entries = 2 * MOST_AT_ONCE * MOST_FILES;
+        let limits = ZipLimits { bytes: MOST_BROUGHT, entries };
+        Self::of_files(name, files_of_zip(bytes, &limits, too_large)?)
     }
 
     fn add(&mut self, path: String, bytes: Vec<u8>) -> Result<(), Fault> {

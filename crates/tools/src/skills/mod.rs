@@ -12,6 +12,7 @@ mod head;
 mod import;
 mod offer;
 mod places;
+mod zip;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use crate::text::diff::unified_diff;
 
 pub use head::{SkillHead, is_skill_name};
 pub use import::SkillPackage;
+pub use zip::{ZipLimits, files_of_zip};
 
 /// The file of a skill that says what it is for and how it is done.
 pub const SKILL_FILE: &str = "SKILL.md";

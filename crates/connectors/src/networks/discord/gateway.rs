@@ -99,7 +99,7 @@ impl Gateway {
         }
     }
 
-    /// Does something that takes a while, and keeps the connection's heart beating meanwhile.
+    /// Does something that takes a while, and keeps the connection alive meanwhile.
     pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
@@ -139,7 +139,7 @@ impl Gateway {
                 ReceiveMessageErrorType::Reconnect => {
                     Err(NetworkError::Unreachable("Discord's gateway cannot be reached".to_owned()))
                 }
-                // Its words would repeat what came, whatever that is.
+                // The error's text could repeat what came, so it is not logged.
                 _ => {
                     tracing::warn!("a message of Discord's gateway is not understood");
                     Ok(None)
@@ -185,7 +185,7 @@ impl Queue for IdentifyQueue {
         let (go, wait) = oneshot::channel();
         tokio::spawn(async move {
             tokio::time::sleep_until(turn).await;
-            // Whoever waited may have gone.
+            // The one who waited may be gone.
             let _ = go.send(());
         });
         wait

@@ -8,10 +8,10 @@ use super::{Discord, parse, place};
 use crate::connector::{NetworkError, Update};
 
 const PAGE: usize = 100;
-/// Of one channel; a thousand messages.
+/// How many pages of one channel are read: a thousand messages.
 const MOST_PAGES: usize = 10;
 
-/// In private chats.
+/// Asks for what was missed in private chats.
 pub(super) async fn private(
     discord: &Discord,
     gateway: &mut Gateway,
@@ -39,7 +39,7 @@ pub(super) async fn private(
     Ok(updates)
 }
 
-/// In the channels and threads of a server where something was said since.
+/// Asks for what was missed in the channels and threads of a server where something was said since.
 pub(super) async fn guild(
     discord: &Discord,
     gateway: &mut Gateway,

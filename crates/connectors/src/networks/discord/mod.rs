@@ -64,7 +64,7 @@ pub(super) struct Discord {
     tempo: Tempo,
     clock: Arc<dyn Clock>,
     me: OnceLock<User>,
-    /// None while somebody reads from it, and after a failure.
+    /// The open connection. None while it is being read, and after a failure.
     gateway: Mutex<Option<Gateway>>,
     queue: IdentifyQueue,
     /// The address of the last session could not be reached.
@@ -76,21 +76,21 @@ pub(super) struct Discord {
 }
 
 impl Discord {
-    pub(super) fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
+    pub(super) fn new(account: &Account, setup: &ConnectorSetup) -> Result<Self, String> {
         let token = account.token.clone();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if token.reveal().len() < 20 || !token.reveal().chars().all(is_plain) {
             return Err("this is no token of a Discord bot: three pieces with dots between".into());
         }
         let base = account.api_base.as_deref().unwrap_or(API);
-        let http = Http::new(&ground.egress, base, &token)?;
+        let http = Http::new(&setup.egress, base, &token)?;
         Ok(Self {
-            rest: Rest { http, token, within: ground.tempo.request },
-            tempo: ground.tempo,
-            clock: Arc::clone(&ground.clock),
+            rest: Rest { http, token, within: setup.tempo.request },
+            tempo: setup.tempo,
+            clock: Arc::clone(&setup.clock),
             me: OnceLock::new(),
             gateway: Mutex::default(),
-            queue: IdentifyQueue::new(ground.tempo.backoff * 5),
+            queue: IdentifyQueue::new(setup.tempo.backoff * 5),
             is_resume_url_bad: AtomicBool::new(false),
             has_commands: AtomicBool::new(false),
             places: Mutex::default(),
@@ -114,7 +114,7 @@ impl Discord {
         }
         let found = self.rest.get("/gateway/bot").await?;
         let address = found["url"].as_str().unwrap_or_default().trim_end_matches('/').to_owned();
-        // Twilight takes an address that is none for a mistake of the program.
+        // Twilight takes a malformed address for a bug of the program, so it is checked here.
         let as_http = address.replacen("ws", "http", 1).parse::<Address>();
         if !address.starts_with("ws") || as_http.is_err() {
             return Err(NetworkError::Failed("Discord named no address of its gateway".to_owned()));
@@ -124,7 +124,7 @@ impl Discord {
         Ok(Gateway::open(address, &self.rest.token, cursor, use_resume_url, queue))
     }
 
-    /// Shown while somebody types; without them commands still work as words.
+    /// Registers the commands that Discord suggests. Without them, commands still work as plain text.
     async fn show_commands(&self, me: &User) {
         if self.has_commands.swap(true, Ordering::AcqRel) {
             return;
@@ -323,7 +323,7 @@ impl Connector for Discord {
     async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError> {
         let me = self.me().await?;
         self.show_commands(me).await;
-        // Dropped with this future: whoever stops waiting makes the next one connect anew.
+        // It is dropped with this future, so that after a cancelled read a new one is made.
         let mut gateway = self.gateway(cursor).await?;
         let read = self.read(&mut gateway, me).await;
         if matches!(read, Err(NetworkError::Unreachable(_))) {
@@ -367,7 +367,7 @@ fn parse<T: DeserializeOwned>(value: Value) -> Result<T, NetworkError> {
     serde_json::from_value(value).map_err(|error| NetworkError::Failed(format!("Discord: {error}")))
 }
 
-/// An event that is not understood is left out: the next ones are not worse for it.
+/// An event that is not understood is left out; the next ones are still read.
 fn understood<T: DeserializeOwned>(value: Value) -> Option<T> {
     match T::deserialize(value) {
         Ok(read) => Some(read),

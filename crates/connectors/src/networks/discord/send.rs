@@ -13,7 +13,7 @@ use crate::networks::form::Form;
 const NONCE: usize = 24;
 /// No preview of links.
 const WITHOUT_PREVIEWS: u64 = 1 << 2;
-/// Only whoever pressed sees it.
+/// Only the person who pressed sees it.
 const FOR_ONE: u64 = 1 << 6;
 const LONGEST_PRESS_ANSWER: usize = 1_900;
 
@@ -26,7 +26,7 @@ pub(super) async fn send(discord: &Discord, message: &Outgoing) -> Result<String
                 "nonce": nonce(&message.key),
                 "enforce_nonce": true,
                 "flags": WITHOUT_PREVIEWS,
-                // Nobody is called by what an agent writes.
+                // What an agent writes must not notify anybody.
                 "allowed_mentions": {"parse": []},
                 "components": rows(buttons),
             });
@@ -50,7 +50,7 @@ pub(super) async fn send(discord: &Discord, message: &Outgoing) -> Result<String
                 "allowed_mentions": {"parse": []}});
             let path = format!("/webhooks/{application}/{token}");
             match discord.rest.post(&path, &body).await {
-                // It can be answered for a quarter of an hour.
+                // A press can be answered for fifteen minutes.
                 Err(
                     NetworkError::Refused(_)
                     | NetworkError::NoThread(_)

@@ -67,7 +67,7 @@ fn refusal(description: &str, why: String) -> NetworkError {
     }
 }
 
-/// An edit to what the message says already.
+/// The refusal of an edit that would change nothing.
 pub(super) fn is_unchanged(error: &NetworkError) -> bool {
     matches!(error, NetworkError::Refused(why) if why.contains("message is not modified"))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::wire::{Bot, CallbackQuery, Entity, Message, TelegramFile, TelegramUpdate};
 use crate::connector::{Author, Batch, FileKind, FileRef, Incoming, Press, Quote, Update};
 
-/// What is no message to anybody is left out, and read all the same: the cursor goes past it.
+/// Updates that are no messages are left out, but the cursor moves past them too.
 pub(super) fn batch(updates: &Value, me: &Bot) -> Batch {
     let mut batch = Batch::default();
     let mut last = None;
@@ -26,7 +26,7 @@ pub(super) fn batch(updates: &Value, me: &Bot) -> Batch {
             }
         }
     }
-    // Its numbers tell the order, whatever order they came in.
+    // The numbers give the order, whatever order the updates came in.
     batch.updates.sort_by_key(|update| update.id.parse::<i64>().unwrap_or(i64::MAX));
     batch.cursor = last.map(|last| (last + 1).to_string());
     batch
@@ -92,7 +92,7 @@ fn peer_kind(message: &Message) -> Option<PeerKind> {
     match message.chat.kind.as_str() {
         "private" => Some(PeerKind::Person),
         "group" | "supergroup" => Some(PeerKind::Group),
-        // Channels talk to nobody.
+        // A broadcast channel expects no answers.
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Telegram, by its Bot API: updates by long polling or at our door, messages in its HTML. Fields
+//! Telegram, by its Bot API: updates by long polling or by webhook, messages in its HTML. Fields
 //! and kinds that are not known are ignored, so that a newer Telegram breaks nothing.
 
 mod api;
@@ -26,9 +26,9 @@ use crate::text::{Rendered, TextFormat, TextLimits};
 use wire::{Bot, FileInfo};
 
 const API: &str = "https://api.telegram.org";
-/// Of a file that a bot may fetch.
+/// The largest file that a bot may fetch.
 const LARGEST_FILE: usize = 20 * 1024 * 1024;
-/// Of a file that a bot may send as a picture too.
+/// The largest file that a bot may send as a picture too.
 const LARGEST_SENT: u64 = 10 * 1024 * 1024;
 const LONGEST_PRESS_ANSWER: usize = 190;
 
@@ -45,21 +45,22 @@ pub(super) struct Telegram {
     token: Secret,
     tempo: Tempo,
     /// Where Telegram brings updates, in the mode `webhook`.
-    door: Option<Door>,
+    webhook: Option<WebhookAddress>,
     me: OnceLock<Bot>,
     is_chosen: AtomicBool,
     has_heard: AtomicBool,
 }
 
-struct Door {
+/// Where Telegram pushes updates.
+struct WebhookAddress {
     address: String,
-    /// What Telegram shows there.
+    /// The secret that Telegram sends with each update.
     secret: Secret,
 }
 
-impl Door {
-    fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
-        let Some(public) = ground.port.link() else {
+impl WebhookAddress {
+    fn new(account: &Account, setup: &ConnectorSetup) -> Result<Self, String> {
+        let Some(public) = setup.port.link() else {
             return Err(
                 "`mode: webhook` needs `gateway.publicUrl`, or Telegram cannot reach us".to_owned()
             );
@@ -75,7 +76,7 @@ impl Door {
 }
 
 impl Telegram {
-    pub(super) fn new(account: &Account, ground: &ConnectorSetup) -> Result<Self, String> {
+    pub(super) fn new(account: &Account, setup: &ConnectorSetup) -> Result<Self, String> {
         let token = account.token.clone();
         let is_token = |token: &str| {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -87,16 +88,16 @@ impl Telegram {
             return Err("this is no token of a Telegram bot: it looks like 123456:ABC…".to_owned());
         }
         let base = account.api_base.as_deref().unwrap_or(API);
-        let http = Http::new(&ground.egress, base, &token)?;
-        let door = match account.mode {
+        let http = Http::new(&setup.egress, base, &token)?;
+        let webhook = match account.mode {
             Mode::Poll => None,
-            Mode::Webhook => Some(Door::new(account, ground)?),
+            Mode::Webhook => Some(WebhookAddress::new(account, setup)?),
         };
         Ok(Self {
             http,
             token,
-            tempo: ground.tempo,
-            door,
+            tempo: setup.tempo,
+            webhook,
             me: OnceLock::new(),
             is_chosen: AtomicBool::new(false),
             has_heard: AtomicBool::new(false),
@@ -124,14 +125,14 @@ impl Telegram {
         Ok(self.me.get_or_init(|| me))
     }
 
-    /// Telegram brings updates or lets them be asked for, never both.
+    /// Telegram either pushes updates or lets them be polled, never both.
     async fn choose_mode(&self) -> Result<(), NetworkError> {
         if self.is_chosen.load(Ordering::Acquire) {
             return Ok(());
         }
-        let (method, body) = match &self.door {
-            Some(door) => {
-                let body = json!({"url": door.address, "secret_token": door.secret.reveal(),
+        let (method, body) = match &self.webhook {
+            Some(webhook) => {
+                let body = json!({"url": webhook.address, "secret_token": webhook.secret.reveal(),
                     "allowed_updates": ["message", "callback_query"]});
                 ("setWebhook", body)
             }
@@ -142,8 +143,8 @@ impl Telegram {
         Ok(())
     }
 
-    /// Updates come to the door; what is asked for is whether Telegram gets there.
-    async fn look_at_door(&self) -> Result<Batch, NetworkError> {
+    /// Telegram pushes the updates, so only its report is asked for: whether it can reach us.
+    async fn check_webhook(&self) -> Result<Batch, NetworkError> {
         tokio::time::sleep(self.tempo.poll).await;
         let info = self.call("getWebhookInfo", json!({}), self.tempo.request).await?;
         let waiting = info["pending_update_count"].as_u64().unwrap_or(0);
@@ -182,8 +183,8 @@ impl Connector for Telegram {
     async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError> {
         let me = self.me().await?;
         self.choose_mode().await?;
-        if self.door.is_some() {
-            return self.look_at_door().await;
+        if self.webhook.is_some() {
+            return self.check_webhook().await;
         }
         let offset: i64 = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
         // The first answer comes at once, so that an account is soon known to work.
@@ -203,17 +204,16 @@ impl Connector for Telegram {
 
     async fn accept(&self, pushed: &Pushed) -> Result<Batch, NetworkError> {
         let shown = pushed.header("x-telegram-bot-api-secret-token").unwrap_or_default();
-        let is_telegram = self
-            .door
-            .as_ref()
-            .is_some_and(|door| shown.as_bytes().ct_eq(door.secret.reveal().as_bytes()).into());
+        let is_telegram = self.webhook.as_ref().is_some_and(|webhook| {
+            shown.as_bytes().ct_eq(webhook.secret.reveal().as_bytes()).into()
+        });
         if !is_telegram {
             return Err(NetworkError::Unauthorized("this is not from Telegram".to_owned()));
         }
         let update: Value = serde_json::from_slice(&pushed.body)
             .map_err(|error| NetworkError::Refused(error.to_string()))?;
         let me = self.me().await?;
-        // Updates at the door have no cursor: each is acknowledged by itself.
+        // Pushed updates have no cursor: each is acknowledged by itself.
         Ok(Batch { cursor: None, ..incoming::batch(&Value::Array(vec![update]), me) })
     }
 
@@ -246,7 +246,7 @@ impl Connector for Telegram {
                 let end = text.floor_char_boundary(LONGEST_PRESS_ANSWER);
                 let body = json!({"callback_query_id": press, "text": &text[..end]});
                 match self.call("answerCallbackQuery", body, request).await {
-                    // The button has stopped waiting by itself.
+                    // The button has timed out, so there is nothing left to answer.
                     Ok(_) | Err(NetworkError::Refused(_)) => Ok(String::new()),
                     Err(error) => Err(error),
                 }

@@ -53,7 +53,7 @@ impl CommandTranscriber {
         }
     }
 
-    /// A folder with nothing in it but the recording; it goes with the value.
+    /// A folder that holds only the recording. It is removed when the value is dropped.
     async fn folder(&self, name: &str, audio: Vec<u8>) -> Result<Scratch, NetworkError> {
         let (root, name) = (self.place.scratch.clone(), file_name(name));
         let make = move || {
@@ -66,7 +66,7 @@ impl CommandTranscriber {
     }
 }
 
-/// The recording's own name has nothing to say in a path.
+/// The recording's own name is never part of a path.
 fn file_name(name: &str) -> String {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_plain = !ending.is_empty() && ending.len() <= 5;
@@ -111,7 +111,7 @@ async fn listen(mut running: Running) -> Result<String, NetworkError> {
     Ok(String::from_utf8_lossy(&words).trim().to_owned())
 }
 
-/// What a voice says, up to one byte more than the limit.
+/// Reads an output stream, up to one byte more than the limit.
 async fn read(voice: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
     let mut said = Vec::new();
     if let Some(voice) = voice {

@@ -21,14 +21,14 @@ pub(crate) enum Transcriber {
 }
 
 impl Transcriber {
-    pub(crate) fn new(plan: TranscriberPlan, ground: &ConnectorSetup) -> Result<Self, String> {
+    pub(crate) fn new(plan: TranscriberPlan, setup: &ConnectorSetup) -> Result<Self, String> {
         match plan {
             TranscriberPlan::Server(plan) => {
-                let server = ServerTranscriber::new(plan, &ground.egress)?;
+                let server = ServerTranscriber::new(plan, &setup.egress)?;
                 Ok(Self::Server(Box::new(server)))
             }
             TranscriberPlan::Command(plan) => {
-                let Some(place) = ground.commands.clone() else {
+                let Some(place) = setup.commands.clone() else {
                     return Err("connectors.transcriber: no command can run here".to_owned());
                 };
                 Ok(Self::Command(CommandTranscriber::new(plan, place)))

@@ -9,9 +9,9 @@ use onyx_test_support::{Dice, wait_for};
 use serde_json::json;
 
 use super::{account, discord_plan, listening};
-use crate::agent::{Reply, TestAgent};
+use crate::agent::TestAgent;
 use crate::process::{GAP, Process, SOON};
-use crate::telegram::seeds::{answers, seeds};
+use crate::telegram::seeds::{answering_agent, answers, network_trouble, seeds};
 
 const PEERS: [u64; 3] = [1, 2, 3];
 const CHANNEL: u64 = 70;
@@ -22,34 +22,13 @@ async fn every_message_is_answered_once_or_told_whatever_the_gateway_and_the_mac
 }
 
 fn trouble(seed: u64) -> Trouble {
-    Trouble {
-        seed,
-        lost_before: 17,
-        lost_after: 19,
-        late: 31,
-        half_closed: 23,
-        too_fast: 15,
-        failed: 29,
-        redelivers: 4,
-        reorders: 4,
-        lateness: Duration::from_millis(700),
-        cut: 9,
-        silenced: 21,
-        moved: 14,
-        session_lost: 12,
-        ..Trouble::default()
-    }
+    Trouble { cut: 9, silenced: 21, moved: 14, session_lost: 12, ..network_trouble(seed) }
 }
 
 /// Returns what people were shown of it.
 pub(crate) async fn conversation(seed: u64) -> String {
     let (home, fake) = (tempfile::tempdir().unwrap(), FakeDiscord::start().await);
-    let agent = TestAgent::new(|request| Reply {
-        pieces: vec!["answer to ".to_owned(), request.text.clone(), " END".to_owned()],
-        between: Duration::from_millis(request.text.len() as u64 % 5 * 4),
-        proposes: None,
-    });
-    agent.steer();
+    let agent = answering_agent();
     let plan = discord_plan(&fake, json!({"allow": [1, 2, 3, CHANNEL]}));
     fake.set_gap(GAP - Duration::from_millis(3));
     let mut dice = Dice::new(seed + 1);

@@ -1,6 +1,7 @@
 //! Conversations that follow from a seed: the network misbehaves and the process is taken away in
 //! any moment. Every message is answered exactly once or told as unknown, in order, within limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
@@ -31,7 +32,8 @@ async fn every_message_is_answered_once_or_told_whatever_the_network_and_the_mac
     stream::iter(seeds()).for_each_concurrent(6, async |seed| drop(conversation(seed).await)).await;
 }
 
-fn trouble(seed: u64) -> Trouble {
+/// What befalls requests on any network.
+pub(crate) fn network_trouble(seed: u64) -> Trouble {
     Trouble {
         seed,
         lost_before: 17,
@@ -43,23 +45,28 @@ fn trouble(seed: u64) -> Trouble {
         redelivers: 4,
         reorders: 4,
         lateness: Duration::from_millis(700),
-        retry_after: 0,
         ..Trouble::default()
     }
 }
 
-/// Returns what people were shown of it.
-pub(crate) async fn conversation(seed: u64) -> String {
-    let (home, fake) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await);
+/// Answers each message with its own words, and takes words while it works.
+pub(crate) fn answering_agent() -> Arc<TestAgent> {
     let agent = TestAgent::new(|request| Reply {
         pieces: vec!["answer to ".to_owned(), request.text.clone(), " END".to_owned()],
         between: Duration::from_millis(request.text.len() as u64 % 5 * 4),
         proposes: None,
     });
     agent.steer();
+    agent
+}
+
+/// Returns what people were shown of it.
+pub(crate) async fn conversation(seed: u64) -> String {
+    let (home, fake) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await);
+    let agent = answering_agent();
     let plan = telegram_plan(&fake, json!({"allow": PEERS}), json!([]));
     fake.set_gap(GAP - Duration::from_millis(3));
-    fake.set_trouble(trouble(seed));
+    fake.set_trouble(network_trouble(seed));
     let mut dice = Dice::new(seed + 1);
     let mut process = Process::start(home.path(), &agent, plan.clone()).await;
     let mut said = Vec::new();

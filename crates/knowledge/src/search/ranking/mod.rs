@@ -11,7 +11,8 @@ use std::collections::{HashMap, HashSet};
 use onyx_storage::ChunkId;
 use onyx_types::{MatchType, Timestamp};
 
-use crate::search::outline::{AuthorId, ConversationId, Outline, Spot};
+use crate::follow::outline::{AuthorId, ChunkPosition, ConversationId, Outline};
+use crate::settings::Weights;
 use crate::visible::Visible;
 
 pub(crate) use time::{TimeRange, times_in};
@@ -30,6 +31,14 @@ const LEAST_TOKEN_LIKENESS: f32 = 0.25;
 pub(crate) struct WordWeights {
     pub(crate) notes: f32,
     pub(crate) messages: f32,
+}
+
+impl WordWeights {
+    /// As a person chose them, for notes and messages alike.
+    pub(crate) fn chosen(weights: Weights) -> Self {
+        let words = weights.text / (weights.text + weights.vectors).max(f32::MIN_POSITIVE);
+        Self { notes: words, messages: words }
+    }
 }
 
 /// Before there are token vectors words count for more: they tell names and places apart.
@@ -66,7 +75,7 @@ pub(crate) struct Match {
 }
 
 impl Match {
-    /// Of something that was looked for by its words alone.
+    /// A chunk that was searched for by words alone.
     pub(crate) fn by_words(score: f32) -> Self {
         Self { words: Some(score), ..Self::default() }
     }
@@ -76,7 +85,7 @@ impl Match {
         let words = self.words.unwrap_or_default();
         let whole = self.meaning.unwrap_or_default();
         let meaning = match self.tokens {
-            // Words stand for both sides, or whatever has a vector would come before it.
+            // Its words count for both sides. Else every chunk with a vector would come before it.
             _ if self.is_unmeasured => words,
             Some(tokens) if is_message => tokens,
             Some(tokens) => (1.0 - WHOLE_NOTE) * tokens + WHOLE_NOTE * whole,
@@ -129,20 +138,22 @@ impl<'a> Ranking<'a> {
         Self { outline, hints, is_by_words: found.near.is_none(), matches }
     }
 
-    /// What was said around what was found may be meant, though it matches nothing itself.
+    /// Adds the messages around those that were found: one of them may be meant although it matches
+    /// nothing itself.
     pub(crate) fn add_around(&mut self, seen: &Visible) {
         let found: Vec<ChunkId> = self.matches.keys().copied().collect();
         for chunk in found {
             for (_, near) in self.outline.around(chunk, 1) {
-                let spot = self.outline.spot(near);
-                if spot.is_some_and(|spot| seen.allows(spot.group)) {
+                let position = self.outline.position_of(near);
+                if position.is_some_and(|position| seen.allows(position.group)) {
                     self.matches.entry(near).or_default();
                 }
             }
         }
     }
 
-    /// How near the tokens of chunks are. What has none keeps the nearness of its whole.
+    /// Takes over how near the tokens of chunks are. A chunk without tokens keeps the nearness of its
+    /// whole text.
     pub(crate) fn take_tokens(&mut self, likeness: &[(ChunkId, f32)]) {
         let scale = Scale::of(likeness.iter().map(|(_, likeness)| *likeness), LEAST_TOKEN_LIKENESS);
         for (chunk, likeness) in likeness {
@@ -161,7 +172,9 @@ impl<'a> Ranking<'a> {
             .collect();
         let mut best = HashMap::<ConversationId, f32>::new();
         for (chunk, own) in &own {
-            if let Some(message) = self.outline.spot(*chunk).and_then(|spot| spot.message) {
+            if let Some(message) =
+                self.outline.position_of(*chunk).and_then(|position| position.message)
+            {
                 let best = best.entry(message.conversation).or_default();
                 *best = best.max(*own);
             }
@@ -169,9 +182,9 @@ impl<'a> Ranking<'a> {
         let mut notes = Vec::new();
         let mut messages = Vec::new();
         for (chunk, own_score) in &own {
-            let spot = self.outline.spot(*chunk);
-            let in_time = self.in_time(spot);
-            match spot.and_then(|spot| spot.message) {
+            let position = self.outline.position_of(*chunk);
+            let in_time = self.in_time(position);
+            match position.and_then(|position| position.message) {
                 Some(message) => {
                     let named = self.hints.authors.contains(&message.author);
                     let mut score = own_score + in_time;
@@ -197,11 +210,11 @@ impl<'a> Ranking<'a> {
     }
 
     fn is_message(&self, chunk: ChunkId) -> bool {
-        self.outline.spot(chunk).is_some_and(|spot| spot.message.is_some())
+        self.outline.position_of(chunk).is_some_and(|position| position.message.is_some())
     }
 
     fn said_around(&self, chunk: ChunkId, own: &HashMap<ChunkId, f32>) -> f32 {
-        // Of a message in parts the best part counts.
+        // Of a message that was cut into parts the best part counts.
         let mut best = [0.0_f32; FROM_AROUND.len() * 2];
         for (away, near) in self.outline.around(chunk, FROM_AROUND.len() as i32) {
             let place = (away.unsigned_abs() as usize - 1) * 2 + usize::from(away > 0);
@@ -210,9 +223,9 @@ impl<'a> Ranking<'a> {
         best.chunks(2).zip(FROM_AROUND).map(|(sides, share)| share * (sides[0] + sides[1])).sum()
     }
 
-    fn in_time(&self, spot: Option<&Spot>) -> f32 {
+    fn in_time(&self, position: Option<&ChunkPosition>) -> f32 {
         let holds = |at: Timestamp| self.hints.time.as_ref().is_some_and(|range| range.holds(at));
-        if spot.is_some_and(|spot| holds(spot.at)) { IN_TIME } else { 0.0 }
+        if position.is_some_and(|position| holds(position.at)) { IN_TIME } else { 0.0 }
     }
 }
 
@@ -225,7 +238,7 @@ fn scaled(scores: Vec<(f32, f32, ChunkId)>) -> Vec<(f32, ChunkId)> {
     scores.into_iter().map(|(score, _, chunk)| (score * factor, chunk)).collect()
 }
 
-/// Where the best and the hundredth lie.
+/// The scores of the best candidate and of the hundredth.
 struct Scale {
     least: f32,
     most: f32,

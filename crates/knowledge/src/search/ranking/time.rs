@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, ToSpan as _};
 use onyx_types::Timestamp;
 
-/// From its first moment to before its last.
+/// A time from its first moment up to, and without, its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeRange {
     from: Timestamp,
@@ -145,7 +145,7 @@ fn one_day(day: i8, month: i8, year: Option<i16>, today: Date) -> Option<(Date, 
     days(date, 1)
 }
 
-/// Without a year it is the last one that has come.
+/// A date without a year means the latest one that is not in the future.
 fn whole_month(month: i8, year: Option<i16>, today: Date) -> Option<(Date, Date)> {
     let usual = if month > today.month() { today.year() - 1 } else { today.year() };
     whole_of_month(Date::new(year.unwrap_or(usual), month, 1).ok()?)

@@ -39,7 +39,7 @@ impl KeptLetter {
 }
 
 #[derive(Default)]
-struct State {
+struct MailState {
     kept: Vec<KeptLetter>,
     troubles: VecDeque<MailTrouble>,
     logins: Vec<String>,
@@ -48,7 +48,7 @@ struct State {
 /// Runs until it is dropped.
 pub struct FakeMail {
     address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MailState>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -56,7 +56,7 @@ impl FakeMail {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state: Arc<Mutex<State>> = Arc::default();
+        let state: Arc<Mutex<MailState>> = Arc::default();
         let shared = Arc::clone(&state);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -92,7 +92,7 @@ impl Drop for FakeMail {
     }
 }
 
-async fn converse(stream: TcpStream, state: Arc<Mutex<State>>) -> std::io::Result<()> {
+async fn converse(stream: TcpStream, state: Arc<Mutex<MailState>>) -> std::io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut lines = BufReader::new(reader).lines();
     let (mut from, mut to) = (String::new(), String::new());

@@ -34,16 +34,16 @@ pub struct SentMessage {
 /// Serves until it is dropped.
 pub struct FakeTelegram {
     http: FakeHttp,
-    state: Arc<State>,
+    state: Arc<TelegramState>,
 }
 
-struct State {
-    inner: Mutex<Inner>,
+struct TelegramState {
+    inner: Mutex<TelegramData>,
     came: Notify,
 }
 
 #[derive(Default)]
-struct Inner {
+struct TelegramData {
     updates: BTreeMap<i64, Value>,
     next_update: i64,
     next_message: i64,
@@ -68,8 +68,9 @@ struct Inner {
 
 impl FakeTelegram {
     pub async fn start() -> Self {
-        let inner = Inner { next_update: FIRST_UPDATE, next_message: 1, ..Inner::default() };
-        let state = Arc::new(State { inner: Mutex::new(inner), came: Notify::new() });
+        let inner =
+            TelegramData { next_update: FIRST_UPDATE, next_message: 1, ..TelegramData::default() };
+        let state = Arc::new(TelegramState { inner: Mutex::new(inner), came: Notify::new() });
         let served = Arc::clone(&state);
         let http = FakeHttp::start(Arc::new(move |request| {
             let state = Arc::clone(&served);
@@ -209,13 +210,13 @@ impl FakeTelegram {
         u64::try_from(inner.next_update - inner.offset.max(FIRST_UPDATE)).unwrap_or(0)
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, TelegramData> {
         self.state.inner()
     }
 }
 
-impl State {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+impl TelegramState {
+    fn inner(&self) -> MutexGuard<'_, TelegramData> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -320,7 +321,7 @@ impl State {
     }
 }
 
-impl Inner {
+impl TelegramData {
     fn read(&mut self, offset: i64) -> Vec<Value> {
         self.offset = self.offset.max(offset);
         // What was acknowledged is forgotten, but for the few that may come again.

@@ -1,6 +1,6 @@
 //! Writing answers to raw sockets, so that a cut falls on exactly the byte the script names.
 
-use super::{RecordedRequest, State, request};
+use super::{ModelState, RecordedRequest, request};
 use crate::model::answer::{Answer, Content, Encoding, Fault, Pieces};
 use crate::model::wire::{Frame, Frames, Wire};
 use bytes::{Bytes, BytesMut};
@@ -29,7 +29,7 @@ struct Reply {
     frames: Frames,
 }
 
-pub(super) async fn accept_all(listener: TcpListener, state: Arc<State>) {
+pub(super) async fn accept_all(listener: TcpListener, state: Arc<ModelState>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -46,7 +46,7 @@ pub(super) async fn accept_all(listener: TcpListener, state: Arc<State>) {
 }
 
 /// Errors here mean that the client went away, which scripts count and tests look at.
-async fn serve(mut stream: TcpStream, state: Arc<State>) {
+async fn serve(mut stream: TcpStream, state: Arc<ModelState>) {
     let _ = stream.set_nodelay(true);
     let mut buffer = BytesMut::new();
     while let Ok(Some(request)) = request::read(&mut stream, &mut buffer).await {
@@ -67,7 +67,7 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) {
 
 async fn answer(
     stream: &mut TcpStream,
-    state: &State,
+    state: &ModelState,
     request: &RecordedRequest,
 ) -> io::Result<After> {
     // Speech, pictures and the like are scripted by status and body alone.
@@ -110,7 +110,7 @@ fn is_media(request: &RecordedRequest) -> bool {
 }
 
 /// Routes that are not the model itself: the list of models, and the record for standalone use.
-fn side_route(state: &State, request: &RecordedRequest) -> Reply {
+fn side_route(state: &ModelState, request: &RecordedRequest) -> Reply {
     if request.route().starts_with("/_") {
         return control(state, request);
     }
@@ -131,7 +131,7 @@ fn side_route(state: &State, request: &RecordedRequest) -> Reply {
 
 /// For programs beside it: the record, how many answers there were and broke off, and another
 /// script in place of this one.
-fn control(state: &State, request: &RecordedRequest) -> Reply {
+fn control(state: &ModelState, request: &RecordedRequest) -> Reply {
     let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
     match request.route() {
         "/_requests" => Reply::json(200, &json!(state.inner().requests)),

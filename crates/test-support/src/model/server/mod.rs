@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 #[derive(Debug)]
 pub struct ScriptedModel {
     address: SocketAddr,
-    state: Arc<State>,
+    state: Arc<ModelState>,
     accepting: JoinHandle<()>,
 }
 
@@ -54,15 +54,15 @@ pub enum Recording {
 
 type Respond = dyn Fn(&RecordedRequest) -> Answer + Send + Sync;
 
-struct State {
-    inner: Mutex<Inner>,
+struct ModelState {
+    inner: Mutex<ModelData>,
     connections: AtomicUsize,
     received: AtomicUsize,
     answering: AtomicUsize,
     abandoned: AtomicUsize,
 }
 
-struct Inner {
+struct ModelData {
     queue: VecDeque<Answer>,
     rules: Vec<Rule>,
     respond: Option<Arc<Respond>>,
@@ -85,7 +85,7 @@ impl ScriptedModel {
     pub async fn start_on(port: u16) -> Self {
         let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let address = listener.local_addr().expect("a bound listener has an address");
-        let state = Arc::new(State::new());
+        let state = Arc::new(ModelState::new());
         let accepting = tokio::spawn(connection::accept_all(listener, Arc::clone(&state)));
         Self { address, state, accepting }
     }
@@ -220,11 +220,11 @@ impl Default for ScriptFile {
     }
 }
 
-impl State {
+impl ModelState {
     fn new() -> Self {
         let file = ScriptFile::default();
         Self {
-            inner: Mutex::new(Inner {
+            inner: Mutex::new(ModelData {
                 queue: VecDeque::new(),
                 rules: Vec::new(),
                 respond: None,
@@ -243,7 +243,7 @@ impl State {
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, ModelData> {
         self.inner.lock().expect("no holder of this lock panics")
     }
 
@@ -285,7 +285,7 @@ impl State {
     }
 }
 
-impl Inner {
+impl ModelData {
     fn forget_old(&mut self) {
         let keep = match self.recording {
             Recording::All => return,
@@ -301,10 +301,10 @@ impl Inner {
     }
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for ModelState {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("State")
+            .debug_struct("ModelState")
             .field("received", &self.received)
             .field("answering", &self.answering)
             .field("abandoned", &self.abandoned)

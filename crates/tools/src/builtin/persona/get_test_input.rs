@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
-use super::{OfOne, existing, files, reading, spec, target, text_argument};
+use super::{OfOne, existing, files, reading_of, spec, text_argument};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct GetTestInput(ToolSpec);
@@ -28,10 +28,7 @@ impl TypedTool for GetTestInput {
     }
 
     async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let files = files(cx)?;
-        let found = existing(&files, &asked.id).await?;
-        let target = target(files.test_input_name(&found.id), Some(found.content.hash));
-        Ok(reading(&self.0, target))
+        reading_of(&self.0, &asked.id, cx).await
     }
 
     async fn invoke(

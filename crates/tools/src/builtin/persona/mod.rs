@@ -93,6 +93,14 @@ async fn existing(files: &PersonaFiles, id: &str) -> Result<TestInput, ToolError
     found.ok_or_else(|| no_test_input(id))
 }
 
+/// A plan to read one test input.
+async fn reading_of(spec: &ToolSpec, id: &str, cx: &ToolCx) -> Result<Plan, ToolError> {
+    let files = files(cx)?;
+    let found = existing(&files, id).await?;
+    let target = target(files.test_input_name(&found.id), Some(found.content.hash));
+    Ok(reading(spec, target))
+}
+
 fn no_test_input(id: &str) -> ToolError {
     ToolError::NotFound(format!("test input {id:?}; list_test_inputs shows those there are"))
 }

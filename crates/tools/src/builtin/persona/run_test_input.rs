@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
-use super::{OfOne, existing, files, persona, reading, target, text_argument, timed, told};
+use super::{OfOne, existing, files, persona, reading_of, text_argument, timed, told};
 use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 /// The persona's own limits end its answer before this does.
@@ -40,10 +40,7 @@ impl TypedTool for RunTestInput {
     }
 
     async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let files = files(cx)?;
-        let found = existing(&files, &asked.id).await?;
-        let target = target(files.test_input_name(&found.id), Some(found.content.hash));
-        Ok(reading(&self.spec, target))
+        reading_of(&self.spec, &asked.id, cx).await
     }
 
     async fn invoke(

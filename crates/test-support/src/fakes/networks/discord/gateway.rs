@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{DISCORD_TOKEN, State};
+use super::{DISCORD_TOKEN, DiscordData, DiscordState};
 use crate::fakes::networks::trouble::strikes;
 
 const HEARTBEAT_MILLIS: u64 = 150;
@@ -16,7 +16,7 @@ const AGAIN: usize = 3;
 
 type Socket = WebSocketStream<TcpStream>;
 
-pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
+pub(super) async fn serve(listener: TcpListener, state: Arc<DiscordState>) {
     while let Ok((stream, _)) = listener.accept().await {
         let state = Arc::clone(&state);
         // A client that goes away is what some tests are about.
@@ -40,12 +40,12 @@ enum Turn {
     SessionLost,
 }
 
-async fn connection(stream: TcpStream, state: &State) -> Option<()> {
+async fn connection(stream: TcpStream, state: &DiscordState) -> Option<()> {
     let mut socket = tokio_tungstenite::accept_async(stream).await.ok()?;
     let number = {
         let mut inner = state.inner();
-        inner.connection += 1;
-        inner.connection
+        inner.gateway.connection += 1;
+        inner.gateway.connection
     };
     silence(state).await;
     let hello = json!({"op": 10, "d": {"heartbeat_interval": HEARTBEAT_MILLIS}});
@@ -69,7 +69,7 @@ async fn connection(stream: TcpStream, state: &State) -> Option<()> {
 }
 
 /// As long as the fake is deaf nothing goes on.
-async fn silence(state: &State) {
+async fn silence(state: &DiscordState) {
     loop {
         let came = state.came.notified();
         if !state.inner().is_deaf {
@@ -81,7 +81,7 @@ async fn silence(state: &State) {
 
 async fn hear(
     socket: &mut Socket,
-    state: &State,
+    state: &DiscordState,
     progress: &mut Progress,
     message: &Value,
 ) -> Option<()> {
@@ -110,22 +110,23 @@ async fn hear(
 }
 
 /// How many events the client has already, where its session still lives.
-fn resume(state: &State, asked: &Value) -> Option<usize> {
+fn resume(state: &DiscordState, asked: &Value) -> Option<usize> {
     let mut inner = state.inner();
+    let gateway = &mut inner.gateway;
     let is_living =
-        inner.is_session_alive && asked["session_id"] == format!("session-{}", inner.session);
+        gateway.is_alive && asked["session_id"] == format!("session-{}", gateway.session);
     if !is_living {
         return None;
     }
-    inner.resumes += 1;
-    inner.dispatch("RESUMED", &json!({}));
+    gateway.resumes += 1;
+    gateway.dispatch("RESUMED", &json!({}));
     let sent = asked["seq"].as_u64().and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
     let chance = inner.trouble.redelivers;
     let again = inner.dice.as_mut().is_some_and(|dice| strikes(dice, chance));
     Some(if again { sent.saturating_sub(AGAIN) } else { sent })
 }
 
-async fn pump(socket: &mut Socket, state: &State, progress: &mut Progress) -> Option<()> {
+async fn pump(socket: &mut Socket, state: &DiscordState, progress: &mut Progress) -> Option<()> {
     while let Some((turn, payloads)) = next(state, progress) {
         match turn {
             Turn::Well => {}
@@ -137,7 +138,7 @@ async fn pump(socket: &mut Socket, state: &State, progress: &mut Progress) -> Op
             }
             Turn::Moved => return socket.send(text(&json!({"op": 7, "d": null}))).await.ok(),
             Turn::SessionLost => {
-                state.inner().lose_session();
+                state.inner().gateway.lose();
                 return socket.send(text(&json!({"op": 9, "d": false}))).await.ok();
             }
         }
@@ -149,16 +150,15 @@ async fn pump(socket: &mut Socket, state: &State, progress: &mut Progress) -> Op
 }
 
 /// The next events for this connection, and what befalls it instead.
-fn next(state: &State, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
+fn next(state: &DiscordState, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
     let mut guard = state.inner();
-    let inner = &mut *guard;
+    let DiscordData { gateway, trouble, dice, .. } = &mut *guard;
     let sent = progress.sent?;
-    if inner.connection != progress.number || !inner.is_session_alive || sent >= inner.events.len()
-    {
+    if gateway.connection != progress.number || !gateway.is_alive || sent >= gateway.events.len() {
         return None;
     }
-    let numbered = |inner: &super::Inner, at: usize| {
-        let mut event = inner.events[at].clone();
+    let numbered = |events: &[Value], at: usize| {
+        let mut event = events[at].clone();
         event["s"] = json!(at + 1);
         event["d"]["resume_gateway_url"] = if event["t"] == "READY" {
             json!(state.gateway_url)
@@ -167,11 +167,10 @@ fn next(state: &State, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
         };
         event
     };
-    let trouble = inner.trouble;
-    let Some(dice) = inner.dice.as_mut() else {
-        inner.numbered = inner.numbered.max(sent + 1);
+    let Some(dice) = dice.as_mut() else {
+        gateway.numbered = gateway.numbered.max(sent + 1);
         progress.sent = Some(sent + 1);
-        return Some((Turn::Well, vec![numbered(inner, sent)]));
+        return Some((Turn::Well, vec![numbered(&gateway.events, sent)]));
     };
     let turns = [
         (trouble.cut, Turn::Cut),
@@ -190,22 +189,22 @@ fn next(state: &State, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
     }
     let reorders = sent >= 2 && strikes(dice, trouble.reorders);
     let doubles = strikes(dice, trouble.redelivers);
-    let channel = |at: usize| inner.events.get(at).map(|event| event["d"]["channel_id"].clone());
+    let channel = |at: usize| gateway.events.get(at).map(|event| event["d"]["channel_id"].clone());
     // Messages of one channel keep their order, those of different ones may not. What was sent under
     // a number keeps it: a client that has stored the number would never ask for anything else
     // under it.
-    let is_new = sent >= inner.numbered;
-    let may_swap = is_new && sent + 1 < inner.events.len() && channel(sent) != channel(sent + 1);
+    let is_new = sent >= gateway.numbered;
+    let may_swap = is_new && sent + 1 < gateway.events.len() && channel(sent) != channel(sent + 1);
     if reorders && may_swap {
-        inner.events.swap(sent, sent + 1);
+        gateway.events.swap(sent, sent + 1);
     }
-    inner.numbered = inner.numbered.max(sent + 1);
+    gateway.numbered = gateway.numbered.max(sent + 1);
     progress.sent = Some(sent + 1);
     let mut order = vec![sent];
     if doubles && sent >= 2 {
         order.push(sent);
     }
-    let payloads = order.into_iter().map(|at| numbered(inner, at)).collect();
+    let payloads = order.into_iter().map(|at| numbered(&gateway.events, at)).collect();
     Some((Turn::Well, payloads))
 }
 

@@ -40,20 +40,21 @@ pub struct PostedMessage {
 pub struct FakeDiscord {
     http: FakeHttp,
     gateway: JoinHandle<()>,
-    state: Arc<State>,
+    state: Arc<DiscordState>,
 }
 
-struct State {
-    inner: Mutex<Inner>,
+struct DiscordState {
+    inner: Mutex<DiscordData>,
     came: Notify,
     gateway_url: String,
 }
 
+/// The session of the bot with the gateway, and how often one began.
 #[derive(Default)]
-struct Inner {
+struct GatewaySession {
     /// Counts sessions; the one with this number is the living one.
     session: u64,
-    is_session_alive: bool,
+    is_alive: bool,
     /// What was dispatched in the session; the first has the number 1.
     events: Vec<Value>,
     /// How many of them were ever sent: those keep their numbers.
@@ -62,6 +63,11 @@ struct Inner {
     connection: u64,
     identifies: u64,
     resumes: u64,
+}
+
+#[derive(Default)]
+struct DiscordData {
+    gateway: GatewaySession,
     last_id: u64,
     /// Everything that was said in a channel, by whoever.
     history: HashMap<u64, Vec<Value>>,
@@ -84,7 +90,8 @@ impl FakeDiscord {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let gateway_url = format!("ws://{}", listener.local_addr().unwrap());
-        let state = Arc::new(State { inner: Mutex::default(), came: Notify::new(), gateway_url });
+        let state =
+            Arc::new(DiscordState { inner: Mutex::default(), came: Notify::new(), gateway_url });
         let gateway = tokio::spawn(gateway::serve(listener, Arc::clone(&state)));
         let served = Arc::clone(&state);
         let http = FakeHttp::start(Arc::new(move |request| {
@@ -129,7 +136,7 @@ impl FakeDiscord {
     /// The session is gone: it cannot be taken up again, and nobody hears what is said until a new
     /// one begins.
     pub fn lose_session(&self) {
-        self.inner().lose_session();
+        self.inner().gateway.lose();
         self.state.came.notify_waiters();
     }
 
@@ -155,7 +162,7 @@ impl FakeDiscord {
         message["id"] = json!(id.to_string());
         let channel = number(&message["channel_id"]);
         inner.history.entry(channel).or_default().push(message.clone());
-        inner.dispatch("MESSAGE_CREATE", &message);
+        inner.gateway.dispatch("MESSAGE_CREATE", &message);
         drop(inner);
         self.state.came.notify_waiters();
         id
@@ -181,7 +188,7 @@ impl FakeDiscord {
         interaction["id"] = json!(id.to_string());
         interaction["token"] = json!(format!("interaction-token-{id}"));
         interaction["application_id"] = json!(BOT.to_string());
-        inner.dispatch("INTERACTION_CREATE", &interaction);
+        inner.gateway.dispatch("INTERACTION_CREATE", &interaction);
         drop(inner);
         self.state.came.notify_waiters();
     }
@@ -222,10 +229,10 @@ impl FakeDiscord {
     /// How many sessions began, and how many were taken up again.
     pub fn sessions(&self) -> (u64, u64) {
         let inner = self.inner();
-        (inner.identifies, inner.resumes)
+        (inner.gateway.identifies, inner.gateway.resumes)
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, DiscordData> {
         self.state.inner()
     }
 }
@@ -236,13 +243,13 @@ impl Drop for FakeDiscord {
     }
 }
 
-impl State {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+impl DiscordState {
+    fn inner(&self) -> MutexGuard<'_, DiscordData> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl DiscordData {
     /// As Discord makes them: the time, and a counter below it.
     fn next_id(&mut self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
@@ -250,26 +257,9 @@ impl Inner {
         self.last_id
     }
 
-    fn dispatch(&mut self, name: &str, data: &Value) {
-        if self.is_session_alive {
-            self.events.push(json!({"op": 0, "t": name, "d": data}));
-        }
-    }
-
-    fn lose_session(&mut self) {
-        self.is_session_alive = false;
-        self.events.clear();
-        self.numbered = 0;
-    }
-
     fn begin_session(&mut self) {
-        self.session += 1;
-        self.identifies += 1;
-        self.is_session_alive = true;
-        self.events.clear();
-        self.numbered = 0;
-        let session = format!("session-{}", self.session);
-        self.dispatch(
+        let session = self.gateway.begin();
+        self.gateway.dispatch(
             "READY",
             &json!({"session_id": session, "user": {"id": BOT.to_string()},
             "resume_gateway_url": Value::Null, "guilds": [{"id": GUILD.to_string()}]}),
@@ -284,7 +274,31 @@ impl Inner {
                     "last_message_id": last})
             })
             .collect();
-        self.dispatch("GUILD_CREATE", &json!({"id": GUILD.to_string(), "channels": channels}));
+        self.gateway
+            .dispatch("GUILD_CREATE", &json!({"id": GUILD.to_string(), "channels": channels}));
+    }
+}
+
+impl GatewaySession {
+    /// Begins another session and gives back its id.
+    fn begin(&mut self) -> String {
+        self.lose();
+        self.session += 1;
+        self.identifies += 1;
+        self.is_alive = true;
+        format!("session-{}", self.session)
+    }
+
+    fn lose(&mut self) {
+        self.is_alive = false;
+        self.events.clear();
+        self.numbered = 0;
+    }
+
+    fn dispatch(&mut self, name: &str, data: &Value) {
+        if self.is_alive {
+            self.events.push(json!({"op": 0, "t": name, "d": data}));
+        }
     }
 }
 

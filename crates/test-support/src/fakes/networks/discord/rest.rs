@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{BOT, DISCORD_TOKEN, GUILD, Inner, PRIVATE, PostedMessage, State, number};
+use super::{BOT, DISCORD_TOKEN, DiscordData, DiscordState, GUILD, PRIVATE, PostedMessage, number};
 use crate::fakes::networks::http::{HttpReply, HttpRequest};
 use crate::fakes::networks::trouble::Fate;
 
@@ -17,7 +17,7 @@ fn refused(status: u16, code: u64, message: &str) -> (u16, Value) {
     (status, json!({"code": code, "message": message}))
 }
 
-impl State {
+impl DiscordState {
     pub(super) async fn respond(&self, request: HttpRequest) -> HttpReply {
         if let Some(name) = request.path.strip_prefix("/files/") {
             return match self.inner().files.get(name) {
@@ -148,7 +148,7 @@ fn what_is(channel: &str) -> RestResult {
     }
 }
 
-impl Inner {
+impl DiscordData {
     fn said_after(&self, channel: &str, query: &str) -> RestResult {
         let value = |name: &str| {
             let found = query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));

@@ -1,5 +1,5 @@
-//! Where every chunk stands: who said it, when, and what was said before and after. In memory,
-//! because ranking asks it of hundreds of chunks for each search.
+//! Who said each chunk, when, and what was said before and after it. It is kept in memory, because
+//! ranking asks for hundreds of chunks in each search.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,20 +8,20 @@ use onyx_types::{PersonId, Timestamp};
 
 use crate::visible::Visible;
 
-/// Who said something, by a number.
+/// The number of an author.
 pub(crate) type AuthorId = u32;
-/// A conversation by a number.
+/// The number of a conversation.
 pub(crate) type ConversationId = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct ChunkPosition {
     pub(crate) group: GroupId,
     pub(crate) at: Timestamp,
-    pub(crate) message: Option<MessageSpot>,
+    pub(crate) message: Option<MessagePosition>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MessageSpot {
+pub(crate) struct MessagePosition {
     pub(crate) conversation: ConversationId,
     pub(crate) author: AuthorId,
     position: u64,
@@ -29,14 +29,14 @@ pub(crate) struct MessageSpot {
 
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
-    spots: HashMap<ChunkId, Spot>,
+    positions: HashMap<ChunkId, ChunkPosition>,
     by_source: HashMap<SourceId, Vec<ChunkId>>,
     names: HashMap<(Option<PersonId>, String), ConversationId>,
     /// Messages in their order.
     conversations: Vec<Vec<(u64, ChunkId)>>,
     authors: Vec<Author>,
     author_ids: HashMap<String, AuthorId>,
-    /// Whose names hold a word.
+    /// The authors whose names hold a word.
     by_word: HashMap<String, Vec<AuthorId>>,
 }
 
@@ -46,7 +46,7 @@ struct Author {
     groups: HashSet<GroupId>,
 }
 
-/// Words that say who somebody is to the other, and nobody's name.
+/// Words that name the role of a speaker and are nobody's name.
 const NO_NAMES: &[&str] = &[
     "agent",
     "ai",
@@ -60,13 +60,13 @@ const NO_NAMES: &[&str] = &[
     "user",
     "you",
 ];
-/// Shorter ones are names only where they are written as such: `An`, but not `an`.
+/// Shorter words are names only where they begin with a capital: `An`, but not `an`.
 const SURE_NAME: usize = 3;
 const SHORTEST_NAME: usize = 2;
 
 impl Outline {
-    pub(crate) fn spot(&self, chunk: ChunkId) -> Option<&Spot> {
-        self.spots.get(&chunk)
+    pub(crate) fn position_of(&self, chunk: ChunkId) -> Option<&ChunkPosition> {
+        self.positions.get(&chunk)
     }
 
     pub(crate) fn add(&mut self, chunk: &OutlinedChunk) {
@@ -75,13 +75,14 @@ impl Outline {
             let author = self.author(&message.author, chunk.group);
             let order = &mut self.conversations[conversation as usize];
             let entry = (message.position, chunk.chunk);
-            // Nearly always it is the last one.
+            // A new message nearly always comes last.
             let place = order.partition_point(|before| *before < entry);
             order.insert(place, entry);
-            MessageSpot { conversation, author, position: message.position }
+            MessagePosition { conversation, author, position: message.position }
         });
         self.by_source.entry(chunk.source).or_default().push(chunk.chunk);
-        self.spots.insert(chunk.chunk, Spot { group: chunk.group, at: chunk.at, message });
+        self.positions
+            .insert(chunk.chunk, ChunkPosition { group: chunk.group, at: chunk.at, message });
     }
 
     fn author(&mut self, name: &str, group: GroupId) -> AuthorId {
@@ -115,8 +116,8 @@ impl Outline {
 
     pub(crate) fn remove(&mut self, source: SourceId) {
         for chunk in self.by_source.remove(&source).unwrap_or_default() {
-            let Some(spot) = self.spots.remove(&chunk) else { continue };
-            if let Some(message) = spot.message {
+            let Some(known) = self.positions.remove(&chunk) else { continue };
+            if let Some(message) = known.message {
                 let order = &mut self.conversations[message.conversation as usize];
                 if let Ok(place) = order.binary_search(&(message.position, chunk)) {
                     order.remove(place);
@@ -125,10 +126,10 @@ impl Outline {
         }
     }
 
-    /// Messages around one, as far as `reach`, and how many messages away each is: before it below
-    /// zero. Parts of one message are not around each other.
+    /// The messages around one, at most `reach` messages away, each with its distance; those before it
+    /// have a negative one. Parts of the same message are left out.
     pub(crate) fn around(&self, chunk: ChunkId, reach: i32) -> Vec<(i32, ChunkId)> {
-        let Some(message) = self.spots.get(&chunk).and_then(|spot| spot.message) else {
+        let Some(message) = self.positions.get(&chunk).and_then(|known| known.message) else {
             return Vec::new();
         };
         let order = &self.conversations[message.conversation as usize];
@@ -146,7 +147,7 @@ impl Outline {
 
     /// How many messages of its conversation came after one.
     pub(crate) fn messages_after(&self, chunk: ChunkId) -> usize {
-        let Some(message) = self.spots.get(&chunk).and_then(|spot| spot.message) else {
+        let Some(message) = self.positions.get(&chunk).and_then(|known| known.message) else {
             return 0;
         };
         let order = &self.conversations[message.conversation as usize];
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn messages_around_one_are_counted_by_message_and_not_by_part() {
         let mut outline = Outline::default();
-        // The later run was filed first, and message 20 has two parts.
+        // The later run was indexed first, and message 20 has two parts.
         for (id, source, position) in [(1, 2, 30), (2, 2, 40), (3, 1, 10), (4, 1, 20), (5, 1, 20)] {
             outline.add(&chunk(id, source, position, "Ana"));
         }
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(around(1), [(-2, 3), (-1, 4), (-1, 5), (1, 2)]);
         outline.remove(SourceId(1));
         assert_eq!(outline.around(ChunkId(1), 2), [(1, ChunkId(2))]);
-        assert!(outline.spot(ChunkId(4)).is_none());
+        assert!(outline.position_of(ChunkId(4)).is_none());
     }
 
     #[test]

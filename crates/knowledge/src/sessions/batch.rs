@@ -1,18 +1,20 @@
-//! Reads the logs of sessions and files what was said in them, many sessions in one transaction.
+//! Reads the logs of sessions and writes what was said in them to the table, many sessions in one
+//! transaction.
 
 use std::collections::BTreeSet;
 
-use onyx_storage::{ChunkRow, SessionMeta, SourceKey, SourceKind, SourceRow, Stamp};
+use onyx_storage::{ChunkRow, SessionMeta, SourceKey, SourceKind, SourceRow, Stamp, TurnLog};
 use onyx_types::{PersonId, RunId, Scope, SessionId, SessionKey};
 
 use super::mark::{Mark, NO_RUN, by_message, mark_name, prefix};
-use super::said::RunText;
+use super::run_text::RunText;
 use super::title_of;
-use crate::{Index, KnowledgeError, Ruler};
+use crate::indexing::Indexing;
+use crate::{KnowledgeError, Ruler};
 
-/// Read of a log at once; one longer turn is read whole and let go again.
+/// How much of a log is read at once. A single longer turn is read whole.
 const PAGE_BYTES: u64 = 512 * 1024;
-/// What is filed together: a search waits for no more.
+/// How much is written to the table together. A search waits for no more.
 const SOURCES_AT_ONCE: usize = 512;
 const BYTES_AT_ONCE: usize = 512 * 1024;
 
@@ -20,7 +22,7 @@ const BYTES_AT_ONCE: usize = 512 * 1024;
 #[derive(Debug)]
 pub(super) enum IndexedSession {
     Nothing,
-    /// Something that cannot be gone on from.
+    /// Something from which indexing cannot go on, so the session is indexed anew.
     Something,
     UpTo(Mark),
 }
@@ -31,11 +33,12 @@ impl IndexedSession {
     }
 }
 
-/// Sessions on their way into the index. No other filing goes on while it is there.
+/// Sessions on their way into the index. Nothing else is indexed while a batch is open.
 pub(super) struct Batch<'a> {
-    index: &'a Index,
+    indexing: &'a Indexing,
+    turns: &'a dyn TurnLog,
     ruler: Ruler,
-    _filing: tokio::sync::MutexGuard<'a, ()>,
+    _one_at_a_time: tokio::sync::MutexGuard<'a, ()>,
     sources: Vec<(SourceRow, Vec<ChunkRow>)>,
     bytes: usize,
     gone: Vec<SourceKey>,
@@ -51,12 +54,13 @@ struct Reading<'a> {
 }
 
 impl<'a> Batch<'a> {
-    pub(super) async fn new(index: &'a Index) -> Self {
-        let filing = index.inner.filing.lock().await;
+    pub(super) async fn new(indexing: &'a Indexing, turns: &'a dyn TurnLog) -> Self {
+        let one_at_a_time = indexing.lock().await;
         Self {
-            index,
-            ruler: index.ruler(),
-            _filing: filing,
+            indexing,
+            turns,
+            ruler: indexing.ruler(),
+            _one_at_a_time: one_at_a_time,
             sources: Vec::new(),
             bytes: 0,
             gone: Vec::new(),
@@ -69,7 +73,7 @@ impl<'a> Batch<'a> {
     }
 
     async fn write(&mut self) -> Result<(), KnowledgeError> {
-        let chunks = &self.index.inner.store.chunks;
+        let chunks = &self.indexing.chunks;
         self.bytes = 0;
         let sources = std::mem::take(&mut self.sources);
         if !sources.is_empty() {
@@ -78,7 +82,7 @@ impl<'a> Batch<'a> {
         for key in std::mem::take(&mut self.gone) {
             chunks.remove(&key).await?;
         }
-        // Last: what is marked as filed is filed.
+        // The marks come last, so that whatever is marked as indexed is indexed.
         let marks = std::mem::take(&mut self.marks);
         if !marks.is_empty() {
             chunks.set_marks(marks).await?;
@@ -91,13 +95,13 @@ impl<'a> Batch<'a> {
         person: &PersonId,
         session: SessionId,
     ) -> Result<(), KnowledgeError> {
-        let chunks = &self.index.inner.store.chunks;
+        let chunks = &self.indexing.chunks;
         chunks.remove_under(Some(person), &prefix(session)).await?;
         self.marks.push((mark_name(person, session), String::new()));
         Ok(())
     }
 
-    pub(super) async fn file_new_runs(
+    pub(super) async fn index_new_runs(
         &mut self,
         person: &PersonId,
         meta: &SessionMeta,
@@ -110,55 +114,55 @@ impl<'a> Batch<'a> {
         };
         let title = title_of(meta);
         let mark = Mark {
-            // More will be said in a run that is not over.
+            // A run that is not over is not marked, because more will be said in it.
             run: meta.last_run.filter(|_| meta.last_run_status.is_some()).or(known_run),
             title: title.clone(),
             scope: scope.clone(),
-            chunking: by_message(&self.ruler.fingerprint(&self.index.inner.settings.chunking)),
+            chunking: by_message(&self.ruler.fingerprint(&self.indexing.chunking)),
         };
         let session = Reading { person, meta, scope, title };
-        let filed = self.file_runs_after(&session, known_run).await?;
+        let indexed = self.index_runs_after(&session, known_run).await?;
         if matches!(known, IndexedSession::Something) {
-            self.drop_others(person, meta.session_id, &filed).await?;
+            self.drop_others(person, meta.session_id, &indexed).await?;
         }
         self.marks.push((mark_name(person, meta.session_id), mark.written()));
         Ok(())
     }
 
-    /// Runs of a session that its log does not hold.
+    /// Removes the runs of a session that are no longer in its log.
     async fn drop_others(
         &mut self,
         person: &PersonId,
         session: SessionId,
-        filed: &BTreeSet<String>,
+        indexed: &BTreeSet<String>,
     ) -> Result<(), KnowledgeError> {
-        let chunks = &self.index.inner.store.chunks;
+        let chunks = &self.indexing.chunks;
         let start = prefix(session);
         for path in chunks.paths_under(Some(person), &start).await? {
-            if !filed.contains(&path[start.len()..]) {
+            if !indexed.contains(&path[start.len()..]) {
                 self.gone.push(SourceKey { person: Some(person.clone()), path });
             }
         }
         Ok(())
     }
 
-    /// Reads from the end, and keeps no more than what is found of one run. Which were filed?
-    async fn file_runs_after(
+    /// Reads the log from its end and holds no more than one run at a time. Gives back the names of
+    /// the runs that were indexed.
+    async fn index_runs_after(
         &mut self,
         session: &Reading<'_>,
         last: Option<RunId>,
     ) -> Result<BTreeSet<String>, KnowledgeError> {
-        let store = &self.index.inner.store;
-        let mut filed = BTreeSet::new();
+        let mut indexed = BTreeSet::new();
         let (agent, id) = (session.meta.agent.clone(), session.meta.session_id);
         let key = SessionKey { person: session.person.clone(), agent, session: id };
         let mut open = None::<(RunId, RunText)>;
         let mut of_no_run = RunText::default();
         let mut before = None;
         'log: loop {
-            let page = store.turns.tail_within(&key, before, PAGE_BYTES).await?;
-            // A later turn has a greater place, wherever the page begins that it is read with: a
-            // turn takes more than a byte.
+            let page = self.turns.tail_within(&key, before, PAGE_BYTES).await?;
+            // The position grows with every turn, whichever page the turn is read with, because each
+            // turn takes more than one byte of the log.
             for (place, turn) in page.turns.iter().enumerate().rev() {
                 let position = page.start.0 + place as u64;
                 let Some(run) = turn.run else {
@@ -166,7 +170,7 @@ impl<'a> Batch<'a> {
                     continue;
                 };
                 if let Some((over, said)) = open.take_if(|(open, _)| *open != run) {
-                    self.add(session, over.to_string(), said, &mut filed).await?;
+                    self.add(session, over.to_string(), said, &mut indexed).await?;
                 }
                 if Some(run) == last {
                     break 'log;
@@ -180,17 +184,17 @@ impl<'a> Batch<'a> {
             before = Some(page.start);
         }
         if let Some((run, said)) = open {
-            self.add(session, run.to_string(), said, &mut filed).await?;
+            self.add(session, run.to_string(), said, &mut indexed).await?;
         }
         if of_no_run.is_empty() {
-            return Ok(filed);
+            return Ok(indexed);
         }
         if last.is_some() {
-            // They are one source, so that all of them must be read.
-            return Box::pin(self.file_runs_after(session, None)).await;
+            // The turns of no run are one source, so all of them must be read.
+            return Box::pin(self.index_runs_after(session, None)).await;
         }
-        self.add(session, NO_RUN.to_owned(), of_no_run, &mut filed).await?;
-        Ok(filed)
+        self.add(session, NO_RUN.to_owned(), of_no_run, &mut indexed).await?;
+        Ok(indexed)
     }
 
     async fn add(
@@ -198,10 +202,10 @@ impl<'a> Batch<'a> {
         session: &Reading<'_>,
         name: String,
         said: RunText,
-        filed: &mut BTreeSet<String>,
+        indexed: &mut BTreeSet<String>,
     ) -> Result<(), KnowledgeError> {
         let Reading { person, meta, scope, title } = session;
-        let chunking = &self.index.inner.settings.chunking;
+        let chunking = &self.indexing.chunking;
         let row = SourceRow {
             key: SourceKey {
                 person: Some((*person).clone()),
@@ -214,12 +218,12 @@ impl<'a> Batch<'a> {
             stamp: Stamp { size: said.bytes as u64, modified: said.at },
             chunking: self.ruler.fingerprint(chunking),
             problem: None,
-            indexed_at: self.index.inner.clock.wall(),
+            indexed_at: self.indexing.clock.wall(),
             title: title.clone(),
             conversation: Some(meta.session_id.to_string()),
             dated: None,
         };
-        filed.insert(name);
+        indexed.insert(name);
         self.bytes += said.bytes;
         self.sources.push((row, said.rows(chunking, &self.ruler)));
         if self.sources.len() >= SOURCES_AT_ONCE || self.bytes >= BYTES_AT_ONCE {

@@ -2,22 +2,30 @@
 //! far as the budget of the day goes.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use onyx_storage::{
-    ChunkFacts, ChunkId, ChunkRow, EntityName, FactRow, Group, GroupId, Holds, ObjectKind,
-    SourceKind, StoredChunk,
+    ChunkFacts, ChunkId, ChunkRow, ChunkStore, EntityName, FactRow, Group, GroupId, Holds,
+    ObjectKind, SourceKind, StoredChunk,
 };
-use onyx_types::{Hash, ScopeSet, Timestamp};
+use onyx_types::{Clock, Hash, Timestamp};
 
 use super::finder::{FactFinder, FactPassage, FoundFact};
 use super::rules::{Passage, RULES, facts_in};
-use crate::{Index, KnowledgeError};
+use crate::KnowledgeError;
+
+pub(crate) struct FactReader {
+    chunks: Arc<dyn ChunkStore>,
+    clock: Arc<dyn Clock>,
+    finder: RwLock<FinderState>,
+    /// Held while rules look for facts.
+    one_at_a_time: tokio::sync::Mutex<()>,
+}
 
 /// Who finds facts beside the rules, and how many tokens a day it may take.
 #[derive(Clone, Default)]
-pub(crate) struct FinderState {
+struct FinderState {
     finder: Option<Arc<dyn FactFinder>>,
     daily_tokens: u64,
 }
@@ -30,42 +38,38 @@ const READ_THROUGH: &str = "facts read through";
 const SPENT: &str = "facts spent";
 const SOURCES_AT_ONCE: u32 = 64;
 const CHUNKS_AT_ONCE: u32 = 16;
-/// Whoever asks waits for so much of the looking through; the rest follows in the background.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Shorter texts say nothing that a model is needed for.
 const SHORTEST_READ: usize = 24;
 
-impl Index {
+impl FactReader {
+    pub(crate) fn new(chunks: Arc<dyn ChunkStore>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            chunks,
+            clock,
+            finder: RwLock::default(),
+            one_at_a_time: tokio::sync::Mutex::default(),
+        }
+    }
+
     /// Who finds facts beside the rules from now on; `None`: nobody.
-    pub fn set_fact_finder(&self, finder: Option<Arc<dyn FactFinder>>, daily_tokens: u64) {
-        let mut state = self.inner.finder.write().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn set_finder(&self, finder: Option<Arc<dyn FactFinder>>, daily_tokens: u64) {
+        let mut state = self.finder.write().unwrap_or_else(PoisonError::into_inner);
         *state = FinderState { finder, daily_tokens };
-        drop(state);
-        self.inner.wake_embedding.notify_one();
     }
 
-    /// What was said and written a moment ago counts. Was everything looked through?
-    pub(super) async fn bring_facts_up_to_date(
-        &self,
-        scopes: &ScopeSet,
-    ) -> Result<bool, KnowledgeError> {
-        self.all_scopes(scopes.person()).await?;
-        self.find_facts_by_rules(Some(PATIENCE)).await
-    }
-
-    /// In the background: the rules whatever is left, then the model.
+    /// In the background: the rules look at whatever is left, then the model reads.
     pub(crate) async fn find_facts(&self) -> Result<(), KnowledgeError> {
-        self.find_facts_by_rules(None).await?;
-        self.find_facts_by_model().await
+        self.find_by_rules(None).await?;
+        self.find_by_model().await
     }
 
-    /// Looks at the sources that changed. Is none left?
-    async fn find_facts_by_rules(
+    /// Looks at the sources that changed. Gives back whether it has seen all of them.
+    pub(super) async fn find_by_rules(
         &self,
         patience: Option<Duration>,
     ) -> Result<bool, KnowledgeError> {
-        let _one_at_a_time = self.inner.finding_facts.lock().await;
-        let chunks = &self.inner.store.chunks;
+        let _one_at_a_time = self.one_at_a_time.lock().await;
+        let chunks = &self.chunks;
         let began = Instant::now();
         let epoch = chunks.epoch().await?;
         let mut after = self.rules_seen(epoch).await?;
@@ -75,7 +79,7 @@ impl Index {
             if patience.is_some_and(|patience| began.elapsed() > patience) {
                 return Ok(false);
             }
-            // Changes of vectors alone are no news here.
+            // Where only vectors changed, the text holds the same facts.
             let changed: Vec<_> = changes
                 .iter()
                 .filter(|change| change.text_seq > after)
@@ -97,7 +101,7 @@ impl Index {
     }
 
     async fn rules_seen(&self, epoch: u64) -> Result<u64, KnowledgeError> {
-        let marks = self.inner.store.chunks.marks(SEEN).await?;
+        let marks = self.chunks.marks(SEEN).await?;
         let seen = marks.first().and_then(|(_, mark)| {
             let mut parts = mark.splitn(3, ' ');
             let is_same = parts.next()?.parse() == Ok(epoch);
@@ -108,10 +112,10 @@ impl Index {
     }
 
     /// One chunk after another, until all are read, the budget is spent or the model fails.
-    async fn find_facts_by_model(&self) -> Result<(), KnowledgeError> {
-        let state = self.inner.finder.read().unwrap_or_else(PoisonError::into_inner).clone();
+    async fn find_by_model(&self) -> Result<(), KnowledgeError> {
+        let state = self.finder.read().unwrap_or_else(PoisonError::into_inner).clone();
         let FinderState { finder: Some(finder), daily_tokens } = state else { return Ok(()) };
-        let chunks = &self.inner.store.chunks;
+        let chunks = &self.chunks;
         let maker = finder.name();
         let mut after = self.read_through(&maker).await?;
         loop {
@@ -130,7 +134,7 @@ impl Index {
         }
     }
 
-    /// May it go on with the next?
+    /// Reads one chunk. Gives back whether the next may be read.
     async fn read_one(
         &self,
         finder: &dyn FactFinder,
@@ -138,12 +142,12 @@ impl Index {
         chunk: &StoredChunk,
         daily_tokens: u64,
     ) -> Result<bool, KnowledgeError> {
-        let chunks = &self.inner.store.chunks;
+        let chunks = &self.chunks;
         let Some(person) = chunk.source.key.person.clone() else { return Ok(true) };
         if !has_facts(chunk.source.kind) || chunk.row.text.len() < SHORTEST_READ {
             return Ok(true);
         }
-        // Whatever its file is called: the text is what was read.
+        // What was found is kept by the text, so a renamed file is not read again.
         let text = Hash::of(chunk.row.text.as_bytes());
         let facts = match chunks.reading(text, maker).await? {
             Some(known) => known,
@@ -185,18 +189,18 @@ impl Index {
     }
 
     async fn read_through(&self, maker: &str) -> Result<ChunkId, KnowledgeError> {
-        let marks = self.inner.store.chunks.marks(READ_THROUGH).await?;
+        let marks = self.chunks.marks(READ_THROUGH).await?;
         let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
         let through = noted.filter(|(_, of)| *of == maker).and_then(|(id, _)| id.parse().ok());
         Ok(through.map_or_else(ChunkId::default, ChunkId))
     }
 
     fn today(&self) -> String {
-        self.inner.clock.wall().utc_date()
+        self.clock.wall().utc_date()
     }
 
     async fn facts_spent(&self) -> Result<u64, KnowledgeError> {
-        let marks = self.inner.store.chunks.marks(SPENT).await?;
+        let marks = self.chunks.marks(SPENT).await?;
         let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
         let today = self.today();
         let spent =
@@ -206,11 +210,11 @@ impl Index {
 
     async fn note_facts_spent(&self, tokens: u64) -> Result<(), KnowledgeError> {
         let mark = format!("{} {tokens}", self.today());
-        Ok(self.inner.store.chunks.set_mark(SPENT, &mark).await?)
+        Ok(self.chunks.set_mark(SPENT, &mark).await?)
     }
 }
 
-/// Tasks and attached documents speak of many things that nobody asks the graph for.
+/// Tasks and shared documents mention many things that nobody asks the graph for.
 fn has_facts(kind: SourceKind) -> bool {
     match kind {
         SourceKind::Memory
@@ -241,7 +245,7 @@ fn by_rules(chunk: &StoredChunk) -> ChunkFacts {
     ChunkFacts { chunk: chunk.id, maker: RULES.to_owned(), facts: facts_in(&passage) }
 }
 
-/// A fact that the text bears out: its quote is there, word for word.
+/// The fact, where its quote stands in the text word for word.
 fn believed(found: FoundFact, chunk: &ChunkRow) -> Option<FactRow> {
     let FoundFact { subject, relation, object, quote, from, until, has_ended } = found;
     let quote = quote.trim();

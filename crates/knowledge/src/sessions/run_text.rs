@@ -8,24 +8,24 @@ use onyx_types::{Author, Hash, Origin, TextStatus, Timestamp, Turn, TurnBody};
 use crate::files::transcript::speaker;
 use crate::{Chunking, Document, Ruler};
 
-/// Of a longer message only the beginning is found: nobody says so much, and indexing it all would
-/// take many times its memory.
+/// Of a longer message only the beginning is indexed: nobody says so much, and indexing all of it
+/// would take many times its memory.
 const LONGEST_MESSAGE: usize = 256 * 1024;
-/// Of a longer run only the end.
+/// Of a longer run only the end is indexed.
 const LONGEST_RUN: usize = 2 * 1024 * 1024;
 
 pub(super) struct RunText {
     /// The last one first.
-    messages: Vec<OneSaid>,
+    messages: Vec<SaidMessage>,
     pub(super) bytes: usize,
     pub(super) origin: Origin,
     pub(super) at: Timestamp,
 }
 
-struct OneSaid {
+struct SaidMessage {
     message: Message,
-    /// Empty where the run is too long for it: its place is kept, so that the others are cited by
-    /// theirs.
+    /// Empty where the run is too long to be indexed whole. The message keeps its number, so that the
+    /// others are cited by the right ones.
     text: String,
 }
 
@@ -41,7 +41,7 @@ impl RunText {
         self.messages.is_empty()
     }
 
-    /// Turns come from the end.
+    /// Adds the turn before those that were added: a log is read from its end.
     pub(super) fn add_before(&mut self, turn: &Turn, position: u64) {
         let words = match &turn.body {
             TurnBody::User(user) => Cow::from(user.content.text()),
@@ -72,10 +72,10 @@ impl RunText {
         }
         self.bytes += text.len();
         let message = Message { turn: Some(turn.id), author, at: Some(turn.ts), position };
-        self.messages.push(OneSaid { message, text });
+        self.messages.push(SaidMessage { message, text });
     }
 
-    /// Of everything that is found in it.
+    /// The checksum of everything that can be found in the run.
     pub(super) fn checksum(&self) -> Hash {
         let mut all = String::with_capacity(self.bytes);
         self.messages.iter().rev().for_each(|said| all.push_str(&said.text));
@@ -85,7 +85,7 @@ impl RunText {
     pub(super) fn rows(self, chunking: &Chunking, ruler: &Ruler) -> Vec<ChunkRow> {
         let origin = self.origin;
         let mut rows = Vec::with_capacity(self.messages.len());
-        for (number, OneSaid { message, text }) in (1..).zip(self.messages.into_iter().rev()) {
+        for (number, SaidMessage { message, text }) in (1..).zip(self.messages.into_iter().rev()) {
             for text in parts(text, chunking, ruler) {
                 rows.push(ChunkRow {
                     start_line: number,
@@ -102,7 +102,7 @@ impl RunText {
     }
 }
 
-/// A message whole where it fits.
+/// A message is one chunk where it fits.
 fn parts(text: String, chunking: &Chunking, ruler: &Ruler) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();

@@ -1,150 +1,118 @@
-//! Reads files and tells the chunk table what they hold.
+//! Reads a file and cuts it into the chunks that the table holds of it.
+
+use std::sync::Arc;
 
 use onyx_storage::{
     ChunkRow, History, Message, Object, ObjectKey, Objects, SourceKey, SourceKind, SourceRow,
     Stamp, StoreError, declared_origin,
 };
-use onyx_types::{Hash, Origin, Timestamp};
+use onyx_types::{Clock, Hash, Origin, Timestamp};
 
-use crate::chunk::is_date;
+use crate::chunk::{indexed_text, is_date};
 use crate::files::places::{PlacedFile, is_binary_name};
-use crate::files::sync::Look;
-use crate::files::transcript::{self, Spoken};
-use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
+use crate::files::transcript::{self, TranscriptMessage};
+use crate::indexing::Look;
+use crate::{Chunking, Document, KnowledgeError, Ruler};
 
-/// Longer files are no notes; reading them would take the memory of many.
+/// Longer files are not read: they are no notes, and would take too much memory.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 /// A line of a daily log with this was written by an agent that had read foreign text.
 const TAINT_MARK: &str = "<!-- agent_tainted -->";
 
-/// A file and what it is.
+/// A file that is to be read.
 pub(crate) struct File<'a> {
-    pub(crate) whose: &'a Owner,
     pub(crate) key: SourceKey,
     pub(crate) path: &'a ObjectKey,
     pub(crate) place: PlacedFile,
-    /// How it was listed, if it was.
+    /// Its size and time, where the files were listed.
     pub(crate) listed: Option<Stamp>,
-    /// What is known of it.
+    /// What the table holds of it.
     pub(crate) before: Option<SourceRow>,
     pub(crate) how: Look,
 }
 
-/// Whose files are read, and by what they are measured.
-pub(crate) struct Owner {
-    pub(crate) objects: std::sync::Arc<dyn Objects>,
+/// Reads the files of one person, or the shared ones.
+pub(crate) struct FileReader {
+    pub(crate) objects: Arc<dyn Objects>,
     /// `None` for shared files, whose versions nobody keeps.
     pub(crate) history: Option<History>,
     pub(crate) ruler: Ruler,
+    pub(crate) chunking: Chunking,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// What a file has come to.
+/// What was found when a file was read.
 pub(crate) enum Reading {
-    /// It is not there, and nothing was known of it.
+    /// There is no such file, and the table holds nothing of it.
     Nothing,
     Gone(SourceKey),
-    /// It was written anew and holds the same.
+    /// It was written again and holds the same.
     Same {
         key: SourceKey,
         stamp: Stamp,
         at: Timestamp,
     },
     New(SourceRow, Vec<ChunkRow>),
-    /// It holds the same, and is filed all the same.
+    /// It holds the same and is written to the table once more.
     Again(SourceRow, Vec<ChunkRow>),
 }
 
-impl Index {
-    /// Files what was read, new contents in one transaction; how much of it was new?
-    pub(crate) async fn file(&self, readings: Vec<Reading>) -> Result<u64, KnowledgeError> {
-        let chunks = &self.inner.store.chunks;
-        let (mut new, mut gone) = (Vec::with_capacity(readings.len()), Vec::new());
-        let mut changes = 0;
-        for reading in readings {
-            match reading {
-                Reading::Nothing => {}
-                Reading::Gone(key) => {
-                    gone.push(key);
-                    changes += 1;
-                }
-                Reading::Same { key, stamp, at } => chunks.touch(&key, stamp, at).await?,
-                Reading::New(row, rows) => {
-                    new.push((row, rows));
-                    changes += 1;
-                }
-                Reading::Again(row, rows) => new.push((row, rows)),
-            }
-        }
-        if !new.is_empty() {
-            chunks.replace_all(new).await?;
-        }
-        // After the new ones, so that a renamed file's chunks pass on their vectors.
-        for key in gone {
-            chunks.remove(&key).await?;
-        }
-        Ok(changes)
-    }
-
+impl FileReader {
     pub(crate) async fn read(&self, file: File<'_>) -> Result<Reading, KnowledgeError> {
-        let File { whose, key, path, place, listed, before, how } = file;
-        let Owner { objects, ruler, history } = whose;
+        let File { key, path, place, listed, before, how } = file;
         let read = if is_binary_name(&key.path) {
             Err(StoreError::Refused("files of this kind hold no text".to_owned()))
         } else {
-            objects.get(path, LARGEST_FILE).await
+            self.objects.get(path, LARGEST_FILE).await
         };
         let object = match read {
             Ok(Some(object)) => object,
             Ok(None) | Err(StoreError::NotFound) => {
                 return Ok(before.map_or(Reading::Nothing, |_| Reading::Gone(key)));
             }
-            // A folder that has taken the place of a file, a link, a file too long: said, not lost.
+            // A folder in the place of a file, a link, or a file that is too long: the table keeps
+            // the reason, so that the status can show it.
             Err(StoreError::Refused(why)) => {
                 let stamp = match listed {
                     Some(stamp) => stamp,
-                    None => stamp_of(&**objects, path).await?,
+                    None => stamp_of(&*self.objects, path).await?,
                 };
-                let row = self.row(key, place, stamp, Hash::ZERO, ruler);
+                let row = self.row(key, place, stamp, Hash::ZERO);
                 return Ok(problem(row, before, why, how));
             }
             Err(error) => return Err(error.into()),
         };
         let stamp = Stamp { size: object.bytes.len() as u64, modified: object.modified };
-        let mut row = self.row(key, place, stamp, object.hash, ruler);
+        let mut row = self.row(key, place, stamp, object.hash);
         let same = |before: &SourceRow| {
             (before.checksum, before.kind, &before.scope) == (row.checksum, row.kind, &row.scope)
-                && self.is_well_cut(before, ruler)
+                && self.is_well_cut(before)
         };
         let is_same = before.as_ref().is_some_and(same);
         let text = text_of(&object);
         let declared = text.as_ref().map_or(Origin::Person, |text| declared_origin(text));
-        row.origin = origin_of(&row, path, &object, history.as_ref()).await?.max(declared);
-        // The same bytes may be taken for something else by now: somebody else wrote them too, or a person accepted them.
+        row.origin = origin_of(&row, path, &object, self.history.as_ref()).await?.max(declared);
+        // The same bytes may have another origin by now: somebody else wrote them too, or a person
+        // accepted them.
         let is_known = before.as_ref().is_some_and(|before| before.origin == row.origin);
         if is_same && is_known && how == Look::Changes {
             return Ok(Reading::Same { key: row.key, stamp, at: row.indexed_at });
         }
         match text {
             Ok(text) => {
-                let rows = self.cut(&mut row, text, ruler);
+                let rows = self.cut(&mut row, text);
                 Ok(if is_same { Reading::Again(row, rows) } else { Reading::New(row, rows) })
             }
             Err(why) => Ok(problem(row, before, why, how)),
         }
     }
 
-    pub(crate) fn is_well_cut(&self, row: &SourceRow, ruler: &Ruler) -> bool {
-        ruler.is_met_by(&row.chunking, &self.inner.settings.chunking)
+    /// Are the chunks of a file cut as they would be now?
+    pub(crate) fn is_well_cut(&self, row: &SourceRow) -> bool {
+        self.ruler.is_met_by(&row.chunking, &self.chunking)
     }
 
-    fn row(
-        &self,
-        key: SourceKey,
-        place: PlacedFile,
-        stamp: Stamp,
-        checksum: Hash,
-        ruler: &Ruler,
-    ) -> SourceRow {
+    fn row(&self, key: SourceKey, place: PlacedFile, stamp: Stamp, checksum: Hash) -> SourceRow {
         let name = key.path.rsplit('/').next().unwrap_or(&key.path);
         SourceRow {
             kind: place.kind,
@@ -153,26 +121,25 @@ impl Index {
             title: name.strip_suffix(".md").unwrap_or(name).to_owned(),
             checksum,
             stamp,
-            chunking: ruler.fingerprint(&self.inner.settings.chunking),
+            chunking: self.ruler.fingerprint(&self.chunking),
             problem: None,
-            indexed_at: self.inner.clock.wall(),
+            indexed_at: self.clock.wall(),
             conversation: None,
             dated: None,
             key,
         }
     }
 
-    /// A message whole where it fits.
-    fn message_rows(&self, row: &SourceRow, messages: Vec<Spoken>, ruler: &Ruler) -> Vec<ChunkRow> {
-        let chunking = &self.inner.settings.chunking;
+    /// A message is one chunk where it fits.
+    fn message_rows(&self, row: &SourceRow, messages: Vec<TranscriptMessage>) -> Vec<ChunkRow> {
         let mut rows = Vec::with_capacity(messages.len());
         for (position, spoken) in (0..).zip(messages) {
-            let Spoken { author, at, text, start_line, end_line } = spoken;
+            let TranscriptMessage { author, at, text, start_line, end_line } = spoken;
             let message = Message { turn: None, author, at, position };
-            let pieces = if ruler.count(&text) <= chunking.tokens {
+            let pieces = if self.ruler.count(&text) <= self.chunking.tokens {
                 vec![text]
             } else {
-                let pieces = Document::read(&text, chunking, ruler).pieces.into_iter();
+                let pieces = self.document(&text).pieces.into_iter();
                 pieces.map(|piece| piece.text).collect()
             };
             for text in pieces {
@@ -190,10 +157,14 @@ impl Index {
         rows
     }
 
-    fn cut(&self, row: &mut SourceRow, text: &str, ruler: &Ruler) -> Vec<ChunkRow> {
-        let document = Document::read(text, &self.inner.settings.chunking, ruler);
+    fn document(&self, text: &str) -> Document {
+        Document::read(text, &self.chunking, &self.ruler)
+    }
+
+    fn cut(&self, row: &mut SourceRow, text: &str) -> Vec<ChunkRow> {
+        let document = self.document(text);
         let date = document.date.or_else(|| is_date(&row.title).then(|| row.title.clone()));
-        // At noon it is that day in most zones.
+        // Noon in UTC is on the same day in most time zones.
         let noon =
             date.as_ref().and_then(|date| format!("{}T12:00:00Z", date.get(..10)?).parse().ok());
         row.dated = noon;
@@ -207,7 +178,7 @@ impl Index {
         }
         if let Some(messages) = transcript_of(row.kind, text) {
             row.conversation = Some(row.key.path.clone());
-            return self.message_rows(row, messages, ruler);
+            return self.message_rows(row, messages);
         }
         let chunk = |piece: crate::Piece| {
             let tainted = row.kind == SourceKind::Daily && piece.text.contains(TAINT_MARK);
@@ -227,9 +198,9 @@ impl Index {
     }
 }
 
-/// The messages of a note that is a conversation. Memories and entities are never one: they are
-/// written by us, or in a form of their own.
-fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<Spoken>> {
+/// The messages of a note that is a conversation. Memories, pages, tasks and the like are never read
+/// as one, because they have a form of their own.
+fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<TranscriptMessage>> {
     match kind {
         SourceKind::Note | SourceKind::Source | SourceKind::Shared => transcript::read(text),
         SourceKind::Memory
@@ -244,7 +215,7 @@ fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<Spoken>> {
 
 fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String, how: Look) -> Reading {
     let is_same = before.as_ref().is_some_and(|before| before.problem.as_ref() == Some(&why));
-    // A row that tells of another cutting would be read again with every look.
+    // A row that was cut in another way would be read again with every look.
     let is_known = before.is_some_and(|before| before.chunking == row.chunking) && is_same;
     if is_known && how == Look::Changes {
         return Reading::Same { key: row.key, stamp: row.stamp, at: row.indexed_at };
@@ -253,7 +224,7 @@ fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String, how: Look
     if is_same { Reading::Again(row, Vec::new()) } else { Reading::New(row, Vec::new()) }
 }
 
-/// Who wrote what the file holds. What lies among the sources came from outside.
+/// The origin of what the file holds. The text of a source always came from outside.
 async fn origin_of(
     row: &SourceRow,
     path: &ObjectKey,
@@ -262,7 +233,7 @@ async fn origin_of(
 ) -> Result<Origin, KnowledgeError> {
     match history {
         _ if row.kind == SourceKind::Source => Ok(Origin::External),
-        // A hit shows the file's path too.
+        // A hit shows the path too, so whoever named the file counts.
         Some(history) => {
             let content = history.origin(path, object).await?;
             Ok(content.max(history.named_by([path]).await?))
@@ -281,7 +252,7 @@ fn text_of(object: &Object) -> Result<&str, String> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// How a file looks that cannot be read.
+/// The size and time of a file that cannot be read, from the list of its folder.
 async fn stamp_of(objects: &dyn Objects, path: &ObjectKey) -> Result<Stamp, StoreError> {
     let folder = path.as_str().rsplit_once('/').and_then(|(folder, _)| folder.parse().ok());
     let listed = match objects.list(folder.as_ref(), usize::MAX).await {

@@ -1,0 +1,201 @@
+//! What is known to differ from what is indexed, until it is indexed. Whoever learns of a change adds
+//! it here; the indexers take it from here.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use onyx_storage::SourceKey;
+use onyx_types::{Pauses, PersonId, SessionId};
+use tokio::sync::Notify;
+
+pub(crate) struct Backlog {
+    pending: Mutex<Pending>,
+    added: Notify,
+    pauses: RwLock<Pauses>,
+}
+
+#[derive(Default)]
+struct Pending {
+    files: BTreeSet<SourceKey>,
+    sessions: BTreeSet<(PersonId, SessionId)>,
+    looks: Looks,
+    /// The file that was taken to be indexed. A search still waits for it.
+    file_at_work: Option<SourceKey>,
+    /// The sessions that were taken to be indexed. A search still waits for them.
+    sessions_at_work: BTreeSet<(PersonId, SessionId)>,
+}
+
+/// Whose files must be looked through, because it is not known which of them changed.
+#[derive(Default)]
+pub(crate) struct Looks {
+    pub(crate) people: BTreeSet<PersonId>,
+    /// The files of all people, and the shared ones.
+    pub(crate) everything: bool,
+}
+
+impl Pending {
+    /// Files and sessions of which the index does not hold the newest.
+    fn waiting(&self) -> usize {
+        let at_work = usize::from(self.file_at_work.is_some()) + self.sessions_at_work.len();
+        self.files.len() + self.sessions.len() + at_work
+    }
+}
+
+impl Backlog {
+    /// A process that starts knows nothing of what was written before, so everything is to be looked
+    /// through.
+    pub(crate) fn new() -> Self {
+        let looks = Looks { everything: true, ..Looks::default() };
+        Self {
+            pending: Mutex::new(Pending { looks, ..Pending::default() }),
+            added: Notify::new(),
+            pauses: RwLock::default(),
+        }
+    }
+
+    /// For tests that delay the work between its beginning and its end.
+    pub(crate) fn set_pauses(&self, pauses: Pauses) {
+        *self.pauses.write().unwrap_or_else(PoisonError::into_inner) = pauses;
+    }
+
+    pub(crate) fn add_file(&self, key: SourceKey) {
+        self.pending().files.insert(key);
+        self.wake();
+    }
+
+    /// Wakes nobody: sessions are indexed when somebody searches them, or when nothing else has
+    /// happened for a while.
+    pub(crate) fn add_session(&self, person: PersonId, session: SessionId) {
+        self.pending().sessions.insert((person, session));
+    }
+
+    pub(crate) fn add_person(&self, person: PersonId) {
+        self.pending().looks.people.insert(person);
+        self.wake();
+    }
+
+    pub(crate) fn add_everything(&self) {
+        self.pending().looks.everything = true;
+        self.wake();
+    }
+
+    /// Waits until something was added.
+    pub(crate) async fn added(&self) {
+        self.added.notified().await;
+    }
+
+    pub(crate) fn wake(&self) {
+        self.added.notify_one();
+    }
+
+    /// Files and sessions of which the index does not hold the newest.
+    pub(crate) fn waiting(&self) -> usize {
+        self.pending().waiting()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        let pending = self.pending();
+        pending.waiting() == 0 && pending.looks.people.is_empty() && !pending.looks.everything
+    }
+
+    pub(crate) fn has_files(&self) -> bool {
+        let pending = self.pending();
+        !pending.files.is_empty() || pending.file_at_work.is_some()
+    }
+
+    pub(crate) fn has_sessions(&self) -> bool {
+        let pending = self.pending();
+        !pending.sessions.is_empty() || !pending.sessions_at_work.is_empty()
+    }
+
+    /// The caller holds the lock of indexing: one file is taken at a time.
+    pub(crate) async fn take_file(&self) -> Option<TakenFile<'_>> {
+        let taken = {
+            let mut pending = self.pending();
+            let key = pending.files.pop_first()?;
+            pending.file_at_work = Some(key.clone());
+            TakenFile { backlog: self, key }
+        };
+        self.pause("index.file").await;
+        Some(taken)
+    }
+
+    /// All sessions that wait. The caller sees to it that one takes them at a time.
+    pub(crate) async fn take_sessions(&self) -> Option<TakenSessions<'_>> {
+        let taken = {
+            let mut pending = self.pending();
+            let sessions = std::mem::take(&mut pending.sessions);
+            if sessions.is_empty() {
+                return None;
+            }
+            pending.sessions_at_work.clone_from(&sessions);
+            TakenSessions { backlog: self, sessions }
+        };
+        self.pause("index.session").await;
+        Some(taken)
+    }
+
+    pub(crate) async fn take_looks(&self) -> Looks {
+        let looks = std::mem::take(&mut self.pending().looks);
+        self.pause("index.look").await;
+        looks
+    }
+
+    /// A look that failed is due again. This wakes nobody, so that a failure is not repeated at once.
+    pub(crate) fn return_looks(&self, looks: Looks) {
+        let mut pending = self.pending();
+        pending.looks.everything |= looks.everything;
+        pending.looks.people.extend(looks.people);
+    }
+
+    async fn pause(&self, point: &'static str) {
+        let pauses = self.pauses.read().unwrap_or_else(PoisonError::into_inner).clone();
+        pauses.at(point).await;
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file that is being indexed. Unless [`TakenFile::mark_indexed`] is called it goes back to the
+/// backlog: the caller may have failed, or was dropped in the middle.
+pub(crate) struct TakenFile<'a> {
+    backlog: &'a Backlog,
+    pub(crate) key: SourceKey,
+}
+
+impl TakenFile<'_> {
+    pub(crate) fn mark_indexed(self) {
+        self.backlog.pending().file_at_work = None;
+    }
+}
+
+impl Drop for TakenFile<'_> {
+    fn drop(&mut self) {
+        let mut pending = self.backlog.pending();
+        let left = pending.file_at_work.take();
+        pending.files.extend(left);
+    }
+}
+
+/// Sessions that are being indexed. Unless [`TakenSessions::mark_indexed`] is called they go back to
+/// the backlog, as with [`TakenFile`].
+pub(crate) struct TakenSessions<'a> {
+    backlog: &'a Backlog,
+    pub(crate) sessions: BTreeSet<(PersonId, SessionId)>,
+}
+
+impl TakenSessions<'_> {
+    pub(crate) fn mark_indexed(self) {
+        self.backlog.pending().sessions_at_work.clear();
+    }
+}
+
+impl Drop for TakenSessions<'_> {
+    fn drop(&mut self) {
+        let mut pending = self.backlog.pending();
+        let left = std::mem::take(&mut pending.sessions_at_work);
+        pending.sessions.extend(left);
+    }
+}

@@ -1,0 +1,42 @@
+//! In which words a chunk is embedded and looked up: its own, and those that say where it is from.
+
+use onyx_storage::ChunkRow;
+use onyx_types::Timestamp;
+
+/// The text that a vector is made of. A chunk of a note comes with its title and heading, because it
+/// stands alone. A message comes without, because the title of a conversation says nothing about a
+/// single message.
+pub(crate) fn embedded_text(title: &str, row: &ChunkRow) -> String {
+    match row.message {
+        Some(_) => row.text.clone(),
+        None => indexed_text(title, &row.heading, &row.text),
+    }
+}
+
+/// The text that a chunk is found by. A message is found by its date too.
+pub(crate) fn searched_text(title: &str, row: &ChunkRow) -> String {
+    let date = row.message.as_ref().and_then(|message| message.at).and_then(spoken_date);
+    match (&row.message, date) {
+        (Some(_), Some(date)) => format!("{}\n{date}", row.text),
+        (Some(_), None) => row.text.clone(),
+        (None, _) => indexed_text(title, &row.heading, &row.text),
+    }
+}
+
+/// A date as people write it: `8 May 2023`.
+fn spoken_date(at: Timestamp) -> Option<String> {
+    let at = jiff::Timestamp::from_millisecond(at.as_millis()).ok()?;
+    Some(at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %B %Y").to_string())
+}
+
+pub(crate) fn indexed_text(title: &str, heading: &str, text: &str) -> String {
+    let mut indexed = String::with_capacity(title.len() + heading.len() + text.len() + 2);
+    indexed.push_str(title);
+    if !heading.is_empty() && heading != title {
+        indexed.push('\n');
+        indexed.push_str(heading);
+    }
+    indexed.push('\n');
+    indexed.push_str(text);
+    indexed
+}

@@ -1,0 +1,71 @@
+//! Takes reports of written files and passes them on: to the backlog, so that they are indexed, and
+//! to one listener outside this crate.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onyx_storage::SourceKey;
+use onyx_types::PersonId;
+use tokio::sync::Notify;
+
+use crate::backlog::Backlog;
+use crate::files::places::place_of;
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touched {
+    /// An agent's own files.
+    Agents,
+    /// Files that searches see: a person's, or the shared ones.
+    Files(Option<PersonId>),
+}
+
+pub(crate) struct FileChanges {
+    backlog: Arc<Backlog>,
+    /// What was written since the listener asked last.
+    touched: Mutex<BTreeSet<Touched>>,
+    wake_listener: Notify,
+}
+
+impl FileChanges {
+    pub(crate) fn new(backlog: Arc<Backlog>) -> Self {
+        Self { backlog, touched: Mutex::default(), wake_listener: Notify::new() }
+    }
+
+    /// A file of a person was written, or a shared one.
+    pub(crate) fn file_changed(&self, key: SourceKey) {
+        if place_of(&key).is_some() {
+            self.touch(Touched::Files(key.person.clone()));
+            self.backlog.add_file(key);
+        }
+    }
+
+    /// Whole folders of a person came or went.
+    pub(crate) fn folders_changed(&self, person: PersonId) {
+        self.backlog.add_person(person);
+    }
+
+    /// Anything may have changed.
+    pub(crate) fn everything_changed(&self) {
+        self.backlog.add_everything();
+    }
+
+    pub(crate) fn touch(&self, what: Touched) {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
+        self.wake_listener.notify_one();
+    }
+
+    /// What was written since this was asked last, once there is something. For one listener.
+    pub(crate) async fn touched(&self) -> BTreeSet<Touched> {
+        loop {
+            let touched = {
+                let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *touched)
+            };
+            if !touched.is_empty() {
+                return touched;
+            }
+            self.wake_listener.notified().await;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What a search reads: the text index, the vectors and the outline, each as far as it has followed
+//! the chunk table.
+
+use onyx_storage::{Contents, Group, OutlinedChunk, SourceChange, SourceId, StoredVector};
+
+use super::outline::Outline;
+use crate::KnowledgeError;
+use crate::text::TextIndex;
+use crate::vectors::VectorSet;
+
+/// The text index commits when it holds so many chunks; no more must be read again after a crash.
+const MANY_UNCOMMITTED: usize = 20_000;
+
+#[derive(Default)]
+pub(crate) struct SearchTables {
+    pub(crate) text: Option<TextIndex>,
+    pub(crate) vectors: Option<FollowedVectors>,
+    pub(crate) outline: Option<FollowedOutline>,
+    pub(crate) groups: Vec<Group>,
+    /// Up to which change the text index holds what is not committed yet.
+    pub(super) uncommitted: Option<u64>,
+}
+
+pub(crate) struct FollowedVectors {
+    pub(super) epoch: u64,
+    pub(super) seq: u64,
+    pub(crate) model: String,
+    pub(crate) set: VectorSet,
+}
+
+pub(crate) struct FollowedOutline {
+    pub(super) epoch: u64,
+    pub(super) seq: u64,
+    pub(crate) outline: Outline,
+}
+
+/// What one changed source brings to the tables.
+pub(super) struct Update {
+    pub(super) change: SourceChange,
+    pub(super) contents: Option<Contents>,
+    pub(super) vectors: Vec<StoredVector>,
+    pub(super) outline: Vec<OutlinedChunk>,
+}
+
+impl SearchTables {
+    /// Up to which change every table is in step.
+    pub(super) fn seen(&self) -> u64 {
+        let text = self.text_seen();
+        let vectors = self.vectors.as_ref().map_or(text, |vectors| vectors.seq.min(text));
+        self.outline.as_ref().map_or(vectors, |outline| outline.seq.min(vectors))
+    }
+
+    pub(super) fn holds_many_uncommitted(&self) -> bool {
+        self.text.as_ref().is_some_and(|text| text.uncommitted >= MANY_UNCOMMITTED)
+    }
+
+    fn text_seen(&self) -> u64 {
+        self.text.as_ref().map_or(0, |text| self.uncommitted.unwrap_or(text.followed.seq))
+    }
+
+    pub(super) fn wants_text(&self, change: &SourceChange) -> bool {
+        change.text_seq > self.text_seen()
+    }
+
+    pub(super) fn take(&mut self, updates: &[Update]) -> Result<(), KnowledgeError> {
+        for update in updates {
+            let change = &update.change;
+            if self.wants_text(change)
+                && let Some(text) = &mut self.text
+            {
+                text.put(change.source, update.contents.as_ref())?;
+            }
+            if let Some(vectors) = self.vectors.as_mut().filter(|vectors| vectors.wants(change)) {
+                vectors.replace(change.source, &update.vectors);
+            }
+            if let Some(outline) = self.outline.as_mut().filter(|outline| outline.wants(change)) {
+                outline.outline.remove(change.source);
+                update.outline.iter().for_each(|chunk| outline.outline.add(chunk));
+            }
+        }
+        // The position moves only now, because a batch holds each source once.
+        if let Some(last) = updates.last() {
+            self.uncommitted = Some(self.text_seen().max(last.change.seq));
+            if let Some(vectors) = &mut self.vectors {
+                vectors.seq = vectors.seq.max(last.change.seq);
+            }
+            if let Some(outline) = &mut self.outline {
+                outline.seq = outline.seq.max(last.change.seq);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn commit(&mut self) -> Result<(), KnowledgeError> {
+        if let (Some(text), Some(seq)) = (&mut self.text, self.uncommitted) {
+            text.commit(seq)?;
+        }
+        self.uncommitted = None;
+        Ok(())
+    }
+}
+
+impl FollowedOutline {
+    /// The outline changes only with the text of a source, not with its vectors.
+    pub(super) fn wants(&self, change: &SourceChange) -> bool {
+        change.text_seq > self.seq
+    }
+}
+
+impl FollowedVectors {
+    pub(super) fn wants(&self, change: &SourceChange) -> bool {
+        change.seq > self.seq
+    }
+
+    fn replace(&mut self, source: SourceId, vectors: &[StoredVector]) {
+        self.set.remove(source);
+        vectors.iter().for_each(|vector| self.set.add(vector));
+    }
+}

@@ -1,0 +1,67 @@
+//! What the chunk table holds, for the status of the index.
+
+use onyx_storage::{ChunkStore, SourceRow};
+use onyx_types::{PersonId, Timestamp};
+
+use crate::KnowledgeError;
+use crate::search::shown_path;
+use crate::status::{Embedding, IndexStatus, IndexWork, Problem, Watching};
+
+const MOST_PROBLEMS: u32 = 200;
+
+/// What the chunk table holds for one person.
+pub(super) struct Counted {
+    sources: u64,
+    chunks: u64,
+    vectors: u64,
+    problem_count: u64,
+    problems: Vec<Problem>,
+}
+
+/// Counts the files of a person and the shared ones, and the vectors of one model.
+pub(super) async fn count(
+    chunks: &dyn ChunkStore,
+    person: &PersonId,
+    model: Option<&str>,
+) -> Result<Counted, KnowledgeError> {
+    let own = chunks.counts(Some(person), model).await?;
+    let shared = chunks.counts(None, model).await?;
+    let mut problems = chunks.problems(Some(person), MOST_PROBLEMS).await?;
+    problems.extend(chunks.problems(None, MOST_PROBLEMS).await?);
+    let problem = |source: SourceRow| Problem {
+        path: shown_path(&source.key),
+        reason: source.problem.unwrap_or_default(),
+    };
+    Ok(Counted {
+        sources: own.sources + shared.sources,
+        chunks: own.chunks + shared.chunks,
+        vectors: own.vectors + shared.vectors,
+        problem_count: own.problems + shared.problems,
+        problems: problems.into_iter().map(problem).collect(),
+    })
+}
+
+impl Counted {
+    pub(super) fn status(
+        self,
+        work: IndexWork,
+        synced_at: Option<Timestamp>,
+        embedding: Embedding,
+        watching: Watching,
+    ) -> IndexStatus {
+        IndexStatus {
+            sources: self.sources,
+            chunks: self.chunks,
+            vectors: self.vectors,
+            complete: work.is_complete,
+            waiting: work.waiting,
+            progress: work.progress,
+            synced_at,
+            embedding,
+            watching,
+            error: work.error,
+            problem_count: self.problem_count,
+            problems: self.problems,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The front of the crate: puts its parts together and passes each question to the part that answers
+//! it. There is no work of its own here.
+
+mod counts;
+mod maintenance;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use onyx_storage::{ChunkStore, EntityRow, Files, SourceKey, SourceRow, Store};
+use onyx_types::{Cancel, Clock, Embedder, Pauses, PersonId, ScopeSet, SessionId};
+use tokio::sync::Notify;
+
+use crate::backlog::Backlog;
+use crate::files::changes::{FileChanges, Touched};
+use crate::files::indexer::{FileIndexer, SyncReport};
+use crate::files::observe::ObservedFiles;
+use crate::files::watch::FolderWatch;
+use crate::follow::ChangeFollower;
+use crate::graph::{EntityPage, FactFinder, FactReader, Graph};
+use crate::indexing::Indexing;
+use crate::search::{Hit, Retrieval, Retrieved, Search, SearchResults, Searcher};
+use crate::sessions::SessionIndexer;
+use crate::settings::{CurrentSearchSettings, SearchSettings};
+use crate::status::{Embedding, IndexStatus, IndexWork, Progress};
+use crate::sync::TableSync;
+use crate::vectors::{EmbedderChange, Embedders, VectorMaker};
+use crate::{Chunking, KnowledgeError};
+use maintenance::Maintenance;
+
+/// The index of a home; cheap to clone.
+#[derive(Clone)]
+pub struct Index {
+    parts: Arc<Parts>,
+}
+
+#[derive(Clone, Debug)]
+pub struct IndexSettings {
+    /// The folder of the home, to be watched; what is derived lies in its `cache`.
+    pub home: PathBuf,
+    pub chunking: Chunking,
+}
+
+struct Parts {
+    chunks: Arc<dyn ChunkStore>,
+    settings: Arc<CurrentSearchSettings>,
+    backlog: Arc<Backlog>,
+    changes: Arc<FileChanges>,
+    embedders: Arc<Embedders>,
+    vectors: Arc<VectorMaker>,
+    facts: Arc<FactReader>,
+    sync: Arc<TableSync>,
+    maintenance: Maintenance,
+    searcher: Searcher,
+    graph: Graph,
+}
+
+impl Parts {
+    fn new(store: Store, clock: Arc<dyn Clock>, settings: IndexSettings) -> Self {
+        let IndexSettings { home, chunking } = settings;
+        let Store { chunks, files, ledger, turns, .. } = store;
+        let (chunks, files) = (|| Arc::clone(&chunks), || Arc::clone(&files));
+        let settings = Arc::<CurrentSearchSettings>::default();
+        let embedders = Arc::<Embedders>::default();
+        let backlog = Arc::new(Backlog::new());
+        let changes = Arc::new(FileChanges::new(Arc::clone(&backlog)));
+        let indexing = Indexing::new(chunks(), Arc::clone(&clock), chunking, embedders.clone());
+        let indexing = Arc::new(indexing);
+        let follower =
+            ChangeFollower::new(chunks(), Arc::clone(&embedders), home.join("cache/text"));
+        let follower = Arc::new(follower);
+        let sync = Arc::new(TableSync::new(
+            Arc::clone(&indexing),
+            files(),
+            FileIndexer::new(Arc::clone(&indexing), files(), Arc::clone(&backlog)),
+            SessionIndexer::new(indexing, files(), ledger, turns, Arc::clone(&backlog)),
+            Arc::clone(&backlog),
+            Arc::new(FolderWatch::new(home, Arc::clone(&changes))),
+        ));
+        let vectors = VectorMaker::new(chunks(), Arc::clone(&embedders), Arc::clone(&settings));
+        let vectors = Arc::new(vectors);
+        let facts = Arc::new(FactReader::new(chunks(), Arc::clone(&clock)));
+        let maintenance = Maintenance {
+            backlog: Arc::clone(&backlog),
+            sync: Arc::clone(&sync),
+            follower: Arc::clone(&follower),
+            embedders: Arc::clone(&embedders),
+            vectors: Arc::clone(&vectors),
+            facts: Arc::clone(&facts),
+            wake_slow_work: Notify::new(),
+        };
+        let searcher = Searcher {
+            chunks: chunks(),
+            clock,
+            settings: Arc::clone(&settings),
+            sync: Arc::clone(&sync),
+            embedders: Arc::clone(&embedders),
+            vectors: Arc::clone(&vectors),
+            follower,
+        };
+        let graph = Graph {
+            chunks: chunks(),
+            files: files(),
+            sync: Arc::clone(&sync),
+            facts: Arc::clone(&facts),
+        };
+        Self {
+            chunks: chunks(),
+            settings,
+            backlog,
+            changes,
+            embedders,
+            vectors,
+            facts,
+            sync,
+            maintenance,
+            searcher,
+            graph,
+        }
+    }
+}
+
+/// What is set, and what is reported to the index.
+impl Index {
+    pub fn new(store: Store, clock: Arc<dyn Clock>, settings: IndexSettings) -> Self {
+        Self { parts: Arc::new(Parts::new(store, clock, settings)) }
+    }
+
+    /// For tests that delay its work.
+    pub fn set_pauses(&self, pauses: Pauses) {
+        self.parts.backlog.set_pauses(pauses);
+    }
+
+    pub fn set_search(&self, settings: SearchSettings) {
+        self.parts.settings.set(settings);
+    }
+
+    /// `None`: searches go by words alone. Where another one made the vectors that are there, these
+    /// serve until it has made as many.
+    pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
+        match self.parts.embedders.set(embedder) {
+            // The new one may measure texts in another way than they were cut by.
+            EmbedderChange::Other => self.parts.backlog.add_everything(),
+            EmbedderChange::Same => self.parts.backlog.wake(),
+        }
+    }
+
+    /// There is an embedder, but it cannot be had now.
+    pub fn set_failing_embedder(&self, model: &str, reason: &str) {
+        self.parts.embedders.set_failing(model, reason);
+    }
+
+    /// Somebody who can still make vectors that fit the ones that are there.
+    pub fn add_retired_embedder(&self, embedder: Arc<dyn Embedder>) {
+        self.parts.embedders.add_retired(embedder);
+    }
+
+    /// The embedder whose vectors are there to serve while those of the present one are made, where
+    /// it is not at hand: as `<provider>/<model>`.
+    pub async fn missing_embedder(&self) -> Result<Option<String>, KnowledgeError> {
+        self.parts.vectors.missing_embedder().await
+    }
+
+    /// Who finds facts beside the rules from now on; `None`: nobody.
+    pub fn set_fact_finder(&self, finder: Option<Arc<dyn FactFinder>>, daily_tokens: u64) {
+        self.parts.facts.set_finder(finder, daily_tokens);
+        self.parts.maintenance.wake_slow_work();
+    }
+
+    /// The same files; writes through them are indexed at once.
+    pub fn observe(&self, files: Arc<dyn Files>) -> Arc<dyn Files> {
+        Arc::new(ObservedFiles::new(files, Arc::clone(&self.parts.changes)))
+    }
+
+    /// A file of a person was written, or a shared one.
+    pub fn file_changed(&self, key: SourceKey) {
+        self.parts.changes.file_changed(key);
+    }
+
+    /// What was written since this was asked last, once there is something. For one listener.
+    pub async fn touched(&self) -> BTreeSet<Touched> {
+        self.parts.changes.touched().await
+    }
+
+    /// A session has new turns, another name, or is gone. It is indexed when somebody searches
+    /// sessions, or when nothing has happened for a while: a chat at work is not kept waiting.
+    pub fn session_changed(&self, person: PersonId, session: SessionId) {
+        self.parts.backlog.add_session(person, session);
+    }
+
+    /// A person begins a session: their files are looked through in the background, unless that
+    /// was done a moment ago.
+    pub fn session_begins(&self, person: &PersonId) {
+        self.parts.sync.session_begins(person);
+    }
+}
+
+/// The work, and how far it is.
+impl Index {
+    /// Keeps the index in step until it is told to stop. At most one at a time.
+    pub async fn tend(&self, stop: Cancel) {
+        self.parts.maintenance.run(stop).await;
+    }
+
+    /// Does everything that is known to be left to do.
+    pub async fn catch_up(&self) -> Result<(), KnowledgeError> {
+        self.parts.maintenance.catch_up().await
+    }
+
+    /// Looks through all files and sessions for changes.
+    pub async fn sync(&self) -> Result<SyncReport, KnowledgeError> {
+        self.parts.maintenance.sync().await
+    }
+
+    /// Reads and cuts every file and conversation anew; what the index held serves until then.
+    pub async fn rebuild(&self) -> Result<SyncReport, KnowledgeError> {
+        self.parts.maintenance.rebuild().await
+    }
+
+    pub async fn status(&self, person: &PersonId) -> Result<IndexStatus, KnowledgeError> {
+        let Parts { chunks, sync, embedders, vectors, .. } = &*self.parts;
+        sync.notice_loss(chunks.epoch().await?);
+        let model = vectors.counted_model().await?;
+        let counted = counts::count(&**chunks, person, model.as_deref()).await?;
+        Ok(counted.status(sync.work(), sync.synced_at(), embedders.status(), sync.watching()))
+    }
+
+    /// What is left to do, of everybody's files and conversations.
+    pub fn work(&self) -> IndexWork {
+        self.parts.sync.work()
+    }
+
+    pub fn progress(&self) -> Option<Progress> {
+        self.work().progress
+    }
+
+    /// Who makes vectors, and how that goes.
+    pub fn embedding(&self) -> Embedding {
+        self.parts.embedders.status()
+    }
+}
+
+/// What is asked of the index.
+impl Index {
+    /// The scopes of everything that is the person's own, and of what is shared.
+    pub async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
+        self.parts.searcher.all_scopes(person).await
+    }
+
+    /// What somebody typed to find something: words, "phrases" and beginnings*.
+    pub async fn search(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
+        self.parts.searcher.search(search).await
+    }
+
+    /// What somebody said, word for word: whatever is quoted in it is no phrase to be found. A
+    /// message does not wait until what was said a moment ago is indexed.
+    pub async fn search_said(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
+        self.parts.searcher.search_said(search).await
+    }
+
+    /// The conversations of a person in which somebody said all of these words, best first, each by
+    /// the message that says them best.
+    pub async fn search_sessions(
+        &self,
+        person: &PersonId,
+        text: &str,
+    ) -> Result<Vec<Hit>, KnowledgeError> {
+        self.parts.searcher.search_sessions(person, text).await
+    }
+
+    /// What a message is answered from without the model asking for it.
+    pub async fn retrieve(&self, retrieval: &Retrieval) -> Result<Retrieved, KnowledgeError> {
+        self.parts.searcher.retrieve(retrieval).await
+    }
+
+    /// What of a person's files is indexed, sorted by path.
+    pub async fn files(&self, person: &PersonId) -> Result<Vec<SourceRow>, KnowledgeError> {
+        self.parts.searcher.files(person).await
+    }
+
+    /// Who and what is known, by a part of the name; those said of last first.
+    pub async fn graph_entities(
+        &self,
+        scopes: &ScopeSet,
+        part: &str,
+        limit: usize,
+    ) -> Result<Vec<EntityRow>, KnowledgeError> {
+        self.parts.graph.entities(scopes, part, limit).await
+    }
+
+    /// Every fact in which an entity is the subject or the object. `None` where there is none.
+    pub async fn graph_entity(
+        &self,
+        scopes: &ScopeSet,
+        name: &str,
+    ) -> Result<Option<EntityPage>, KnowledgeError> {
+        self.parts.graph.entity(scopes, name).await
+    }
+}

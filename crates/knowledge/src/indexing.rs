@@ -1,0 +1,88 @@
+//! What indexing files and indexing conversations have in common: the table they write, how texts are
+//! cut, one lock, and how far they have come.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use onyx_storage::ChunkStore;
+use onyx_types::Clock;
+
+use crate::status::Progress;
+use crate::vectors::Embedders;
+use crate::{Chunking, Ruler};
+
+/// How much of what was indexed before is read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// What differs.
+    Changes,
+    /// Everything, and nothing that the index holds is taken for true.
+    Anew,
+}
+
+pub(crate) struct Indexing {
+    pub(crate) chunks: Arc<dyn ChunkStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) chunking: Chunking,
+    embedders: Arc<Embedders>,
+    /// Held while something is read and written to the table, so that an older reading never
+    /// replaces a newer one.
+    one_at_a_time: tokio::sync::Mutex<()>,
+    progress: Mutex<Option<Progress>>,
+}
+
+impl Indexing {
+    pub(crate) fn new(
+        chunks: Arc<dyn ChunkStore>,
+        clock: Arc<dyn Clock>,
+        chunking: Chunking,
+        embedders: Arc<Embedders>,
+    ) -> Self {
+        Self {
+            chunks,
+            clock,
+            chunking,
+            embedders,
+            one_at_a_time: tokio::sync::Mutex::default(),
+            progress: Mutex::default(),
+        }
+    }
+
+    pub(crate) async fn lock(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.one_at_a_time.lock().await
+    }
+
+    /// By what texts are measured now.
+    pub(crate) fn ruler(&self) -> Ruler {
+        self.embedders.ruler()
+    }
+
+    /// There is progress to show until the guard is dropped, whichever way the work ends.
+    pub(crate) fn show_progress(&self) -> ShownProgress<'_> {
+        ShownProgress(self)
+    }
+
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        *self.lock_progress()
+    }
+
+    /// So many more are to be looked at.
+    pub(crate) fn add_to_total(&self, count: usize) {
+        self.lock_progress().get_or_insert_default().total += count as u64;
+    }
+
+    pub(crate) fn add_to_done(&self, count: u64) {
+        self.lock_progress().iter_mut().for_each(|progress| progress.done += count);
+    }
+
+    fn lock_progress(&self) -> MutexGuard<'_, Option<Progress>> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct ShownProgress<'a>(&'a Indexing);
+
+impl Drop for ShownProgress<'_> {
+    fn drop(&mut self) {
+        *self.0.lock_progress() = None;
+    }
+}

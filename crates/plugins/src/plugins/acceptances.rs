@@ -1,0 +1,73 @@
+//! Which packages the owner has accepted, each by the hash of all its files.
+
+use std::sync::Arc;
+
+use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, AuditEntry};
+use onyx_types::{Approver, Clock, Fault, PersonId};
+
+use crate::package::Package;
+
+/// Before a plugin's name among what people accepted, where it stands beside the tools of other
+/// programs; no MCP server can have such a name.
+const ACCEPTED_AS: &str = "plugin:";
+
+pub(super) struct PluginAcceptances {
+    pub(super) acceptances: Arc<dyn Acceptances>,
+    /// Who accepts plugins: they are for everybody here.
+    pub(super) owner: PersonId,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl PluginAcceptances {
+    pub(super) async fn list(&self) -> Result<Vec<Acceptance>, Fault> {
+        let kind = AcceptanceKind::McpTool;
+        let mut rows = self.acceptances.accepted(&self.owner, kind).await?;
+        rows.retain(|row| row.name.starts_with(ACCEPTED_AS));
+        Ok(rows)
+    }
+
+    pub(super) async fn accept(&self, approver: &Approver, package: &Package) -> Result<(), Fault> {
+        let row = Acceptance {
+            person: self.owner.clone(),
+            kind: AcceptanceKind::McpTool,
+            name: accepted_as(&package.name),
+            hash: package.hash,
+            content: package.content.clone(),
+            accepted_at: self.clock.wall(),
+        };
+        let what = format!("accepted the plugin {} as {}", package.name, package.hash);
+        Ok(self.acceptances.accept(vec![row], self.audit(approver, what)).await?)
+    }
+
+    pub(super) async fn withdraw(&self, approver: &Approver, name: &str) -> Result<(), Fault> {
+        let audit = self.audit(approver, format!("removed the plugin {name}"));
+        let (kind, names) = (AcceptanceKind::McpTool, vec![accepted_as(name)]);
+        Ok(self.acceptances.withdraw(&self.owner, kind, names, audit).await?)
+    }
+
+    fn audit(&self, approver: &Approver, what: String) -> AuditEntry {
+        AuditEntry {
+            ts: self.clock.wall(),
+            person: self.owner.clone(),
+            actor_kind: "person".to_owned(),
+            actor: approver.person().to_string(),
+            agent: None,
+            session: None,
+            run: None,
+            tool: Some("plugin".to_owned()),
+            effect: None,
+            decision: None,
+            diff_summary: what,
+            result: "ok".to_owned(),
+        }
+    }
+}
+
+/// What was accepted of a plugin.
+pub(super) fn row_of<'a>(rows: &'a [Acceptance], name: &str) -> Option<&'a Acceptance> {
+    rows.iter().find(|row| row.name == accepted_as(name))
+}
+
+fn accepted_as(name: &str) -> String {
+    format!("{ACCEPTED_AS}{name}")
+}

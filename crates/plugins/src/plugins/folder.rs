@@ -1,0 +1,156 @@
+//! Where packages lie: the folder of plugins, the copies that programs run from, and what plugins
+//! keep for themselves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use onyx_types::{ErrorCode, Fault, Hash};
+
+use crate::package::{Package, PackageFiles, PackageFolders, fingerprint};
+
+/// What lies in the folder, by the name of each folder in it.
+pub(super) type PackagesByFolder = BTreeMap<String, Result<Arc<Package>, String>>;
+
+pub(super) struct PluginFolder {
+    /// Each folder in it is a plugin.
+    folder: PathBuf,
+    /// Where accepted packages are run from.
+    cache: PathBuf,
+}
+
+impl PluginFolder {
+    pub(super) fn new(folder: PathBuf, cache: PathBuf) -> Self {
+        Self { folder, cache }
+    }
+
+    pub(super) async fn packages(&self) -> Result<PackagesByFolder, Fault> {
+        let root = self.folder.clone();
+        let read = move || {
+            let all = folders(&root).into_iter();
+            let package = |(name, path): (String, PathBuf)| {
+                let package = Package::of_folder(&path).and_then(|package| {
+                    if package.name == name {
+                        return Ok(Arc::new(package));
+                    }
+                    Err(format!("its folder must be called {}", package.name))
+                });
+                (name, package)
+            };
+            all.map(package).collect()
+        };
+        let found = tokio::task::spawn_blocking(read).await;
+        found.map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))
+    }
+
+    /// What tells that the files of a plugin have changed, without reading all of them.
+    pub(super) async fn fingerprints(&self) -> BTreeMap<String, Hash> {
+        let root = self.folder.clone();
+        let look = move || {
+            let folders = folders(&root).into_iter();
+            folders.map(|(name, path)| (name, fingerprint(&path))).collect()
+        };
+        // A folder that cannot be looked at now is looked at the next time.
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    /// Puts a package into the folder, in the place of one of the same name.
+    pub(super) async fn put(&self, package: Package) -> Result<(), Fault> {
+        let root = self.folder.clone();
+        write(move || put(&root, &package)).await
+    }
+
+    /// Removes a plugin with what it kept.
+    pub(super) async fn remove(&self, name: &str) -> Result<(), Fault> {
+        let folders = [self.folder.join(name), self.data_folder(name), self.cache.join(name)];
+        write(move || folders.iter().try_for_each(|folder| remove_folder(folder))).await
+    }
+
+    /// Puts exactly the accepted files where its programs run, so that a change of its folder
+    /// reaches none of them.
+    pub(super) async fn lay_out(&self, package: &Arc<Package>) -> Result<PackageFolders, String> {
+        let package = Arc::clone(package);
+        let root = self.cache.join(&package.name);
+        let data = self.data_folder(&package.name);
+        let lay_out = move || {
+            fs::create_dir_all(&data).map_err(|error| error.to_string())?;
+            let copy = root.join(package.hash.to_string());
+            if !holds(&copy, &package.hash) {
+                write_copy(&root, &copy, &package.files).map_err(|error| error.to_string())?;
+            }
+            let real =
+                |path: &Path| onyx_sandbox::real_path(path).map_err(|error| error.to_string());
+            Ok(PackageFolders { root: real(&copy)?, data: real(&data)? })
+        };
+        let laid: Result<Result<PackageFolders, String>, _> =
+            tokio::task::spawn_blocking(lay_out).await;
+        laid.map_err(|error| error.to_string())?
+            .map_err(|why| format!("its files cannot be laid out: {why}"))
+    }
+
+    /// Kept over updates; hidden, so that it is no plugin.
+    fn data_folder(&self, name: &str) -> PathBuf {
+        self.folder.join(".data").join(name)
+    }
+}
+
+async fn write(work: impl FnOnce() -> std::io::Result<()> + Send + 'static) -> Result<(), Fault> {
+    let written = tokio::task::spawn_blocking(work).await;
+    let written = written.map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
+    written.map_err(|error| {
+        let message = format!("The folder of plugins cannot be written: {error}");
+        Fault::new(ErrorCode::StorageFailed, message)
+    })
+}
+
+/// The folders that may be plugins. A home without any has no such folder.
+fn folders(root: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let named = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        (is_folder && !name.starts_with('.')).then(|| (name, entry.path()))
+    });
+    named.collect()
+}
+
+/// Written beside its place and then put there: a crash leaves the old one or the new one.
+fn put(root: &Path, package: &Package) -> std::io::Result<()> {
+    let (place, new, old) = (
+        root.join(&package.name),
+        root.join(format!(".new-{}", package.name)),
+        root.join(format!(".old-{}", package.name)),
+    );
+    remove_folder(&new)?;
+    remove_folder(&old)?;
+    fs::create_dir_all(&new)?;
+    package.files.write_to(&new)?;
+    if place.exists() {
+        fs::rename(&place, &old)?;
+    }
+    fs::rename(&new, &place)?;
+    remove_folder(&old)
+}
+
+fn remove_folder(folder: &Path) -> std::io::Result<()> {
+    if folder.exists() { fs::remove_dir_all(folder) } else { Ok(()) }
+}
+
+fn holds(copy: &Path, hash: &Hash) -> bool {
+    PackageFiles::of_folder(copy).is_ok_and(|files| files.hash() == *hash)
+}
+
+/// A crash in between leaves nothing under the name that counts.
+fn write_copy(root: &Path, copy: &Path, files: &PackageFiles) -> std::io::Result<()> {
+    fs::create_dir_all(root)?;
+    let half = root.join(".half");
+    for old in [&half, &copy.to_owned()] {
+        if old.exists() {
+            fs::remove_dir_all(old)?;
+        }
+    }
+    fs::create_dir(&half)?;
+    files.write_to(&half)?;
+    fs::rename(&half, copy)
+}
