@@ -102,16 +102,14 @@ async fn one_session_and_one_file_come_back_while_gateways_serve() {
     let to = to.to_str().unwrap();
     report(&onyx(&one.home(), &["backup", "--to", to, "--json"]).await);
     let path = "people/owner/vault/notes/long.md";
-    let file = |gateway: &OnyxProcess, name: &str| {
-        gateway.get(&format!("/v1/memory/files/vault/notes/{name}"))
-    };
+    let file = "/v1/memory/files/vault/notes/long.md";
 
     // Gone, and back as they were, for every gateway.
     let gone = two.request(Method::DELETE, &format!("/v1/sessions/{session}"));
     assert!(gone.send().await.unwrap().status().is_success());
-    let gone = two.request(Method::DELETE, "/v1/memory/files/vault/notes/long.md");
+    let gone = two.request(Method::DELETE, file);
     assert!(gone.send().await.unwrap().status().is_success());
-    assert_eq!(file(&one, "long.md").await.status, 404);
+    assert_eq!(one.get(file).await.status, 404);
     let restored = onyx(&one.home(), &["restore", to, "--session", &session]).await;
     assert_eq!(restored.code, Some(0), "{restored:?}");
     assert!(restored.out.contains(&format!("Session {session} is back")), "{restored:?}");
@@ -119,7 +117,7 @@ async fn one_session_and_one_file_come_back_while_gateways_serve() {
     assert!(restored.code == Some(0) && restored.out.starts_with(path), "{restored:?}");
     for gateway in [&one, &two] {
         assert_eq!(gateway.history(&session).await, history);
-        assert_eq!(file(gateway, "long.md").await.expect(200).text().len(), 22 * 5_000);
+        assert_eq!(gateway.get(file).await.expect(200).text().len(), 22 * 5_000);
     }
     let events = two.chat_stream(&json!({"message": "go on", "session_id": session})).await;
     assert!(!said(&events).is_empty());
@@ -135,7 +133,7 @@ async fn one_session_and_one_file_come_back_while_gateways_serve() {
     let restored = onyx(&two.home(), &["restore", to, "--file", path]).await;
     assert!(restored.out.contains("long (restored "), "{restored:?}");
     let unknown = onyx(&two.home(), &["restore", to, "--file", "people/owner/vault/none.md"]).await;
-    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    assert_eq!(unknown.code, Some(4), "{unknown:?}");
 }
 
 /// Ids in the runs of a ledger that have ended, and in the ends of the logs.
