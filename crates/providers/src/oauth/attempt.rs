@@ -8,11 +8,12 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use reqwest::Url;
 
 use super::answer::{self, Device, Granted, Poll, Refusal};
-use super::browser::{Desk, Errand, Stray};
+use super::browser::{Desk, Errand, Stray, random};
 use super::login::{Attempt, Held, Login};
 use super::plan::LoginWay;
 use super::record::Tokens;
 use super::server::Redemption;
+use super::shared::UnderWay;
 use super::status::Pending;
 
 /// RFC 8628: how much longer to wait after `slow_down`.
@@ -22,7 +23,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const BROWSER_LIFE: Duration = Duration::from_secs(15 * 60);
 
 /// What is waited for.
-enum Waiting {
+pub(super) enum Waiting {
     Code(Device),
     Browser(Box<Errand>),
 }
@@ -40,6 +41,7 @@ impl Login {
         way: Option<LoginWay>,
         gateway: Option<&Url>,
     ) -> Result<Pending, Fault> {
+        self.follow_others();
         let _one = self.beginning.lock().await;
         let way = way.unwrap_or(self.plan().usual_way());
         if let Attempt::Waiting { pending, desk, .. } = &self.lock().attempt
@@ -52,22 +54,24 @@ impl Login {
             LoginWay::Code => self.ask_for_code().await?,
             LoginWay::Browser => self.send_browser(gateway).await?,
         };
+        let id = self.share(&pending, &errand).await?;
         self.stop();
-        let stop = Cancel::new();
-        let desk = match &errand {
-            Waiting::Browser(errand) => Some(errand.desk.clone()),
-            Waiting::Code(_) => None,
-        };
-        self.lock().attempt =
-            Attempt::Waiting { pending: pending.clone(), stop: stop.clone(), desk };
-        let login = Arc::clone(self);
-        tokio::spawn(async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = login.follow(errand, &stop) => {}
-            }
-        });
+        self.wait_for(pending.clone(), errand, id);
         Ok(pending)
+    }
+
+    /// Tells other gateways of it, in the place of what waited before.
+    async fn share(&self, pending: &Pending, waiting: &Waiting) -> Result<Option<String>, Fault> {
+        let Some(shared) = self.store.shared() else { return Ok(None) };
+        self.end_attempt(shared).await?;
+        let id = random().map_err(|why| Fault::new(ErrorCode::Internal, why))?.reveal().to_owned();
+        let record = UnderWay::of(id.clone(), pending, waiting, self.plan()).written();
+        let life = match waiting {
+            Waiting::Code(device) => device.life,
+            Waiting::Browser(_) => BROWSER_LIFE,
+        };
+        shared.put_attempt(&self.provider, &id, &record, life).await?;
+        Ok(Some(id))
     }
 
     async fn ask_for_code(&self) -> Result<(Pending, Waiting), Fault> {
@@ -104,15 +108,16 @@ impl Login {
     }
 
     /// The address at which a browser on another machine ended.
-    pub(crate) fn finish(&self, address: &str) -> Result<(), Fault> {
+    pub(crate) fn finish(self: &Arc<Self>, address: &str) -> Result<(), Fault> {
         let refused = |message: &str| {
             Fault::new(ErrorCode::InvalidRequest, message).with_field("address").with_hint(
                 "Sign in again, and paste the whole address of the page that it ends at.",
             )
         };
+        self.follow_others();
         let desk = match &self.lock().attempt {
             Attempt::Waiting { desk: Some(desk), .. } => desk.clone(),
-            Attempt::Waiting { desk: None, .. } | Attempt::Idle | Attempt::Failed(_) => {
+            Attempt::Waiting { desk: None, .. } | Attempt::Idle | Attempt::Failed { .. } => {
                 return Err(refused("No sign-in in a browser waits."));
             }
         };
@@ -122,12 +127,13 @@ impl Login {
     }
 
     /// What a page of the gateway was called with by the browser that came back.
-    pub(super) fn came_back(&self, fields: &[(&str, &str)]) -> Result<(), Fault> {
+    pub(super) fn came_back(self: &Arc<Self>, fields: &[(&str, &str)]) -> Result<(), Fault> {
         let refused = |message: &str| {
             Fault::new(ErrorCode::InvalidRequest, message)
                 .with_field("state")
                 .with_hint("Connect again, in the same browser and as the same person.")
         };
+        self.follow_others();
         let Attempt::Waiting { desk: Some(desk), .. } = &self.lock().attempt else {
             return Err(refused("No sign-in waits."));
         };
@@ -148,20 +154,24 @@ impl Login {
         }
     }
 
-    async fn follow(&self, waiting: Waiting, stop: &Cancel) {
+    pub(super) async fn follow(&self, waiting: Waiting, stop: &Cancel, id: Option<String>) {
+        let id = id.as_deref();
         let granted = match waiting {
             Waiting::Code(device) => {
                 let life = device.life;
-                let granted = tokio::time::timeout(life, self.granted_for(device)).await;
+                let granted = tokio::time::timeout(life, self.granted_for(device, id)).await;
                 granted.unwrap_or_else(|_| Err("the code was not entered in time".to_owned()))
             }
             Waiting::Browser(errand) => {
-                let granted = tokio::time::timeout(BROWSER_LIFE, self.granted_by(*errand)).await;
+                let granted =
+                    tokio::time::timeout(BROWSER_LIFE, self.granted_by(*errand, id)).await;
                 granted.unwrap_or_else(|_| Err("nobody signed in in time".to_owned()))
             }
         };
         let tokens = match granted {
-            Ok(granted) => self.whole(granted).await,
+            Ok(Some(granted)) => self.whole(granted).await,
+            // Another gateway finishes it.
+            Ok(None) => return,
             Err(words) => Err(words),
         };
         let outcome = match tokens {
@@ -171,21 +181,32 @@ impl Login {
         if let Err(words) = outcome {
             let words = self.mask(words);
             tracing::info!(provider = self.provider, words, "a sign-in came to nothing");
+            let id = self.tell_failure(id, &words).await;
             let mut state = self.lock();
             if !stop.is_cancelled() {
-                state.attempt = Attempt::Failed(words);
+                state.attempt = Attempt::Failed { words, id };
             }
         }
     }
 
-    /// Polls until a person has decided. Does not end by itself where nobody does.
-    async fn granted_for(&self, device: Device) -> Result<Granted, String> {
+    /// Polls until a person has decided. Does not end by itself where nobody does. `None`: another
+    /// gateway has it.
+    async fn granted_for(
+        &self,
+        device: Device,
+        id: Option<&str>,
+    ) -> Result<Option<Granted>, String> {
         let mut interval = device.interval;
         let mut wait = interval;
         loop {
             self.clock.sleep(wait).await;
+            if let Some(shared) = self.store.shared()
+                && !shared.asks_for(&self.provider).await
+            {
+                continue;
+            }
             match self.server.poll(&device).await {
-                Ok(Poll::Granted(granted)) => return Ok(granted),
+                Ok(Poll::Granted(granted)) => return Ok(self.claim(id).await?.then_some(granted)),
                 Ok(Poll::Pending) => wait = interval,
                 Ok(Poll::SlowDown(asked)) => {
                     interval = (interval + SLOWER).max(asked.unwrap_or_default());
@@ -203,12 +224,20 @@ impl Login {
     }
 
     /// Redeems the code that the browser comes back with.
-    async fn granted_by(&self, mut errand: Errand) -> Result<Granted, String> {
+    async fn granted_by(
+        &self,
+        mut errand: Errand,
+        id: Option<&str>,
+    ) -> Result<Option<Granted>, String> {
         let code = errand.returned().await?;
+        if !self.claim(id).await? {
+            return Ok(None);
+        }
         self.hide(&code);
         let redirect = errand.redirect.as_str();
         let redemption = Redemption { code: &code, verifier: errand.verifier.as_ref(), redirect };
-        self.server.redeem(redemption).await.map_err(|refusal| refusal.words().to_owned())
+        let granted = self.server.redeem(redemption).await;
+        granted.map(Some).map_err(|refusal| refusal.words().to_owned())
     }
 
     /// With the account's name and with what requests are made with.
@@ -229,6 +258,12 @@ impl Login {
     }
 
     async fn sign_in(&self, tokens: Tokens, stop: &Cancel) -> Result<(), String> {
+        let _turn = match self.store.shared() {
+            Some(shared) => {
+                Some(shared.turn(&self.provider).await.map_err(|fault| fault.to_string())?)
+            }
+            None => None,
+        };
         let _one_by_one = self.changing.lock().await;
         if stop.is_cancelled() {
             return Ok(());
@@ -238,6 +273,7 @@ impl Login {
         let mut state = self.lock();
         state.held = Held::Tokens(tokens);
         state.attempt = Attempt::Idle;
+        state.is_unkept = false;
         state.generation += 1;
         tracing::info!(provider = self.provider, "somebody signed in");
         Ok(())

@@ -86,6 +86,18 @@ impl Errand {
         Ok(Self { address, redirect, verifier, desk, listeners, returns })
     }
 
+    /// One that another gateway sent: it comes back by a page of this one, or is pasted.
+    pub(super) fn of_another(
+        address: Url,
+        redirect: Url,
+        state: Secret,
+        verifier: Option<Secret>,
+    ) -> Self {
+        let (sender, returns) = mpsc::channel(1);
+        let desk = Desk { state, redirect: redirect.clone(), returns: sender };
+        Self { address, redirect, verifier, desk, listeners: Vec::new(), returns }
+    }
+
     /// Waits for the browser, or for the address that a person pastes.
     pub(super) async fn returned(&mut self) -> Return {
         loop {
@@ -110,6 +122,10 @@ fn lost() -> String {
 }
 
 impl Desk {
+    pub(super) fn state(&self) -> &Secret {
+        &self.state
+    }
+
     pub(super) fn redirect(&self) -> &Url {
         &self.redirect
     }
@@ -174,7 +190,7 @@ async fn listen(redirect: &Url) -> (Vec<TcpListener>, Url) {
     (listeners, redirect)
 }
 
-fn random() -> Result<Secret, String> {
+pub(super) fn random() -> Result<Secret, String> {
     let mut bytes = [0; 32];
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| "there is no randomness".to_owned())?;
     Ok(Secret::new(URL_SAFE_NO_PAD.encode(bytes)))

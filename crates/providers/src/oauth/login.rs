@@ -41,6 +41,8 @@ pub(super) struct State {
     /// Counts sign-ins and sign-outs: what was begun under another one counts no more.
     pub(super) generation: u64,
     remembered: VecDeque<Secret>,
+    /// Tokens that could not be kept: what is kept is older than what is held.
+    pub(super) is_unkept: bool,
 }
 
 pub(super) enum Held {
@@ -61,8 +63,29 @@ pub(super) enum Attempt {
         stop: Cancel,
         /// Takes the address that a browser ended at.
         desk: Option<Desk>,
+        /// By which other gateways know it, where there are some.
+        id: Option<String>,
+        /// This gateway finishes it; the others know it no more.
+        is_claimed: bool,
     },
-    Failed(String),
+    Failed {
+        words: String,
+        id: Option<String>,
+    },
+}
+
+impl Attempt {
+    /// By which other gateways know it.
+    pub(super) fn shared_id(&self) -> Option<String> {
+        match self {
+            Self::Idle => None,
+            Self::Waiting { id, .. } | Self::Failed { id, .. } => id.clone(),
+        }
+    }
+
+    pub(super) fn is_claimed(&self) -> bool {
+        matches!(self, Self::Waiting { is_claimed: true, .. })
+    }
 }
 
 impl Login {
@@ -86,6 +109,7 @@ impl Login {
                 renewal: None,
                 generation: 0,
                 remembered: VecDeque::new(),
+                is_unkept: false,
             }),
             changing: tokio::sync::Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
@@ -103,7 +127,13 @@ impl Login {
     }
 
     fn load(&self) {
-        let held = match self.store.load(&self.provider) {
+        let held = self.kept();
+        self.lock().held = held;
+    }
+
+    /// What the store has.
+    pub(super) fn kept(&self) -> Held {
+        match self.store.load(&self.provider) {
             Ok(None) => Held::Nothing,
             Err(fault) => Held::Locked(fault),
             Ok(Some(kept)) => match record::read(&kept, &self.plan) {
@@ -114,8 +144,7 @@ impl Login {
                 }
                 Kept::Refused { account, why } => Held::Refused { account, why: why.to_owned() },
             },
-        };
-        self.lock().held = held;
+        }
     }
 
     pub(super) fn look_again(&self) {
@@ -144,7 +173,8 @@ impl Login {
         state.remembered.iter().fold(text, |text, secret| secret.mask_in(&text))
     }
 
-    pub(crate) fn status(&self) -> LoginStatus {
+    pub(crate) fn status(self: &Arc<Self>) -> LoginStatus {
+        self.follow_others();
         let state = self.lock();
         let (held, account, why) = match &state.held {
             Held::Nothing => (LoginState::None, None, None),
@@ -165,7 +195,7 @@ impl Login {
             Attempt::Waiting { pending, .. } => {
                 LoginStatus { state: LoginState::Waiting, pending: Some(pending.clone()), ..base }
             }
-            Attempt::Failed(error) => LoginStatus {
+            Attempt::Failed { words, .. } => LoginStatus {
                 // Who is signed in stays so when a second sign-in comes to nothing.
                 state: match held {
                     LoginState::SignedIn => held,
@@ -174,7 +204,7 @@ impl Login {
                     | LoginState::Failed
                     | LoginState::SignInAgain => LoginState::Failed,
                 },
-                error: Some(error.clone()),
+                error: Some(words.clone()),
                 ..base
             },
         }
@@ -190,7 +220,8 @@ impl Login {
     }
 
     /// Why no request can go, if none can.
-    pub(crate) fn absence(&self) -> Option<String> {
+    pub(crate) fn absence(self: &Arc<Self>) -> Option<String> {
+        self.follow_others();
         let how = format!("Settings → Providers, or `onyx providers login {}`", self.provider);
         match &self.lock().held {
             Held::Tokens(_) => None,
@@ -202,6 +233,7 @@ impl Login {
 
     /// The token to ask with, renewed first where it is old.
     pub(crate) async fn token(self: &Arc<Self>) -> Result<Secret, ModelFailure> {
+        self.follow_others();
         match self.fresh_token()? {
             Some(token) => Ok(token),
             None => self.renewed(None).await,
@@ -213,6 +245,7 @@ impl Login {
         self: &Arc<Self>,
         refused: &Secret,
     ) -> Result<Secret, ModelFailure> {
+        self.follow_others();
         match self.fresh_token()? {
             Some(token) if token != *refused => Ok(token),
             Some(_) | None => self.renewed(Some(refused.clone())).await,
@@ -274,11 +307,22 @@ impl Login {
 
     /// What was held until now.
     async fn let_go(&self) -> Result<Held, Fault> {
+        // A renewal of another gateway must not bring back what is forgotten here.
+        let _turn = match self.store.shared() {
+            Some(shared) => {
+                let turn = shared.turn(&self.provider).await?;
+                self.follow_store();
+                self.end_attempt(shared).await?;
+                Some(turn)
+            }
+            None => None,
+        };
         let _one_by_one = self.changing.lock().await;
         self.stop();
         let held = {
             let mut state = self.lock();
             state.generation += 1;
+            state.is_unkept = false;
             std::mem::replace(&mut state.held, Held::Nothing)
         };
         self.store.forget(&self.provider).await?;
