@@ -371,22 +371,27 @@ impl Gateway {
     /// clients, and lets go of the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
-        self.live.connectors.close().await;
-        tokio::join!(self.live.agent.drain(PATIENCE), self.pass_through.drain(PATIENCE));
-        self.live.models.logins().settle().await;
-        self.live.linkedin.logins.settle().await;
+        tokio::join!(self.give_sessions_back(), self.pass_through.drain(PATIENCE));
+        self.live.agent.settle().await;
         self.live.extensions.plugins.close().await;
-        // Before the last bytes are waited for: people go on with their sessions at the others at once.
-        if let Some(shared) = &self.live.shared
-            && let Err(error) = shared.membership.drain().await
-        {
-            tracing::warn!(%error, "the other gateways wait until this one's life is over");
-        }
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
             tracing::warn!("some clients did not take their last bytes in time");
         }
         self.servers.shutdown().await;
+    }
+
+    /// Ends what other gateways may go on with, and lets them. Whatever they need not wait for comes after this.
+    async fn give_sessions_back(&self) {
+        self.live.connectors.close().await;
+        self.live.agent.drain(PATIENCE).await;
+        // A sign-in that is being renewed here must not be renewed elsewhere at the same time.
+        tokio::join!(self.live.models.logins().settle(), self.live.linkedin.logins.settle());
+        if let Some(shared) = &self.live.shared
+            && let Err(error) = shared.membership.drain().await
+        {
+            tracing::warn!(%error, "the other gateways wait until this one's life is over");
+        }
     }
 
     fn router(&self) -> Router {

@@ -354,7 +354,7 @@ fn token(fence: i64) -> u64 {
 
 /// The last fence of all, to raise the own one to a number that nobody else will ever have.
 async fn next_fence(database: &Database) -> Result<i64, StoreError> {
-    let client = database.client().await?;
+    let client = database.client_soon().await?;
     get(&row(&client, "SELECT nextval('fences')", &[]).await?, 0)
 }
 
