@@ -19,7 +19,7 @@ use onyx_types::{
 
 use crate::attempt::{Attempt, Proof};
 use crate::caller::{Caller, CallerKind};
-use crate::credentials::{Held, Password, Register};
+use crate::credentials::{KnownCredential, Password, Register};
 use crate::jwt::{self, Signer};
 use crate::limiter::{Guess, Limits, Room, too_many};
 use crate::links::Links;
@@ -309,7 +309,7 @@ impl Identity {
 }
 
 impl Opened {
-    fn of(held: Held) -> Self {
+    fn of(held: KnownCredential) -> Self {
         Self {
             kind: match held.row.kind {
                 CredentialKind::Token => CallerKind::Token,

@@ -8,7 +8,7 @@ use onyx_types::{CredentialId, ErrorCode, Fault, Grant, Grants, Hash, PersonId, 
 use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
-use crate::credentials::Held;
+use crate::credentials::KnownCredential;
 
 /// What a new credential may be: for whom, and good for what. It is written down only where this server keeps what waits
 /// to be picked up.
@@ -94,7 +94,7 @@ fn unreadable(error: &serde_json::Error) -> Fault {
 
 impl Minted {
     /// The same credential, good for the same, under a new secret.
-    pub(crate) fn renewed(held: Held, hash: Hash) -> Self {
+    pub(crate) fn renewed(held: KnownCredential, hash: Hash) -> Self {
         Self(CredentialRow { hash, ..held.row })
     }
 

@@ -55,7 +55,7 @@ pub(crate) struct Pairings(Arc<dyn PendingEntries>);
 
 /// What is kept of a device until it is picked up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Waiting {
+struct PendingPairing {
     code: String,
     name: String,
     client: PairingFor,
@@ -71,7 +71,7 @@ pub(crate) enum Decision {
 }
 
 /// What a device finds when it asks.
-pub(crate) enum Found {
+pub(crate) enum PairingOutcome {
     Pending,
     Rejected,
     /// Handed over: it can be picked up once.
@@ -104,23 +104,26 @@ impl Pairings {
         }
         let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let (id, code) = (Secret::fresh("")?, fresh_code()?);
-        let device = Waiting { code, name, client, network, decision: None };
+        let device = PendingPairing { code, name, client, network, decision: None };
         let entry = PendingEntry { key: id.hash(), value: device.written()?, left: LASTS };
         self.0.put(PendingKind::Pairing, entry, MAX_WAITING).await?;
         Ok((id, device.view(LASTS)))
     }
 
-    async fn all(&self) -> Result<Vec<(PendingEntry, Waiting)>, Fault> {
+    async fn all(&self) -> Result<Vec<(PendingEntry, PendingPairing)>, Fault> {
         let mut all = Vec::new();
         for entry in self.0.list(PendingKind::Pairing).await? {
-            let device = Waiting::read(&entry.value)?;
+            let device = PendingPairing::read(&entry.value)?;
             all.push((entry, device));
         }
         Ok(all)
     }
 
     /// The oldest of the network that has the most: whoever floods loses their own.
-    async fn drop_one_of_the_most(&self, waiting: &[(PendingEntry, Waiting)]) -> Result<(), Fault> {
+    async fn drop_one_of_the_most(
+        &self,
+        waiting: &[(PendingEntry, PendingPairing)],
+    ) -> Result<(), Fault> {
         let dropped = waiting.iter().max_by_key(|(entry, device)| {
             (count_of(waiting, device.network), std::cmp::Reverse(entry.left))
         });
@@ -147,13 +150,13 @@ impl Pairings {
     /// The first decision counts, at whichever gateway it is made.
     pub(crate) async fn decide(&self, code: &str, decision: Decision) -> Result<(), Fault> {
         let (entry, device) = self.by_code(code).await?;
-        let decided = Waiting { decision: Some(decision), ..device }.written()?;
+        let decided = PendingPairing { decision: Some(decision), ..device }.written()?;
         let is_first = self.0.replace(PendingKind::Pairing, &entry, decided).await?;
         if is_first { Ok(()) } else { Err(no_device()) }
     }
 
     /// Letters only count; however a person writes them.
-    async fn by_code(&self, code: &str) -> Result<(PendingEntry, Waiting), Fault> {
+    async fn by_code(&self, code: &str) -> Result<(PendingEntry, PendingPairing), Fault> {
         let plain = |text: &str| -> String {
             text.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_uppercase()).collect()
         };
@@ -163,25 +166,25 @@ impl Pairings {
         found.next().ok_or_else(no_device)
     }
 
-    pub(crate) async fn pick_up(&self, id: &str) -> Result<Found, Fault> {
+    pub(crate) async fn pick_up(&self, id: &str) -> Result<PairingOutcome, Fault> {
         let hash = Hash::of(id.as_bytes());
         let gone =
             || Fault::new(ErrorCode::NotFound, "there is no such pairing, or its time is over");
         let entry = self.0.get(PendingKind::Pairing, hash).await?.ok_or_else(gone)?;
-        if Waiting::read(&entry.value)?.decision.is_none() {
-            return Ok(Found::Pending);
+        if PendingPairing::read(&entry.value)?.decision.is_none() {
+            return Ok(PairingOutcome::Pending);
         }
         let taken = self.0.take(PendingKind::Pairing, hash).await?.ok_or_else(gone)?;
-        let Waiting { name, client, decision, .. } = Waiting::read(&taken)?;
+        let PendingPairing { name, client, decision, .. } = PendingPairing::read(&taken)?;
         Ok(match decision {
-            None => Found::Pending,
-            Some(Decision::Rejected) => Found::Rejected,
-            Some(Decision::Approved(permit)) => Found::Approved { permit, name, client },
+            None => PairingOutcome::Pending,
+            Some(Decision::Rejected) => PairingOutcome::Rejected,
+            Some(Decision::Approved(permit)) => PairingOutcome::Approved { permit, name, client },
         })
     }
 }
 
-fn count_of(waiting: &[(PendingEntry, Waiting)], network: Option<Network>) -> usize {
+fn count_of(waiting: &[(PendingEntry, PendingPairing)], network: Option<Network>) -> usize {
     waiting.iter().filter(|(_, device)| device.network == network).count()
 }
 
@@ -190,7 +193,7 @@ fn no_device() -> Fault {
         .with_hint("Codes last ten minutes; start again on the device.")
 }
 
-impl Waiting {
+impl PendingPairing {
     fn written(&self) -> Result<String, Fault> {
         serde_json::to_string(self).map_err(|error| unreadable(&error))
     }

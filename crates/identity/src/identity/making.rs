@@ -12,7 +12,7 @@ use crate::credentials::{Lifetime, NewToken};
 use crate::jwt::Claims;
 use crate::minting::{Minted, Particulars, Permit};
 use crate::network::Network;
-use crate::pairing::{Decision, Found, Pairing, PairingFor, PairingState};
+use crate::pairing::{Decision, Pairing, PairingFor, PairingOutcome, PairingState};
 use crate::random::Secret;
 
 const SESSION_LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -256,9 +256,9 @@ impl Identity {
     ) -> Result<(PairingState, Option<PickedUp>), Fault> {
         let found = self.pairings.pick_up(id).await?;
         let (permit, name, client) = match found {
-            Found::Pending => return Ok((PairingState::Pending, None)),
-            Found::Rejected => return Ok((PairingState::Rejected, None)),
-            Found::Approved { permit, name, client } => (permit, name, client),
+            PairingOutcome::Pending => return Ok((PairingState::Pending, None)),
+            PairingOutcome::Rejected => return Ok((PairingState::Rejected, None)),
+            PairingOutcome::Approved { permit, name, client } => (permit, name, client),
         };
         let stranger = permit.people().iter().find(|person| !self.read().is_person(person));
         if let Some(stranger) = stranger {

@@ -8,8 +8,8 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use reqwest::Url;
 
 use super::answer::{self, Device, Granted, Poll, Refusal};
-use super::browser::{Desk, Errand, Stray, random};
-use super::login::{Attempt, Held, Login};
+use super::browser::{BrowserSignIn, ReturnReceiver, Stray, random};
+use super::login::{Attempt, Login, TokenState};
 use super::plan::LoginWay;
 use super::record::Tokens;
 use super::server::Redemption;
@@ -23,9 +23,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const BROWSER_LIFE: Duration = Duration::from_secs(15 * 60);
 
 /// What is waited for.
-pub(super) enum Waiting {
+pub(super) enum AwaitedSignIn {
     Code(Device),
-    Browser(Box<Errand>),
+    Browser(Box<BrowserSignIn>),
 }
 
 impl Login {
@@ -44,37 +44,43 @@ impl Login {
         self.follow_others();
         let _one = self.beginning.lock().await;
         let way = way.unwrap_or(self.plan().usual_way());
-        if let Attempt::Waiting { pending, desk, .. } = &self.lock().attempt
+        if let Attempt::Waiting { pending, receiver, .. } = &self.lock().attempt
             && pending.way == way
-            && gateway.is_none_or(|page| desk.as_ref().is_some_and(|desk| desk.redirect() == page))
+            && gateway.is_none_or(|page| {
+                receiver.as_ref().is_some_and(|receiver| receiver.redirect() == page)
+            })
         {
             return Ok(pending.clone());
         }
-        let (pending, errand) = match way {
+        let (pending, sign_in) = match way {
             LoginWay::Code => self.ask_for_code().await?,
             LoginWay::Browser => self.send_browser(gateway).await?,
         };
-        let id = self.share(&pending, &errand).await?;
+        let id = self.share(&pending, &sign_in).await?;
         self.stop();
-        self.wait_for(pending.clone(), errand, id);
+        self.wait_for(pending.clone(), sign_in, id);
         Ok(pending)
     }
 
     /// Tells other gateways of it, in the place of what waited before.
-    async fn share(&self, pending: &Pending, waiting: &Waiting) -> Result<Option<String>, Fault> {
+    async fn share(
+        &self,
+        pending: &Pending,
+        waiting: &AwaitedSignIn,
+    ) -> Result<Option<String>, Fault> {
         let Some(shared) = self.store.shared() else { return Ok(None) };
         self.end_attempt(shared).await?;
         let id = random().map_err(|why| Fault::new(ErrorCode::Internal, why))?.reveal().to_owned();
         let record = UnderWay::of(id.clone(), pending, waiting, self.plan()).written();
         let life = match waiting {
-            Waiting::Code(device) => device.life,
-            Waiting::Browser(_) => BROWSER_LIFE,
+            AwaitedSignIn::Code(device) => device.life,
+            AwaitedSignIn::Browser(_) => BROWSER_LIFE,
         };
         shared.put_attempt(&self.provider, &id, &record, life).await?;
         Ok(Some(id))
     }
 
-    async fn ask_for_code(&self) -> Result<(Pending, Waiting), Fault> {
+    async fn ask_for_code(&self) -> Result<(Pending, AwaitedSignIn), Fault> {
         if self.plan().device.is_none() {
             return Err(self.no_way("with a code", "deviceUrl"));
         }
@@ -87,24 +93,24 @@ impl Login {
             verification_uri_complete: device.verification_uri_complete.clone(),
             expires_at: self.clock.wall().saturating_add(device.life),
         };
-        Ok((pending, Waiting::Code(device)))
+        Ok((pending, AwaitedSignIn::Code(device)))
     }
 
-    async fn send_browser(&self, gateway: Option<&Url>) -> Result<(Pending, Waiting), Fault> {
+    async fn send_browser(&self, gateway: Option<&Url>) -> Result<(Pending, AwaitedSignIn), Fault> {
         let Some(browser) = &self.plan().browser else {
             return Err(self.no_way("in a browser", "authorizeUrl"));
         };
-        let errand = Errand::begin(self.plan(), browser, gateway).await;
-        let errand = errand.map_err(|why| Fault::new(ErrorCode::Internal, why))?;
-        errand.verifier.iter().for_each(|verifier| self.hide(verifier));
+        let sign_in = BrowserSignIn::begin(self.plan(), browser, gateway).await;
+        let sign_in = sign_in.map_err(|why| Fault::new(ErrorCode::Internal, why))?;
+        sign_in.verifier.iter().for_each(|verifier| self.hide(verifier));
         let pending = Pending {
             way: LoginWay::Browser,
             user_code: None,
-            verification_uri: errand.address.to_string(),
+            verification_uri: sign_in.address.to_string(),
             verification_uri_complete: None,
             expires_at: self.clock.wall().saturating_add(BROWSER_LIFE),
         };
-        Ok((pending, Waiting::Browser(Box::new(errand))))
+        Ok((pending, AwaitedSignIn::Browser(Box::new(sign_in))))
     }
 
     /// The address at which a browser on another machine ended.
@@ -115,15 +121,15 @@ impl Login {
             )
         };
         self.follow_others();
-        let desk = match &self.lock().attempt {
-            Attempt::Waiting { desk: Some(desk), .. } => desk.clone(),
-            Attempt::Waiting { desk: None, .. } | Attempt::Idle | Attempt::Failed { .. } => {
+        let receiver = match &self.lock().attempt {
+            Attempt::Waiting { receiver: Some(receiver), .. } => receiver.clone(),
+            Attempt::Waiting { receiver: None, .. } | Attempt::Idle | Attempt::Failed { .. } => {
                 return Err(refused("No sign-in in a browser waits."));
             }
         };
         let address = Url::parse(address.trim());
         let address = address.map_err(|_| refused("This is not an address."))?;
-        Self::take(&desk, &address).map_err(refused)
+        Self::take(&receiver, &address).map_err(refused)
     }
 
     /// What a page of the gateway was called with by the browser that came back.
@@ -134,18 +140,18 @@ impl Login {
                 .with_hint("Connect again, in the same browser and as the same person.")
         };
         self.follow_others();
-        let Attempt::Waiting { desk: Some(desk), .. } = &self.lock().attempt else {
+        let Attempt::Waiting { receiver: Some(receiver), .. } = &self.lock().attempt else {
             return Err(refused("No sign-in waits."));
         };
-        let mut address = desk.redirect().clone();
+        let mut address = receiver.redirect().clone();
         address.query_pairs_mut().clear().extend_pairs(fields);
-        Self::take(desk, &address).map_err(refused)
+        Self::take(receiver, &address).map_err(refused)
     }
 
-    fn take(desk: &Desk, address: &Url) -> Result<(), &'static str> {
-        match desk.read(address) {
+    fn take(receiver: &ReturnReceiver, address: &Url) -> Result<(), &'static str> {
+        match receiver.read(address) {
             Ok(returned) => {
-                desk.bring(returned);
+                receiver.bring(returned);
                 Ok(())
             }
             Err(Stray::OtherPlace | Stray::OtherSignIn) => {
@@ -154,17 +160,17 @@ impl Login {
         }
     }
 
-    pub(super) async fn follow(&self, waiting: Waiting, stop: &Cancel, id: Option<String>) {
+    pub(super) async fn follow(&self, waiting: AwaitedSignIn, stop: &Cancel, id: Option<String>) {
         let id = id.as_deref();
         let granted = match waiting {
-            Waiting::Code(device) => {
+            AwaitedSignIn::Code(device) => {
                 let life = device.life;
                 let granted = tokio::time::timeout(life, self.granted_for(device, id)).await;
                 granted.unwrap_or_else(|_| Err("the code was not entered in time".to_owned()))
             }
-            Waiting::Browser(errand) => {
+            AwaitedSignIn::Browser(sign_in) => {
                 let granted =
-                    tokio::time::timeout(BROWSER_LIFE, self.granted_by(*errand, id)).await;
+                    tokio::time::timeout(BROWSER_LIFE, self.granted_by(*sign_in, id)).await;
                 granted.unwrap_or_else(|_| Err("nobody signed in in time".to_owned()))
             }
         };
@@ -226,16 +232,16 @@ impl Login {
     /// Redeems the code that the browser comes back with.
     async fn granted_by(
         &self,
-        mut errand: Errand,
+        mut sign_in: BrowserSignIn,
         id: Option<&str>,
     ) -> Result<Option<Granted>, String> {
-        let code = errand.returned().await?;
+        let code = sign_in.returned().await?;
         if !self.claim(id).await? {
             return Ok(None);
         }
         self.hide(&code);
-        let redirect = errand.redirect.as_str();
-        let redemption = Redemption { code: &code, verifier: errand.verifier.as_ref(), redirect };
+        let redirect = sign_in.redirect.as_str();
+        let redemption = Redemption { code: &code, verifier: sign_in.verifier.as_ref(), redirect };
         let granted = self.server.redeem(redemption).await;
         granted.map(Some).map_err(|refusal| refusal.words().to_owned())
     }
@@ -271,7 +277,7 @@ impl Login {
         let kept = self.store.keep(&self.provider, &self.written(&tokens)).await;
         kept.map_err(|fault| format!("the tokens cannot be kept: {fault}"))?;
         let mut state = self.lock();
-        state.held = Held::Tokens(tokens);
+        state.held = TokenState::Tokens(tokens);
         state.attempt = Attempt::Idle;
         state.is_unkept = false;
         state.generation += 1;

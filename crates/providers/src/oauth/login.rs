@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use onyx_types::{Cancel, Clock, Fault, ModelFailure, ModelFailureClass};
 
 use super::book::TokenStore;
-use super::browser::Desk;
+use super::browser::ReturnReceiver;
 use super::plan::Plan;
-use super::record::{self, Kept, Tokens, is_stale};
+use super::record::{self, SavedSignIn, Tokens, is_stale};
 use super::renewal::Renewal;
 use super::server::Server;
 use super::status::{LoginState, LoginStatus, Pending};
@@ -35,7 +35,7 @@ pub(crate) struct Login {
 }
 
 pub(super) struct State {
-    pub(super) held: Held,
+    pub(super) held: TokenState,
     pub(super) attempt: Attempt,
     pub(super) renewal: Option<Renewal>,
     /// Counts sign-ins and sign-outs: what was begun under another one counts no more.
@@ -45,7 +45,7 @@ pub(super) struct State {
     pub(super) is_unkept: bool,
 }
 
-pub(super) enum Held {
+pub(super) enum TokenState {
     Nothing,
     Tokens(Tokens),
     Refused {
@@ -62,7 +62,7 @@ pub(super) enum Attempt {
         pending: Pending,
         stop: Cancel,
         /// Takes the address that a browser ended at.
-        desk: Option<Desk>,
+        receiver: Option<ReturnReceiver>,
         /// By which other gateways know it, where there are some.
         id: Option<String>,
         /// This gateway finishes it; the others know it no more.
@@ -104,7 +104,7 @@ impl Login {
             store,
             clock,
             state: Mutex::new(State {
-                held: Held::Nothing,
+                held: TokenState::Nothing,
                 attempt: Attempt::Idle,
                 renewal: None,
                 generation: 0,
@@ -132,23 +132,25 @@ impl Login {
     }
 
     /// What the store has.
-    pub(super) fn kept(&self) -> Held {
+    pub(super) fn kept(&self) -> TokenState {
         match self.store.load(&self.provider) {
-            Ok(None) => Held::Nothing,
-            Err(fault) => Held::Locked(fault),
+            Ok(None) => TokenState::Nothing,
+            Err(fault) => TokenState::Locked(fault),
             Ok(Some(kept)) => match record::read(&kept, &self.plan) {
-                Kept::Tokens(tokens) => {
+                SavedSignIn::Tokens(tokens) => {
                     self.hide(&tokens.access);
                     tokens.refresh.iter().for_each(|token| self.hide(token));
-                    Held::Tokens(tokens)
+                    TokenState::Tokens(tokens)
                 }
-                Kept::Refused { account, why } => Held::Refused { account, why: why.to_owned() },
+                SavedSignIn::Refused { account, why } => {
+                    TokenState::Refused { account, why: why.to_owned() }
+                }
             },
         }
     }
 
     pub(super) fn look_again(&self) {
-        let is_locked = matches!(self.lock().held, Held::Locked(_));
+        let is_locked = matches!(self.lock().held, TokenState::Locked(_));
         if is_locked {
             self.load();
         }
@@ -177,17 +179,20 @@ impl Login {
         self.follow_others();
         let state = self.lock();
         let (held, account, why) = match &state.held {
-            Held::Nothing => (LoginState::None, None, None),
-            Held::Tokens(tokens) => (LoginState::SignedIn, tokens.account.clone(), None),
-            Held::Refused { account, why } => {
+            TokenState::Nothing => (LoginState::None, None, None),
+            TokenState::Tokens(tokens) => (LoginState::SignedIn, tokens.account.clone(), None),
+            TokenState::Refused { account, why } => {
                 (LoginState::SignInAgain, account.clone(), Some(why.clone()))
             }
-            Held::Locked(fault) => (LoginState::None, None, Some(fault.message.clone())),
+            TokenState::Locked(fault) => (LoginState::None, None, Some(fault.message.clone())),
         };
         let until = match &state.held {
             // What can be renewed has no end that a person would need to know.
-            Held::Tokens(tokens) if tokens.refresh.is_none() => tokens.renew_at,
-            Held::Tokens(_) | Held::Nothing | Held::Refused { .. } | Held::Locked(_) => None,
+            TokenState::Tokens(tokens) if tokens.refresh.is_none() => tokens.renew_at,
+            TokenState::Tokens(_)
+            | TokenState::Nothing
+            | TokenState::Refused { .. }
+            | TokenState::Locked(_) => None,
         };
         let base = LoginStatus { account, until, ways: self.plan.ways(), ..LoginStatus::NONE };
         match &state.attempt {
@@ -214,8 +219,8 @@ impl Login {
     pub(crate) fn account_header(&self) -> Option<(&'static str, String)> {
         let header = self.plan.account_header?;
         match &self.lock().held {
-            Held::Tokens(tokens) => Some((header, tokens.account_id.clone()?)),
-            Held::Nothing | Held::Refused { .. } | Held::Locked(_) => None,
+            TokenState::Tokens(tokens) => Some((header, tokens.account_id.clone()?)),
+            TokenState::Nothing | TokenState::Refused { .. } | TokenState::Locked(_) => None,
         }
     }
 
@@ -224,10 +229,10 @@ impl Login {
         self.follow_others();
         let how = format!("Settings → Providers, or `onyx providers login {}`", self.provider);
         match &self.lock().held {
-            Held::Tokens(_) => None,
-            Held::Nothing => Some(format!("nobody is signed in: {how}")),
-            Held::Refused { why, .. } => Some(format!("sign in again ({why}): {how}")),
-            Held::Locked(fault) => Some(fault.message.clone()),
+            TokenState::Tokens(_) => None,
+            TokenState::Nothing => Some(format!("nobody is signed in: {how}")),
+            TokenState::Refused { why, .. } => Some(format!("sign in again ({why}): {how}")),
+            TokenState::Locked(fault) => Some(fault.message.clone()),
         }
     }
 
@@ -255,7 +260,7 @@ impl Login {
     /// `None` where there is one that must be renewed.
     pub(super) fn fresh_token(&self) -> Result<Option<Secret>, ModelFailure> {
         let state = self.lock();
-        let Held::Tokens(tokens) = &state.held else {
+        let TokenState::Tokens(tokens) = &state.held else {
             drop(state);
             return Err(self.absent());
         };
@@ -270,10 +275,10 @@ impl Login {
     pub(super) fn absent(&self) -> ModelFailure {
         let sign_in = || ModelFailureClass::SignIn { provider: self.provider.clone() };
         let (class, why) = match &self.lock().held {
-            Held::Tokens(_) => (sign_in(), "the sign-in has changed meanwhile".to_owned()),
-            Held::Nothing => (sign_in(), "nobody is signed in".to_owned()),
-            Held::Refused { why, .. } => (sign_in(), format!("sign in again: {why}")),
-            Held::Locked(fault) => (ModelFailureClass::Unavailable, fault.message.clone()),
+            TokenState::Tokens(_) => (sign_in(), "the sign-in has changed meanwhile".to_owned()),
+            TokenState::Nothing => (sign_in(), "nobody is signed in".to_owned()),
+            TokenState::Refused { why, .. } => (sign_in(), format!("sign in again: {why}")),
+            TokenState::Locked(fault) => (ModelFailureClass::Unavailable, fault.message.clone()),
         };
         failure(class, format!("{}: {why}", self.title))
     }
@@ -294,7 +299,7 @@ impl Login {
     /// Forgets the tokens here, then gives them back where the maker takes them. `Err` of the inner
     /// one: nobody confirmed that, in words.
     pub(super) async fn revoke(&self) -> Result<Result<(), String>, Fault> {
-        let Held::Tokens(tokens) = self.let_go().await? else { return Ok(Ok(())) };
+        let TokenState::Tokens(tokens) = self.let_go().await? else { return Ok(Ok(())) };
         // Whoever has the token that renews has the others, too.
         let token = tokens.refresh.as_ref().unwrap_or(&tokens.access);
         let Some(answered) = self.server.revoke(token).await else { return Ok(Ok(())) };
@@ -306,7 +311,7 @@ impl Login {
     }
 
     /// What was held until now.
-    async fn let_go(&self) -> Result<Held, Fault> {
+    async fn let_go(&self) -> Result<TokenState, Fault> {
         // A renewal of another gateway must not bring back what is forgotten here.
         let _turn = match self.store.shared() {
             Some(shared) => {
@@ -323,7 +328,7 @@ impl Login {
             let mut state = self.lock();
             state.generation += 1;
             state.is_unkept = false;
-            std::mem::replace(&mut state.held, Held::Nothing)
+            std::mem::replace(&mut state.held, TokenState::Nothing)
         };
         self.store.forget(&self.provider).await?;
         Ok(held)

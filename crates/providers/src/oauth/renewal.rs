@@ -8,7 +8,7 @@ use onyx_types::{Fault, ModelFailure, ModelFailureClass};
 use reqwest::StatusCode;
 
 use super::answer::{self, Granted, Refusal};
-use super::login::{Held, Login};
+use super::login::{Login, TokenState};
 use super::record::{self, Short, Tokens, is_stale, renew_at};
 use crate::Secret;
 use crate::failure::failure;
@@ -95,8 +95,10 @@ impl Login {
         let (tokens, generation) = {
             let state = self.lock();
             match &state.held {
-                Held::Tokens(tokens) => (Some(tokens.clone()), state.generation),
-                Held::Nothing | Held::Refused { .. } | Held::Locked(_) => (None, 0),
+                TokenState::Tokens(tokens) => (Some(tokens.clone()), state.generation),
+                TokenState::Nothing | TokenState::Refused { .. } | TokenState::Locked(_) => {
+                    (None, 0)
+                }
             }
         };
         let tokens = tokens.ok_or_else(|| self.absent())?;
@@ -232,7 +234,7 @@ impl Login {
             self.lock().is_unkept = false;
         }
         let token = tokens.short.as_ref().map_or(&tokens.access, |short| &short.token).clone();
-        self.lock().held = Held::Tokens(tokens);
+        self.lock().held = TokenState::Tokens(tokens);
         Ok(token)
     }
 
@@ -247,7 +249,7 @@ impl Login {
             tracing::warn!(provider = self.provider, %fault, "refused tokens are still kept");
         }
         let mut state = self.lock();
-        state.held = Held::Refused { account, why };
+        state.held = TokenState::Refused { account, why };
         state.generation += 1;
     }
 

@@ -10,9 +10,9 @@ use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Device;
-use super::attempt::Waiting;
-use super::browser::{Desk, Errand};
-use super::login::{Attempt, Held, Login};
+use super::attempt::AwaitedSignIn;
+use super::browser::{BrowserSignIn, ReturnReceiver};
+use super::login::{Attempt, Login, TokenState};
 use super::plan::{LoginWay, Plan};
 use super::status::Pending;
 use crate::Secret;
@@ -76,15 +76,15 @@ enum How {
 }
 
 impl UnderWay {
-    pub(super) fn of(id: String, pending: &Pending, waiting: &Waiting, plan: &Plan) -> Self {
+    pub(super) fn of(id: String, pending: &Pending, waiting: &AwaitedSignIn, plan: &Plan) -> Self {
         let how = match waiting {
-            Waiting::Code(device) => {
+            AwaitedSignIn::Code(device) => {
                 How::Code { code: device.code.reveal().to_owned(), interval: device.interval }
             }
-            Waiting::Browser(errand) => How::Browser {
-                redirect: errand.redirect.to_string(),
-                state: errand.desk.state().reveal().to_owned(),
-                verifier: errand.verifier.as_ref().map(|verifier| verifier.reveal().to_owned()),
+            AwaitedSignIn::Browser(sign_in) => How::Browser {
+                redirect: sign_in.redirect.to_string(),
+                state: sign_in.receiver.state().reveal().to_owned(),
+                verifier: sign_in.verifier.as_ref().map(|verifier| verifier.reveal().to_owned()),
             },
         };
         Self {
@@ -129,9 +129,9 @@ impl UnderWay {
     }
 
     /// What is waited for here, as if it had been begun here.
-    fn waiting(&self, clock: &dyn Clock) -> Option<Waiting> {
+    fn waiting(&self, clock: &dyn Clock) -> Option<AwaitedSignIn> {
         match &self.how {
-            How::Code { code, interval } => Some(Waiting::Code(Device {
+            How::Code { code, interval } => Some(AwaitedSignIn::Code(Device {
                 code: Secret::new(code.as_str()),
                 user_code: self.user_code.clone()?,
                 verification_uri: self.verification_uri.clone(),
@@ -143,9 +143,13 @@ impl UnderWay {
                 let address = Url::parse(&self.verification_uri).ok()?;
                 let redirect = Url::parse(redirect).ok()?;
                 let verifier = verifier.as_deref().map(Secret::new);
-                let errand =
-                    Errand::of_another(address, redirect, Secret::new(state.as_str()), verifier);
-                Some(Waiting::Browser(Box::new(errand)))
+                let sign_in = BrowserSignIn::of_another(
+                    address,
+                    redirect,
+                    Secret::new(state.as_str()),
+                    verifier,
+                );
+                Some(AwaitedSignIn::Browser(Box::new(sign_in)))
             }
             How::Failed { .. } => None,
         }
@@ -213,18 +217,18 @@ impl Login {
     pub(super) fn wait_for(
         self: &Arc<Self>,
         pending: Pending,
-        waiting: Waiting,
+        waiting: AwaitedSignIn,
         id: Option<String>,
     ) {
         let stop = Cancel::new();
-        let desk: Option<Desk> = match &waiting {
-            Waiting::Browser(errand) => Some(errand.desk.clone()),
-            Waiting::Code(_) => None,
+        let receiver: Option<ReturnReceiver> = match &waiting {
+            AwaitedSignIn::Browser(sign_in) => Some(sign_in.receiver.clone()),
+            AwaitedSignIn::Code(_) => None,
         };
         self.lock().attempt = Attempt::Waiting {
             pending,
             stop: stop.clone(),
-            desk,
+            receiver,
             id: id.clone(),
             is_claimed: false,
         };
@@ -280,14 +284,14 @@ impl Login {
 }
 
 /// Is it what is held already? What a token was exchanged for is not kept, and its end neither.
-fn is_same(held: &Held, kept: &Held) -> bool {
+fn is_same(held: &TokenState, kept: &TokenState) -> bool {
     match (held, kept) {
-        (Held::Tokens(held), Held::Tokens(kept)) => {
+        (TokenState::Tokens(held), TokenState::Tokens(kept)) => {
             held.access == kept.access && held.refresh == kept.refresh
         }
-        (Held::Nothing, Held::Nothing)
-        | (Held::Refused { .. }, Held::Refused { .. })
-        | (Held::Locked(_), Held::Locked(_)) => true,
+        (TokenState::Nothing, TokenState::Nothing)
+        | (TokenState::Refused { .. }, TokenState::Refused { .. })
+        | (TokenState::Locked(_), TokenState::Locked(_)) => true,
         _ => false,
     }
 }
