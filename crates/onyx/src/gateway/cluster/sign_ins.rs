@@ -147,17 +147,29 @@ impl SharedLogins {
     }
 
     async fn asks(&self, provider: &str) -> bool {
-        match self.shared.membership.own(&format!("sign-in asks {provider}")).await {
-            Ok(Some(owned)) => {
-                lock(&self.asking).insert(provider.to_owned(), owned);
-                true
-            }
-            Ok(None) => false,
-            Err(error) => {
-                tracing::warn!(%error, provider, "who asks about a sign-in is not known");
+        match self.begin_asking(provider).await {
+            Ok(asks) => asks,
+            Err(fault) => {
+                tracing::warn!(%fault, provider, "who asks about a sign-in is not known");
                 false
             }
         }
+    }
+
+    /// Whoever finished a sign-in asks no more. Who comes after it must not redeem the same code again, which would make
+    /// what was granted first worthless.
+    async fn begin_asking(&self, provider: &str) -> Result<bool, Fault> {
+        let Some(owned) = self.shared.membership.own(&format!("sign-in asks {provider}")).await?
+        else {
+            return Ok(false);
+        };
+        lock(&self.asking).insert(provider.to_owned(), owned);
+        let told = {
+            let attempts = self.attempts.read().unwrap_or_else(PoisonError::into_inner);
+            attempts.get(provider).map(|told| key(provider, &told.id))
+        };
+        let Some(told) = told else { return Ok(false) };
+        Ok(self.pending.get(PendingKind::SignIn, told).await?.is_some())
     }
 }
 
