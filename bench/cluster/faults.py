@@ -7,6 +7,8 @@ import time
 
 # The specification: so long until the runs of a dead gateway are closed.
 FAILOVER = 20
+# So long after its last answer ended, what a gateway held that was stopped in order is free.
+DRAIN = 1
 # Longer than a lease of 15 seconds.
 FROZEN = 17
 # Longer than a lease and the sweep after it: what is held up then arrives when others have closed its runs.
@@ -88,9 +90,16 @@ class Faults:
             time.sleep(0.2)
 
     def drain(self, gateway):
-        incarnation = self.incarnation(gateway)
+        """Stopped in order: answers under way may end first, then all it held is free."""
+        incarnation, asked = self.incarnation(gateway), time.time()
         gateway.signal(signal.SIGTERM)
-        self.drains.append(round(self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()"), 1))
+        self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()")
+        gone = time.time()
+        last = self.database.sql(self.name, f"SELECT coalesce(max(ended_at), 0) FROM runs WHERE incarnation = {incarnation}")
+        took = drain_time(asked, int(last[0]) / 1000, gone)
+        self.drains.append(round(took, 1))
+        if took > DRAIN:
+            self.wrong.append(f"{gateway.name} was stopped in order and held its sessions for {took:.1f} s")
         gateway.process.wait()
         gateway.start()
 
@@ -132,3 +141,8 @@ class Faults:
         while self.database.sql(self.name, select) and time.monotonic() - begun < 2 * FAILOVER:
             time.sleep(0.1)
         return time.monotonic() - begun
+
+
+def drain_time(asked, last_end, gone):
+    """From the moment at which nothing was under way any more; an end after it was gone is somebody else's doing."""
+    return gone - max(asked, min(last_end, gone))

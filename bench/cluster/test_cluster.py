@@ -13,6 +13,7 @@ import results
 from check import Found, Line, check
 from client import Sent
 from cost import Trips
+from faults import drain_time
 from proxy import Connection, Link, Network
 
 FINE, LOST = Sent("a1", "note", True, "r", True), Sent("b2", "word", False, "q", False)
@@ -63,6 +64,13 @@ class Checker(unittest.TestCase):
 
     def test_a_run_without_an_end(self):
         self.assert_found("r9 has no end", [], found(open_runs=["r9"]))
+
+
+class Draining(unittest.TestCase):
+    def test_answers_under_way_are_not_counted(self):
+        self.assertEqual(drain_time(10, 4, 12), 2)
+        self.assertEqual(drain_time(10, 11.5, 12), 0.5)
+        self.assertEqual(drain_time(10, 30, 12), 0)
 
 
 class Links(unittest.TestCase):

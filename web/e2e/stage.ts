@@ -59,6 +59,13 @@ export interface Stage {
   end: () => Promise<void>;
 }
 
+/** Runs a command of the program to its end. */
+export async function runOnyx(words: string[], environment: Record<string, string>): Promise<void> {
+  const child = begin('onyx', words, environment);
+  const code = await new Promise((resolve) => child.once('exit', resolve));
+  if (code !== 0) throw new Error(`onyx ${words.join(' ')} ended with ${String(code)}`);
+}
+
 export interface Setting {
   files?: Record<string, string>;
   agents?: object[];
@@ -70,6 +77,8 @@ export interface Setting {
   fallback?: Answer;
   /** `tools` of the config. */
   tools?: object;
+  /** One of several gateways: its name, `storage` of the config, and what opens what they share. */
+  gateway?: { id: string; storage: object; masterKey: string };
   /** The port at which an Ollama of the test's listens. */
   ollama?: number;
 }
@@ -85,7 +94,8 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
   await model.load(answers, options.fallback);
   const baseUrl = model.url();
   const config = (port: number) => ({
-    gateway: { port, auth: { mode: 'token', token: TOKEN } },
+    gateway: { port, auth: { mode: 'token', token: TOKEN }, ...(options.gateway && { id: options.gateway.id }) },
+    ...(options.gateway && { storage: options.gateway.storage }),
     // A price, so that no run has to say that it does not know one.
     providers: options.providers ?? {
       mine: {
@@ -120,6 +130,7 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
       ONYX_HOME: home,
       ONYX_KEYS: join(folder, 'keys'),
       ONYX_LOCAL_PORTS: ports.join(),
+      ...(options.gateway && { ONYX_MASTER_KEY: options.gateway.masterKey }),
     });
     url = await says(server, /(http:\/\/127\.0\.0\.1:\d+)\b(?!\/v1)/);
     await healthy(url);

@@ -30,6 +30,8 @@ export type UsageReport = Schema<'UsageReport'>;
 /** What a day, an agent, a model or a person used. */
 export type UsageSum = Schema<'Sum'>;
 export type Secret = Schema<'SecretView'>;
+/** One of several gateways, and what it does. */
+export type Gateway = Schema<'GatewayView'>;
 /** What reading everything anew found. */
 export type Reindexed = Schema<'Reindexed'>;
 export type ConfigFile = Schema<'ConfigView'>;
@@ -255,6 +257,17 @@ export class Admin {
   /** Seals every secret under a new key; how many there are. */
   async rotateSecrets(): Promise<number> {
     return (await this.http.json<{ rotated: number }>('/api/admin/secrets/rotate', { body: {} })).rotated;
+  }
+
+  /** The gateways that share one database, and what each does. None where one process keeps everything to itself. */
+  async gateways(): Promise<Gateway[]> {
+    const answer = await this.http.json<{ gateways: Gateway[] }>('/api/admin/gateways');
+    return answer.gateways;
+  }
+
+  /** Has it give back what it holds and begin nothing more until it is restarted; a silent one is forgotten. */
+  async drainGateway(id: string): Promise<void> {
+    await this.http.response(route`/api/admin/gateways/${{ id }}/drain`, { body: {} });
   }
 
   /** Reads all logs and files anew. */

@@ -1946,6 +1946,55 @@ export interface components {
              */
             cost: number;
         };
+        GatewayList: {
+            /** @description None where one process keeps everything to itself. */
+            gateways: components["schemas"]["GatewayView"][];
+        };
+        /** @description One of several gateways, and what it does. */
+        GatewayView: {
+            id: string;
+            /** @description Where the others reach it. */
+            url: string;
+            /** @description Of the program that runs there. */
+            version: string;
+            state: components["schemas"]["GatewayViewState"];
+            /** @description Is it the one that answers this request? */
+            answers_you: boolean;
+            /**
+             * Format: date-time
+             * @description When it started.
+             */
+            since: string;
+            /**
+             * Format: uint64
+             * @description How long ago it last told the database that it lives, in milliseconds.
+             */
+            silent_for_ms: number;
+            /**
+             * Format: uint64
+             * @description Answers under way.
+             */
+            runs: number;
+            /**
+             * Format: uint64
+             * @description Jobs that run now.
+             */
+            jobs: number;
+            /**
+             * Format: uint64
+             * @description Approved changes that it is applying.
+             */
+            drafts: number;
+            /** @description Accounts of other networks that it asks for messages. */
+            connectors: string[];
+            /** @description What else one gateway does for all. */
+            duties: string[];
+        };
+        /**
+         * @description `silent`: Nothing was heard of it for longer than its life. The others have what it held. `draining`: Its answers under way end, and nothing new is begun. `drained`: It holds nothing and begins nothing until it is restarted.
+         * @enum {string}
+         */
+        GatewayViewState: "serving" | "silent" | "draining" | "drained";
         LogLines: {
             lines: components["schemas"]["LogLine"][];
         };

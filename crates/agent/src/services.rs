@@ -293,6 +293,11 @@ impl AgentServices {
     pub async fn drain(&self, patience: Duration) {
         self.runs.drain(patience).await;
     }
+
+    /// Waits a moment for what goes on after runs: sessions that are being named.
+    pub async fn settle(&self) {
+        self.runs.settle().await;
+    }
 }
 
 impl Shared {

@@ -37,7 +37,7 @@ pub(crate) struct Register {
     added: BTreeMap<PersonId, PersonRow>,
     passwords: HashMap<PersonId, Password>,
     owner_token: Root,
-    held: HashMap<CredentialId, Held>,
+    held: HashMap<CredentialId, KnownCredential>,
     by_hash: HashMap<Hash, CredentialId>,
     /// Whom to tell that they ended: last, so that whoever ends their own still gets an answer.
     ending: Vec<Cancel>,
@@ -57,7 +57,7 @@ pub(crate) struct Password {
 }
 
 #[derive(Clone)]
-pub(crate) struct Held {
+pub(crate) struct KnownCredential {
     pub(crate) row: CredentialRow,
     pub(crate) revoked: Cancel,
 }
@@ -148,12 +148,17 @@ impl Register {
     }
 
     /// By the hash of what was sent: of a random secret, it tells a watcher of the clock nothing.
-    pub(crate) fn find(&self, hash: Hash, kind: CredentialKind, now: Timestamp) -> Option<Held> {
+    pub(crate) fn find(
+        &self,
+        hash: Hash,
+        kind: CredentialKind,
+        now: Timestamp,
+    ) -> Option<KnownCredential> {
         let held = self.by_id(*self.by_hash.get(&hash)?, now)?;
         (held.row.kind == kind).then_some(held)
     }
 
-    pub(crate) fn by_id(&self, id: CredentialId, now: Timestamp) -> Option<Held> {
+    pub(crate) fn by_id(&self, id: CredentialId, now: Timestamp) -> Option<KnownCredential> {
         self.held.get(&id).filter(|held| !is_over(&held.row, now)).cloned()
     }
 
@@ -176,7 +181,8 @@ impl Register {
             self.by_hash.remove(&before.row.hash);
         }
         self.by_hash.insert(row.hash, id);
-        let held = Held { row, revoked: before.map_or_else(Cancel::new, |held| held.revoked) };
+        let held =
+            KnownCredential { row, revoked: before.map_or_else(Cancel::new, |held| held.revoked) };
         self.held.insert(id, held);
     }
 
@@ -193,7 +199,7 @@ impl Register {
     /// Beyond `MOST_SIGNED_IN` of a kind, a person's oldest: nobody has so many browsers.
     pub(crate) fn surplus(&self) -> Vec<CredentialId> {
         let mut signed_in: HashMap<_, Vec<CredentialId>> = HashMap::new();
-        for Held { row, .. } in self.held.values() {
+        for KnownCredential { row, .. } in self.held.values() {
             if row.kind != CredentialKind::Token {
                 signed_in.entry((row.kind, row.people.first())).or_default().push(row.credential);
             }

@@ -10,16 +10,18 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use onyx_storage::{Accounts, CredentialKind, PersonRow, Role, StoreError};
+use onyx_storage::{
+    Accounts, CredentialKind, LocalPending, PendingEntries, PersonRow, Role, StoreError,
+};
 use onyx_types::{
     Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, IdGenerator, PersonId, Timestamp,
 };
 
 use crate::attempt::{Attempt, Proof};
 use crate::caller::{Caller, CallerKind};
-use crate::credentials::{Held, Password, Register};
+use crate::credentials::{KnownCredential, Password, Register};
 use crate::jwt::{self, Signer};
-use crate::limiter::{Guess, Limiter, Room, too_many};
+use crate::limiter::{Guess, Limits, Room, too_many};
 use crate::links::Links;
 use crate::pairing::Pairings;
 use crate::passwords::Passwords;
@@ -28,6 +30,7 @@ use crate::random;
 use crate::settings::Declared;
 
 pub use making::{BrowserSession, PickedUp, Tokens};
+pub use shared::SharedAuthentication;
 
 /// Longer than a password takes to be checked.
 const CROWDED_ANSWER: Duration = Duration::from_secs(1);
@@ -39,9 +42,9 @@ pub struct Identity {
     /// Held while the ledger and the register are changed together, so that both see changes in
     /// one order.
     changing: tokio::sync::Mutex<()>,
-    limiter: Mutex<Limiter>,
-    links: Mutex<Links>,
-    pairings: Mutex<Pairings>,
+    limits: Limits,
+    links: Links,
+    pairings: Pairings,
     mint: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
@@ -91,14 +94,15 @@ impl Identity {
         let over = register.over(clock.wall());
         let gone = register.drop_credentials(&over);
         accounts.remove_credentials(&gone).await?;
+        let waiting: Arc<dyn PendingEntries> = Arc::new(LocalPending::new(Arc::clone(&clock)));
         Ok(Self {
             accounts,
+            limits: Limits::of_one_process(Arc::clone(&clock)),
             clock,
             register: RwLock::new(register),
             changing: tokio::sync::Mutex::default(),
-            limiter: Mutex::default(),
-            links: Mutex::default(),
-            pairings: Mutex::default(),
+            links: Links::new(Arc::clone(&waiting)),
+            pairings: Pairings::new(waiting),
             mint: Mutex::new(IdGenerator::new(u64::from_le_bytes(random::bytes()?))),
             passwords: Passwords::new()?,
             signer: Signer::new()?,
@@ -153,7 +157,7 @@ impl Identity {
         let counted = match (attempt.from, attempt.proof) {
             // Counted as a guess where it was tried.
             (_, Proof::Password { .. }) | (None, _) => Ok(()),
-            (Some(from), _) => lock(&self.limiter).failed(from, &*self.clock),
+            (Some(from), _) => self.limits.failed(from),
         };
         counted.err().unwrap_or_else(|| Fault::new(ErrorCode::Unauthenticated, what))
     }
@@ -233,13 +237,13 @@ impl Identity {
     ) -> Result<Option<Opened>, Fault> {
         let Some(from) = from else { return self.compare(person, password).await };
         let guess = Guess::new(person, from);
-        let room = lock(&self.limiter).guess(guess, &*self.clock)?;
+        let room = self.limits.guess(guess).await?;
         let opened = match room {
             Room::Free => self.compare(person, password).await?,
             Room::Crowded => self.compare_in_a_crowd(person, password).await?,
         };
         if opened.is_some() {
-            lock(&self.limiter).guessed_right(guess);
+            self.limits.guessed_right(guess).await?;
         }
         Ok(opened)
     }
@@ -305,7 +309,7 @@ impl Identity {
 }
 
 impl Opened {
-    fn of(held: Held) -> Self {
+    fn of(held: KnownCredential) -> Self {
         Self {
             kind: match held.row.kind {
                 CredentialKind::Token => CallerKind::Token,

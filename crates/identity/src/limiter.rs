@@ -3,6 +3,8 @@
 //! never keeps another person out. A token or a link is random and cannot be guessed: a good one
 //! always passes, and only failures are told to wait.
 
+mod limits;
+
 use std::collections::HashMap;
 use std::hash::Hash as Key;
 use std::net::IpAddr;
@@ -11,6 +13,8 @@ use std::time::Duration;
 use onyx_types::{Clock, ErrorCode, Fault, Hash};
 
 use crate::network::Network;
+
+pub(crate) use limits::Limits;
 
 /// Failures that are forgiven over time: `burst` at once, and one more every `every`.
 #[derive(Clone, Copy)]

@@ -2,9 +2,11 @@
 //! server prints. It is random and long, so it cannot be guessed, and failures of others never keep
 //! a good one out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::{Clock, Fault, Hash};
+use onyx_storage::{PendingEntries, PendingEntry, PendingKind};
+use onyx_types::{Fault, Hash};
 
 use crate::minting::Permit;
 use crate::random::Secret;
@@ -13,32 +15,23 @@ const LASTS: Duration = Duration::from_secs(10 * 60);
 /// Links that wait; a new one takes the place of the oldest.
 const MAX_LINKS: usize = 8;
 
-#[derive(Debug, Default)]
-pub(crate) struct Links(Vec<Link>);
-
-#[derive(Debug)]
-struct Link {
-    code: Hash,
-    until: Duration,
-    permit: Permit,
-}
+pub(crate) struct Links(Arc<dyn PendingEntries>);
 
 impl Links {
-    pub(crate) fn make(&mut self, permit: Permit, clock: &dyn Clock) -> Result<Secret, Fault> {
+    pub(crate) fn new(waiting: Arc<dyn PendingEntries>) -> Self {
+        Self(waiting)
+    }
+
+    pub(crate) async fn make(&self, permit: &Permit) -> Result<Secret, Fault> {
         let code = Secret::fresh("")?;
-        if self.0.len() == MAX_LINKS {
-            self.0.remove(0);
-        }
-        self.0.push(Link { code: code.hash(), until: clock.now().mono + LASTS, permit });
+        let entry = PendingEntry { key: code.hash(), value: permit.written()?, left: LASTS };
+        self.0.put(PendingKind::Link, entry, MAX_LINKS).await?;
         Ok(code)
     }
 
-    /// A code is good once.
-    pub(crate) fn redeem(&mut self, code: &str, clock: &dyn Clock) -> Option<Permit> {
-        let now = clock.now().mono;
-        self.0.retain(|link| link.until > now);
-        let hash = Hash::of(code.as_bytes());
-        let found = self.0.iter().position(|link| link.code == hash)?;
-        Some(self.0.remove(found).permit)
+    /// A code is good once, at whichever gateway.
+    pub(crate) async fn redeem(&self, code: &str) -> Result<Option<Permit>, Fault> {
+        let taken = self.0.take(PendingKind::Link, Hash::of(code.as_bytes())).await?;
+        taken.as_deref().map(Permit::read).transpose()
     }
 }

@@ -5,12 +5,14 @@
 
 use onyx_storage::{CredentialKind, CredentialRow};
 use onyx_types::{CredentialId, ErrorCode, Fault, Grant, Grants, Hash, PersonId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
-use crate::credentials::Held;
+use crate::credentials::KnownCredential;
 
-/// What a new credential may be: for whom, and good for what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a new credential may be: for whom, and good for what. It is written down only where this server keeps what waits
+/// to be picked up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Permit {
     people: Vec<PersonId>,
     grants: Grants,
@@ -58,6 +60,15 @@ impl Permit {
         ))
     }
 
+    pub(crate) fn written(&self) -> Result<String, Fault> {
+        serde_json::to_string(self).map_err(|error| unreadable(&error))
+    }
+
+    /// One that this server wrote down.
+    pub(crate) fn read(text: &str) -> Result<Self, Fault> {
+        serde_json::from_str(text).map_err(|error| unreadable(&error))
+    }
+
     pub(crate) fn people(&self) -> &[PersonId] {
         &self.people
     }
@@ -77,9 +88,13 @@ impl Permit {
     }
 }
 
+fn unreadable(error: &serde_json::Error) -> Fault {
+    Fault::new(ErrorCode::Internal, format!("a permit that waits is not understood: {error}"))
+}
+
 impl Minted {
     /// The same credential, good for the same, under a new secret.
-    pub(crate) fn renewed(held: Held, hash: Hash) -> Self {
+    pub(crate) fn renewed(held: KnownCredential, hash: Hash) -> Self {
         Self(CredentialRow { hash, ..held.row })
     }
 

@@ -1,10 +1,19 @@
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde::{Deserialize, Serialize};
 
 /// All the addresses that one sender can have: this machine, an IPv4 network of 256 addresses, an
 /// IPv6 network of one household. Guesses are counted by it, so that changing the address within
 /// it brings no new ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Network(IpAddr);
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl Network {
     pub(crate) fn of(address: IpAddr) -> Self {

@@ -1,10 +1,11 @@
 //! A device that nobody has signed in shows a short code; the owner approves it from a place that
 //! is signed in; the device picks up its credential with a long id that only it knows.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::{Clock, ErrorCode, Fault, Hash};
+use onyx_storage::{PendingEntries, PendingEntry, PendingKind};
+use onyx_types::{ErrorCode, Fault, Hash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,28 +49,29 @@ pub enum PairingState {
     Rejected,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Pairings(HashMap<Hash, Waiting>);
+/// Devices that wait. Where several gateways share them, each can be begun, approved and picked up at
+/// another one.
+pub(crate) struct Pairings(Arc<dyn PendingEntries>);
 
-#[derive(Debug)]
-struct Waiting {
+/// What is kept of a device until it is picked up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PendingPairing {
     code: String,
     name: String,
     client: PairingFor,
     /// Where it asked from; `None` is this machine's own user.
     network: Option<Network>,
-    until: Duration,
     decision: Option<Decision>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Decision {
     Approved(Permit),
     Rejected,
 }
 
 /// What a device finds when it asks.
-pub(crate) enum Found {
+pub(crate) enum PairingOutcome {
     Pending,
     Rejected,
     /// Handed over: it can be picked up once.
@@ -81,116 +83,137 @@ pub(crate) enum Found {
 }
 
 impl Pairings {
-    pub(crate) fn begin(
-        &mut self,
+    pub(crate) fn new(waiting: Arc<dyn PendingEntries>) -> Self {
+        Self(waiting)
+    }
+
+    pub(crate) async fn begin(
+        &self,
         name: &str,
         client: PairingFor,
         network: Option<Network>,
-        clock: &dyn Clock,
     ) -> Result<(Secret, Pairing), Fault> {
-        let now = clock.now().mono;
-        self.0.retain(|_, waiting| waiting.until > now);
-        if self.waiting_from(network) >= MAX_OF_ONE_NETWORK {
+        let waiting = self.all().await?;
+        if count_of(&waiting, network) >= MAX_OF_ONE_NETWORK {
             let message = "too many devices of this network wait already";
             return Err(Fault::new(ErrorCode::RateLimited, message)
                 .with_hint("They are forgotten after ten minutes."));
         }
-        if self.0.len() >= MAX_WAITING {
-            self.drop_one_of_the_most();
+        if waiting.len() >= MAX_WAITING {
+            self.drop_one_of_the_most(&waiting).await?;
         }
         let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let (id, code) = (Secret::fresh("")?, fresh_code()?);
-        let until = now + LASTS;
-        let waiting = Waiting { code, name, client, network, until, decision: None };
-        let pairing = waiting.view(now);
-        self.0.insert(id.hash(), waiting);
-        Ok((id, pairing))
+        let device = PendingPairing { code, name, client, network, decision: None };
+        let entry = PendingEntry { key: id.hash(), value: device.written()?, left: LASTS };
+        self.0.put(PendingKind::Pairing, entry, MAX_WAITING).await?;
+        Ok((id, device.view(LASTS)))
     }
 
-    fn waiting_from(&self, network: Option<Network>) -> usize {
-        self.0.values().filter(|waiting| waiting.network == network).count()
+    async fn all(&self) -> Result<Vec<(PendingEntry, PendingPairing)>, Fault> {
+        let mut all = Vec::new();
+        for entry in self.0.list(PendingKind::Pairing).await? {
+            let device = PendingPairing::read(&entry.value)?;
+            all.push((entry, device));
+        }
+        Ok(all)
     }
 
     /// The oldest of the network that has the most: whoever floods loses their own.
-    fn drop_one_of_the_most(&mut self) {
-        let dropped = self.0.iter().max_by_key(|(_, waiting)| {
-            (self.waiting_from(waiting.network), std::cmp::Reverse(waiting.until))
-        });
-        if let Some((id, _)) = dropped {
-            let id = *id;
-            self.0.remove(&id);
-        }
-    }
-
-    pub(crate) fn waiting(&self, clock: &dyn Clock) -> Vec<Pairing> {
-        let now = clock.now().mono;
-        let open = self.0.values().filter(|at| at.until > now && at.decision.is_none());
-        let mut open: Vec<_> = open.map(|waiting| waiting.view(now)).collect();
-        open.sort_by(|a, b| a.expires_in.cmp(&b.expires_in).then_with(|| a.code.cmp(&b.code)));
-        open
-    }
-
-    /// What the device with this code wants to have.
-    pub(crate) fn wanted(&mut self, code: &str, clock: &dyn Clock) -> Result<PairingFor, Fault> {
-        Ok(self.by_code(code, clock)?.client)
-    }
-
-    pub(crate) fn decide(
-        &mut self,
-        code: &str,
-        decision: Decision,
-        clock: &dyn Clock,
+    async fn drop_one_of_the_most(
+        &self,
+        waiting: &[(PendingEntry, PendingPairing)],
     ) -> Result<(), Fault> {
-        self.by_code(code, clock)?.decision = Some(decision);
+        let dropped = waiting.iter().max_by_key(|(entry, device)| {
+            (count_of(waiting, device.network), std::cmp::Reverse(entry.left))
+        });
+        if let Some((entry, _)) = dropped {
+            self.0.take(PendingKind::Pairing, entry.key).await?;
+        }
         Ok(())
     }
 
+    /// Those that nobody has decided on.
+    pub(crate) async fn waiting(&self) -> Result<Vec<Pairing>, Fault> {
+        let all = self.all().await?;
+        let open = all.iter().filter(|(_, device)| device.decision.is_none());
+        let mut open: Vec<_> = open.map(|(entry, device)| device.view(entry.left)).collect();
+        open.sort_by(|a, b| a.expires_in.cmp(&b.expires_in).then_with(|| a.code.cmp(&b.code)));
+        Ok(open)
+    }
+
+    /// What the device with this code wants to have.
+    pub(crate) async fn wanted(&self, code: &str) -> Result<PairingFor, Fault> {
+        Ok(self.by_code(code).await?.1.client)
+    }
+
+    /// The first decision counts, at whichever gateway it is made.
+    pub(crate) async fn decide(&self, code: &str, decision: Decision) -> Result<(), Fault> {
+        let (entry, device) = self.by_code(code).await?;
+        let decided = PendingPairing { decision: Some(decision), ..device }.written()?;
+        let is_first = self.0.replace(PendingKind::Pairing, &entry, decided).await?;
+        if is_first { Ok(()) } else { Err(no_device()) }
+    }
+
     /// Letters only count; however a person writes them.
-    fn by_code(&mut self, code: &str, clock: &dyn Clock) -> Result<&mut Waiting, Fault> {
-        let now = clock.now().mono;
+    async fn by_code(&self, code: &str) -> Result<(PendingEntry, PendingPairing), Fault> {
         let plain = |text: &str| -> String {
             text.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_uppercase()).collect()
         };
         let sent = plain(code);
-        let found = self.0.values_mut().find(|waiting| {
-            waiting.until > now && waiting.decision.is_none() && plain(&waiting.code) == sent
-        });
-        found.ok_or_else(|| {
-            Fault::new(ErrorCode::NotFound, "no device waits with this code")
-                .with_hint("Codes last ten minutes; start again on the device.")
-        })
+        let found = self.all().await?.into_iter();
+        let mut found = found.filter(|(_, it)| it.decision.is_none() && plain(&it.code) == sent);
+        found.next().ok_or_else(no_device)
     }
 
-    pub(crate) fn pick_up(&mut self, id: &str, clock: &dyn Clock) -> Result<Found, Fault> {
-        let now = clock.now().mono;
+    pub(crate) async fn pick_up(&self, id: &str) -> Result<PairingOutcome, Fault> {
         let hash = Hash::of(id.as_bytes());
-        let waiting = self.0.get(&hash).filter(|waiting| waiting.until > now);
-        let waiting = waiting.ok_or_else(|| {
-            Fault::new(ErrorCode::NotFound, "there is no such pairing, or its time is over")
-        })?;
-        let found = match &waiting.decision {
-            None => return Ok(Found::Pending),
-            Some(Decision::Rejected) => Found::Rejected,
-            Some(Decision::Approved(permit)) => Found::Approved {
-                permit: permit.clone(),
-                name: waiting.name.clone(),
-                client: waiting.client,
-            },
-        };
-        self.0.remove(&hash);
-        Ok(found)
+        let gone =
+            || Fault::new(ErrorCode::NotFound, "there is no such pairing, or its time is over");
+        let entry = self.0.get(PendingKind::Pairing, hash).await?.ok_or_else(gone)?;
+        if PendingPairing::read(&entry.value)?.decision.is_none() {
+            return Ok(PairingOutcome::Pending);
+        }
+        let taken = self.0.take(PendingKind::Pairing, hash).await?.ok_or_else(gone)?;
+        let PendingPairing { name, client, decision, .. } = PendingPairing::read(&taken)?;
+        Ok(match decision {
+            None => PairingOutcome::Pending,
+            Some(Decision::Rejected) => PairingOutcome::Rejected,
+            Some(Decision::Approved(permit)) => PairingOutcome::Approved { permit, name, client },
+        })
     }
 }
 
-impl Waiting {
-    fn view(&self, now: Duration) -> Pairing {
+fn count_of(waiting: &[(PendingEntry, PendingPairing)], network: Option<Network>) -> usize {
+    waiting.iter().filter(|(_, device)| device.network == network).count()
+}
+
+fn no_device() -> Fault {
+    Fault::new(ErrorCode::NotFound, "no device waits with this code")
+        .with_hint("Codes last ten minutes; start again on the device.")
+}
+
+impl PendingPairing {
+    fn written(&self) -> Result<String, Fault> {
+        serde_json::to_string(self).map_err(|error| unreadable(&error))
+    }
+
+    fn read(text: &str) -> Result<Self, Fault> {
+        serde_json::from_str(text).map_err(|error| unreadable(&error))
+    }
+
+    fn view(&self, left: Duration) -> Pairing {
         Pairing {
             code: self.code.clone(),
             name: self.name.clone(),
             client: self.client,
-            expires_in: self.until.saturating_sub(now).as_secs(),
+            expires_in: left.as_secs(),
         }
     }
+}
+
+fn unreadable(error: &serde_json::Error) -> Fault {
+    Fault::new(ErrorCode::Internal, format!("a pairing that waits is not understood: {error}"))
 }
 
 /// `BCDF-GHJK`: a person reads it from one screen and types it at another.

@@ -4,6 +4,7 @@ mod folder;
 mod key;
 mod master;
 mod seal;
+mod sealer;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,6 +21,7 @@ use key::Key;
 
 pub use key::{KeyPlace, Keys};
 pub use master::MasterKey;
+pub use sealer::Sealer;
 
 /// What the config's `secret:<name>` refers to.
 const HOME: &str = "home";
@@ -124,8 +126,18 @@ impl Secrets {
         let rows = open_all(&self.keys, self.store.secrets().await?).await;
         let fresh: BTreeMap<_, _> =
             rows.into_iter().map(|(row, value)| (row.id.clone(), Opened { row, value })).collect();
-        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = fresh;
-        self.changed.notify_one();
+        let before = std::mem::replace(
+            &mut *self.opened.write().unwrap_or_else(PoisonError::into_inner),
+            fresh,
+        );
+        // Nobody follows tokens of sign-ins: no config names them.
+        let is_other = {
+            let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+            of_home(&before).ne(of_home(&opened))
+        };
+        if is_other {
+            self.changed.notify_one();
+        }
         Ok(())
     }
 
@@ -336,6 +348,10 @@ impl Opened {
             error: self.value.as_ref().err().map(|fault| fault.message.clone()),
         }
     }
+}
+
+fn of_home(opened: &BTreeMap<SecretId, Opened>) -> impl Iterator<Item = &SealedSecret> {
+    opened.values().map(|secret| &secret.row).filter(|row| row.id.provider == HOME)
 }
 
 /// Kept under the first owner's name whoever owns the home now: they are the home's.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::Directive;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
@@ -24,7 +25,7 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
     let usual =
         if matches!(command, Command::Serve(_)) { "info,refinery_core=warn" } else { "error" };
     let wanted = env::text(env::ONYX_LOG).unwrap_or_else(|| usual.to_owned());
-    let (filter, as_started, bad) = match EnvFilter::try_new(&wanted) {
+    let (filter, as_started, bad) = match filter_of(&wanted) {
         Ok(filter) => (filter, wanted, None),
         Err(error) => (EnvFilter::new(usual), usual.to_owned(), Some(error)),
     };
@@ -33,7 +34,7 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
     let (filter, handle) = reload::Layer::new(filter);
     let set = move |level: Option<LogLevel>| {
         let text = level.map_or_else(|| as_started.clone(), directives);
-        let filter = EnvFilter::try_new(text).map_err(|error| error.to_string())?;
+        let filter = filter_of(&text)?;
         handle.reload(filter).map_err(|error| error.to_string())
     };
     ring.set_control(at_start, Arc::new(set));
@@ -49,6 +50,14 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
         output::warning(&format!("ONYX_LOG is not understood ({error}); logging at {usual}"));
     }
     ring
+}
+
+/// Never the values of statements to the database: conversations and secrets are among them.
+fn filter_of(directives: &str) -> Result<EnvFilter, String> {
+    let filter = EnvFilter::try_new(directives).map_err(|error| error.to_string())?;
+    let quiet: Result<Directive, _> = "tokio_postgres=info".parse();
+    let quiet = quiet.map_err(|error| error.to_string())?;
+    Ok(filter.add_directive(quiet))
 }
 
 /// What is logged at a level: of Onyx everything, of what it is made of no more than usual.

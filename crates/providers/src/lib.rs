@@ -30,8 +30,8 @@ pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFact
 pub use oauth::{
     AwsIdentity, AwsKeys, AwsSettings, AzureSettings, CredentialSettings, DeviceForm,
     LoginSettings, LoginState, LoginStatus, LoginWay, Logins, NoTokens, Pending, Quota,
-    ServiceLogin, ServiceLogins, TokenStore, VendorBrowser, VendorDevice, VendorLogin,
-    VendorRedirect,
+    ServiceLogin, ServiceLogins, SharedSignIns, SignInTurn, TokenStore, VendorBrowser,
+    VendorDevice, VendorLogin, VendorRedirect,
 };
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, LocalServer,

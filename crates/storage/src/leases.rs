@@ -21,6 +21,7 @@ pub trait Leases: Send + Sync {
     /// `StoreError::LeaseLost` when it is no longer ours.
     async fn renew(&self, lease: &Lease, time_to_live: Duration) -> Result<(), StoreError>;
 
-    /// Releasing a lease that was lost already is no error.
+    /// Releasing a lease that was lost already is no error. Where the store cannot be reached this says so, and goes on
+    /// trying by itself.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 }

@@ -45,22 +45,23 @@ pub use ledger::{
     DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove,
     Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger, JobRow, JobSlot, Ledger,
     LetterKind, Mail, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange,
-    PeerKey, PeerKind, PeerRow, PeerState, PersonRow, QueueFigures, Repeat, Role, RunOutcome,
-    RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter,
-    SessionMarks, SessionMeta, SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim,
-    SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent, TagCount, TitleSource,
-    UpdateFailure, UsageRow,
+    PeerKey, PeerKind, PeerRow, PeerState, PendingEntries, PendingEntry, PendingKind, PersonRow,
+    QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd,
+    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
+    SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger,
+    Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
 };
-pub use local::{FileOps, LocalObjects, SystemFiles};
+pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
 pub use objects::{
     Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
     Wanted,
 };
 pub use postgres::{
-    BootClock, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl, GatewayRow,
-    GatewaySettings, Heard, MoveError, MoveExtras, Moved, MovingServer, News, OpenRuns, Owned,
-    SCHEMA_VERSION, Sealing, ServerAdditions, ServerCopy, ServerError, SharedConfig,
-    inspect_database, list_gateways, migrate_database, read_shared_config, server_secrets,
+    BootClock, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl, FailureBucket,
+    GatewayOverview, GatewayRow, GatewaySettings, GatewayState, Heard, MoveError, MoveExtras,
+    Moved, MovingServer, News, OpenRuns, Overflow, Owned, Room, SCHEMA_VERSION, Sealing,
+    ServerAdditions, ServerCopy, ServerError, SharedConfig, SharedFailures, inspect_database,
+    list_gateways, migrate_database, read_shared_config, server_secrets,
 };
 pub use provenance::{
     Change, ContentRecord, History, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS,

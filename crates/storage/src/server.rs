@@ -11,13 +11,13 @@ use serde::Deserialize;
 use crate::postgres::{
     AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
     PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
-    PostgresLeases, PostgresLedger, PostgresSecrets, PostgresTurnLog, half_moved,
+    PostgresLeases, PostgresLedger, PostgresPending, PostgresSecrets, PostgresTurnLog, half_moved,
 };
 use crate::s3::Bucket;
 use crate::{
-    AuditWitnesses, DatabaseReport, DatabaseUrl, GatewayRow, GatewaySettings, Heard, News, Objects,
-    ObjectsUrl, Owned, S3Settings, Sealing, ServerError, SharedConfig, Steps, Store, StoreError,
-    inspect_database,
+    AuditWitnesses, DatabaseReport, DatabaseUrl, GatewayOverview, GatewayRow, GatewaySettings,
+    Heard, News, Objects, ObjectsUrl, Owned, PendingEntries, S3Settings, Sealing, ServerError,
+    SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
 };
 
 /// Objects that nothing refers to are kept so long: whoever wrote one may be about to refer to it.
@@ -92,6 +92,8 @@ pub struct Membership {
     blobs: Blobs,
     turns: PostgresTurnLog,
     files: PostgresFiles,
+    pending: PostgresPending,
+    failures: SharedFailures,
     report: DatabaseReport,
     _heartbeat: HeartbeatTask,
 }
@@ -100,6 +102,30 @@ impl Membership {
     /// Every gateway on this database, by name.
     pub async fn gateways(&self) -> Result<Vec<GatewayRow>, StoreError> {
         self.gateway.all().await
+    }
+
+    /// The same with what each does, for the owner.
+    pub async fn overview(&self) -> Result<Vec<GatewayOverview>, StoreError> {
+        self.gateway.overview().await
+    }
+
+    /// Asks a gateway to give everything back; one that nothing is heard of is forgotten.
+    pub async fn ask_to_drain(&self, id: &str) -> Result<(), StoreError> {
+        self.gateway.ask_to_drain(id).await
+    }
+
+    /// From now on nothing new is begun here.
+    pub fn begin_draining(&self) {
+        self.gateway.begin_draining();
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.gateway.is_draining()
+    }
+
+    /// Gives everything back, so that the others can take it at once, and stays in the list.
+    pub async fn end_draining(&self) -> Result<(), StoreError> {
+        self.gateway.end_draining().await
     }
 
     /// The database as it was found at the start.
@@ -155,6 +181,23 @@ impl Membership {
     /// Returns how many hints it forgot that everybody has heard.
     pub async fn forget_notices(&self) -> Result<u64, StoreError> {
         self.gateway.forget_notices().await
+    }
+
+    /// What waits a short while to be taken once, at any gateway.
+    pub fn pending(&self) -> Arc<dyn PendingEntries> {
+        Arc::new(self.pending.clone())
+    }
+
+    /// How often somebody guessed wrong, at any gateway.
+    pub fn failures(&self) -> SharedFailures {
+        self.failures.clone()
+    }
+
+    /// Removes sign-ins that nobody finished and failures that are forgiven.
+    pub async fn sweep_sign_ins(&self) -> Result<(), StoreError> {
+        self.pending.sweep().await?;
+        self.failures.sweep().await?;
+        Ok(())
     }
 
     /// Whole outputs of tools, where every gateway finds them.
@@ -254,8 +297,17 @@ impl Store {
             steps: Steps::as_they_come(),
         };
         let heartbeat = gateway.keep_alive();
-        let files = PostgresFiles::new(database, blobs.clone());
-        let membership = Membership { gateway, blobs, turns, files, report, _heartbeat: heartbeat };
+        let files = PostgresFiles::new(database.clone(), blobs.clone());
+        let membership = Membership {
+            gateway,
+            blobs,
+            turns,
+            files,
+            pending: PostgresPending::new(database.clone()),
+            failures: SharedFailures::new(database),
+            report,
+            _heartbeat: heartbeat,
+        };
         Ok((store, membership))
     }
 }

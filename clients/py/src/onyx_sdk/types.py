@@ -1797,6 +1797,41 @@ class Sum(TypedDict):
     cost: float
 
 
+class GatewayList(TypedDict):
+    # None where one process keeps everything to itself.
+    gateways: list[GatewayView]
+
+
+class GatewayView(TypedDict):
+    """One of several gateways, and what it does."""
+
+    id: str
+    # Where the others reach it.
+    url: str
+    # Of the program that runs there.
+    version: str
+    state: GatewayViewState
+    # Is it the one that answers this request?
+    answers_you: bool
+    # When it started.
+    since: str
+    # How long ago it last told the database that it lives, in milliseconds.
+    silent_for_ms: int
+    # Answers under way.
+    runs: int
+    # Jobs that run now.
+    jobs: int
+    # Approved changes that it is applying.
+    drafts: int
+    # Accounts of other networks that it asks for messages.
+    connectors: list[str]
+    # What else one gateway does for all.
+    duties: list[str]
+
+# `silent`: Nothing was heard of it for longer than its life. The others have what it held. `draining`: Its answers under way end, and nothing new is begun. `drained`: It holds nothing and begins nothing until it is restarted.
+GatewayViewState: TypeAlias = "Literal['serving', 'silent', 'draining', 'drained']"
+
+
 class LogLines(TypedDict):
     lines: list[LogLine]
 

@@ -275,7 +275,7 @@ impl Runs {
             self.retired(&live).await;
         };
         if clock.within(patience, all_put_away).await.is_some() {
-            return self.shared.namer.settle().await;
+            return;
         }
         for contact in self.shared.live.all() {
             contact.stop.cancel();
@@ -287,6 +287,11 @@ impl Runs {
 }
 
 impl Runs {
+    /// Waits a moment for sessions that are being named. They are nobody's meanwhile.
+    pub async fn settle(&self) {
+        self.shared.namer.settle().await;
+    }
+
     /// Waits until nothing of these runs is left to do: one that has told its end may be about to
     /// have its session named.
     async fn retired(&self, runs: &[RunContact]) {

@@ -87,9 +87,9 @@ impl Authenticator {
     }
 
     /// A link that signs the owner in, once; `None` where no browser on this machine gets here.
-    pub fn create_link(&self, maker: &Caller) -> Result<Option<String>, Fault> {
+    pub async fn create_link(&self, maker: &Caller) -> Result<Option<String>, Fault> {
         let Some(address) = self.address.get() else { return Ok(None) };
-        let code = self.identity.create_link(maker)?;
+        let code = self.identity.create_link(maker).await?;
         Ok(Some(format!("http://{address}/auth/link?code={}", code.reveal())))
     }
 

@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod configuration;
+mod gateways;
 mod linkedin;
 mod readiness;
 mod upstream;
@@ -16,6 +17,7 @@ pub use catalogue::{
 pub use configuration::{
     ConfigChange, ConfigFlaw, ConfigView, Configuration, PluginSwitch, Written,
 };
+pub use gateways::{GatewayView, GatewayViewState, Gateways};
 pub use linkedin::{LinkedInAccount, LinkedInAccounts};
 pub use readiness::{Dependency, DependencyState, Readiness};
 pub use upstream::{

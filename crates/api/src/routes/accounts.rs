@@ -226,8 +226,8 @@ pub(crate) struct Pairings {
     pairings: Vec<Pairing>,
 }
 
-pub(super) async fn pairings(State(state): State<ApiState>) -> Json<Pairings> {
-    Json(Pairings { pairings: state.auth.identity().pairings() })
+pub(super) async fn pairings(State(state): State<ApiState>) -> Result<Json<Pairings>, Problem> {
+    Ok(Json(Pairings { pairings: state.auth.identity().pairings().await? }))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -243,7 +243,7 @@ pub(super) async fn approve_pairing(
     JsonBody(approve): JsonBody<Approve>,
 ) -> Result<StatusCode, Problem> {
     let person = approve.person.as_ref().unwrap_or(&caller.person);
-    state.auth.identity().approve_pairing(&caller, &approve.code, person)?;
+    state.auth.identity().approve_pairing(&caller, &approve.code, person).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -256,7 +256,7 @@ pub(super) async fn reject_pairing(
     State(state): State<ApiState>,
     JsonBody(reject): JsonBody<Reject>,
 ) -> Result<StatusCode, Problem> {
-    state.auth.identity().reject_pairing(&reject.code)?;
+    state.auth.identity().reject_pairing(&reject.code).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -270,7 +270,7 @@ pub(super) async fn create_link(
     State(state): State<ApiState>,
     caller: AuthContext,
 ) -> Result<Json<Link>, Problem> {
-    let url = state.auth.create_link(&caller)?.ok_or_else(|| {
+    let url = state.auth.create_link(&caller).await?.ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, "the server does not listen where a link could lead")
     })?;
     Ok(Json(Link { url }))

@@ -2,6 +2,7 @@
 
 mod config;
 mod default_model;
+mod gateways;
 mod import;
 mod import_lines;
 mod logins;
@@ -24,6 +25,7 @@ use crate::{
 };
 use config::NewConfig;
 use default_model::DefaultModel;
+use gateways::GatewayList;
 use import::ImportQuery;
 use import_lines::ImportLine;
 use logins::FoundProviders;
@@ -52,7 +54,22 @@ pub(super) fn routes() -> Routes {
             .query::<ImportQuery>()
             .answers_json_or_lines::<ImportReport, ImportLine>(),
     ];
-    Routes::tagged("admin", rows).merge(provider_routes()).merge(model_routes())
+    let all = Routes::tagged("admin", rows).merge(provider_routes()).merge(model_routes());
+    all.merge(gateway_routes())
+}
+
+fn gateway_routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::get("/api/admin/gateways", Owner, gateways::list)
+            .summary("The gateways that share one database, and what each does")
+            .answers_json::<GatewayList>(),
+        Route::post("/api/admin/gateways/{id}/drain", Owner, gateways::drain)
+            .summary("Has one give back what it holds; one that is silent is forgotten")
+            .path_value("id", CONFIG_NAME)
+            .answers_nothing(),
+    ];
+    Routes::tagged("admin", rows)
 }
 
 fn provider_routes() -> Routes {

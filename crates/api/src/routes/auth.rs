@@ -248,7 +248,8 @@ pub(super) async fn pair(
     JsonBody(begin): JsonBody<BeginPairing>,
 ) -> Result<(StatusCode, Json<PairingBegun>), Problem> {
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
-    let (id, pairing) = state.auth.identity().begin_pairing(&begin.name, begin.client, from)?;
+    let (id, pairing) =
+        state.auth.identity().begin_pairing(&begin.name, begin.client, from).await?;
     let pairing_id = id.reveal().to_owned();
     let begun = PairingBegun { pairing_id, code: pairing.code, expires_in: pairing.expires_in };
     Ok((StatusCode::CREATED, Json(begun)))

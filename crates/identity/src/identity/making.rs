@@ -12,7 +12,7 @@ use crate::credentials::{Lifetime, NewToken};
 use crate::jwt::Claims;
 use crate::minting::{Minted, Particulars, Permit};
 use crate::network::Network;
-use crate::pairing::{Decision, Found, Pairing, PairingFor, PairingState};
+use crate::pairing::{Decision, Pairing, PairingFor, PairingOutcome, PairingState};
 use crate::random::Secret;
 
 const SESSION_LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -105,9 +105,9 @@ impl Identity {
 
     /// For whoever opens a link that this server printed: the owner.
     pub async fn redeem_link(&self, code: &str, from: IpAddr) -> Result<BrowserSession, Fault> {
-        let permit = lock(&self.links).redeem(code, &*self.clock);
+        let permit = self.links.redeem(code).await?;
         let Some(permit) = permit else {
-            lock(&self.limiter).failed(from, &*self.clock)?;
+            self.limits.failed(from)?;
             return Err(Fault::new(
                 ErrorCode::Unauthenticated,
                 "this link was used already, or its time is over",
@@ -118,9 +118,9 @@ impl Identity {
     }
 
     /// The code of a link that signs the owner in, once, for everything that an owner may do.
-    pub fn create_link(&self, maker: &Caller) -> Result<Secret, Fault> {
+    pub async fn create_link(&self, maker: &Caller) -> Result<Secret, Fault> {
         let permit = Permit::new(maker, vec![self.owner()?], Grants::all())?;
-        lock(&self.links).make(permit, &*self.clock)
+        self.links.make(&permit).await
     }
 
     /// Short-lived and refresh token, good for no more than what they are asked with.
@@ -181,7 +181,7 @@ impl Identity {
         let Some(held) = found else {
             self.end_if_used_before(text).await?;
             if let Some(from) = from {
-                lock(&self.limiter).failed(from, &*self.clock)?;
+                self.limits.failed(from)?;
             }
             let message = "the refresh token is not known here, or its time is over";
             return Err(Fault::new(ErrorCode::Unauthenticated, message));
@@ -205,25 +205,25 @@ impl Identity {
         self.change(|register| register.drop_credentials(&[family])).await
     }
 
-    pub fn begin_pairing(
+    pub async fn begin_pairing(
         &self,
         name: &str,
         client: PairingFor,
         from: Option<IpAddr>,
     ) -> Result<(Secret, Pairing), Fault> {
         if let Some(from) = from {
-            lock(&self.limiter).pairing(from, &*self.clock)?;
+            self.limits.pairing(from).await?;
         }
-        lock(&self.pairings).begin(name, client, from.map(Network::of), &*self.clock)
+        self.pairings.begin(name, client, from.map(Network::of)).await
     }
 
-    pub fn pairings(&self) -> Vec<Pairing> {
-        lock(&self.pairings).waiting(&*self.clock)
+    pub async fn pairings(&self) -> Result<Vec<Pairing>, Fault> {
+        self.pairings.waiting().await
     }
 
     /// Lets a device in: a browser for all that the person may do, another device for what people
     /// do for themselves; neither for more than its approver may do.
-    pub fn approve_pairing(
+    pub async fn approve_pairing(
         &self,
         maker: &Caller,
         code: &str,
@@ -232,12 +232,12 @@ impl Identity {
         if !self.read().is_person(person) {
             return Err(no_person(person));
         }
-        let grants = match lock(&self.pairings).wanted(code, &*self.clock)? {
+        let grants = match self.pairings.wanted(code).await? {
             PairingFor::Browser => self.all_grants_of(person),
             PairingFor::Device => Grants::personal(),
         };
         let permit = Permit::new(maker, vec![person.clone()], grants)?;
-        lock(&self.pairings).decide(code, Decision::Approved(permit), &*self.clock)
+        self.pairings.decide(code, Decision::Approved(permit)).await
     }
 
     /// All that anything can be good for in this person's hands.
@@ -245,8 +245,8 @@ impl Identity {
         if self.read().owner() == Some(person) { Grants::all() } else { Grants::personal() }
     }
 
-    pub fn reject_pairing(&self, code: &str) -> Result<(), Fault> {
-        lock(&self.pairings).decide(code, Decision::Rejected, &*self.clock)
+    pub async fn reject_pairing(&self, code: &str) -> Result<(), Fault> {
+        self.pairings.decide(code, Decision::Rejected).await
     }
 
     /// What became of a pairing; the credential once, when it was approved.
@@ -254,11 +254,11 @@ impl Identity {
         &self,
         id: &str,
     ) -> Result<(PairingState, Option<PickedUp>), Fault> {
-        let found = lock(&self.pairings).pick_up(id, &*self.clock)?;
+        let found = self.pairings.pick_up(id).await?;
         let (permit, name, client) = match found {
-            Found::Pending => return Ok((PairingState::Pending, None)),
-            Found::Rejected => return Ok((PairingState::Rejected, None)),
-            Found::Approved { permit, name, client } => (permit, name, client),
+            PairingOutcome::Pending => return Ok((PairingState::Pending, None)),
+            PairingOutcome::Rejected => return Ok((PairingState::Rejected, None)),
+            PairingOutcome::Approved { permit, name, client } => (permit, name, client),
         };
         let stranger = permit.people().iter().find(|person| !self.read().is_person(person));
         if let Some(stranger) = stranger {

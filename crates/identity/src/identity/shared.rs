@@ -4,26 +4,43 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::Accounts;
+use onyx_storage::{Accounts, PendingEntries, SharedFailures};
 use onyx_types::{Clock, Fault};
 
 use super::Identity;
 use crate::jwt::Signer;
+use crate::limiter::Limits;
+use crate::links::Links;
+use crate::pairing::Pairings;
 use crate::settings::Declared;
 
 /// Whoever guesses must not make every guess a question to the database.
 const LEAST_BETWEEN: Duration = Duration::from_millis(200);
 
+/// What several gateways have in common, so that a sign-in that one began is finished at another.
+pub struct SharedAuthentication {
+    /// By which access tokens are signed.
+    pub access_key: [u8; 32],
+    /// Links and pairings that wait.
+    pub pending: Arc<dyn PendingEntries>,
+    /// How often somebody guessed wrong.
+    pub failures: SharedFailures,
+}
+
 impl Identity {
-    /// The same as `open`; access tokens are signed with a key that all gateways have.
+    /// The same as `open`, with what all gateways have in common.
     pub async fn open_shared(
         accounts: Arc<dyn Accounts>,
         clock: Arc<dyn Clock>,
         declared: Declared,
-        access_key: [u8; 32],
+        shared: SharedAuthentication,
     ) -> Result<Self, Fault> {
         let mut identity = Self::open(accounts, clock, declared).await?;
-        identity.signer = Signer::with_key(access_key);
+        identity.signer = Signer::with_key(shared.access_key);
+        identity.links = Links::new(Arc::clone(&shared.pending));
+        identity.pairings = Pairings::new(shared.pending);
+        let clock = Arc::clone(&identity.clock);
+        identity.limits = Limits::of_all_gateways(clock, shared.failures);
         identity.looked = Some(tokio::sync::Mutex::new(identity.clock.now().mono));
         Ok(identity)
     }

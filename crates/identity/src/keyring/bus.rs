@@ -94,9 +94,9 @@ async fn connect(addresses: &str) -> io::Result<UnixStream> {
     let mut failed = io::Error::other("the address of the bus is not one of a socket");
     for place in addresses.split(';').filter_map(place_of) {
         let connected = match place {
-            Place::Path(path) => UnixStream::connect(path).await,
+            SocketAddress::Path(path) => UnixStream::connect(path).await,
             #[cfg(target_os = "linux")]
-            Place::Abstract(name) => connect_abstract(&name),
+            SocketAddress::Abstract(name) => connect_abstract(&name),
         };
         match connected {
             Ok(socket) => return Ok(socket),
@@ -117,7 +117,7 @@ fn connect_abstract(name: &[u8]) -> io::Result<UnixStream> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum SocketAddress {
     Path(PathBuf),
     /// A name that is no file.
     #[cfg(target_os = "linux")]
@@ -125,13 +125,15 @@ enum Place {
 }
 
 /// `unix:path=/run/user/1000/bus,guid=…`
-fn place_of(address: &str) -> Option<Place> {
+fn place_of(address: &str) -> Option<SocketAddress> {
     use std::os::unix::ffi::OsStringExt as _;
     let pairs = address.trim().strip_prefix("unix:")?;
     pairs.split(',').find_map(|pair| match pair.split_once('=')? {
-        ("path", path) => Some(Place::Path(std::ffi::OsString::from_vec(unescaped(path)?).into())),
+        ("path", path) => {
+            Some(SocketAddress::Path(std::ffi::OsString::from_vec(unescaped(path)?).into()))
+        }
         #[cfg(target_os = "linux")]
-        ("abstract", name) => Some(Place::Abstract(unescaped(name)?)),
+        ("abstract", name) => Some(SocketAddress::Abstract(unescaped(name)?)),
         _ => None,
     })
 }
@@ -158,11 +160,14 @@ mod tests {
 
     #[test]
     fn addresses_of_sockets_are_understood_and_others_are_none() {
-        let path = |text: &str| Some(Place::Path(text.into()));
+        let path = |text: &str| Some(SocketAddress::Path(text.into()));
         assert_eq!(place_of("unix:path=/run/user/1000/bus"), path("/run/user/1000/bus"));
         assert_eq!(place_of("unix:guid=0a,path=/tmp/a%20b%3b"), path("/tmp/a b;"));
         #[cfg(target_os = "linux")]
-        assert_eq!(place_of("unix:abstract=/tmp/x"), Some(Place::Abstract(b"/tmp/x".to_vec())));
+        assert_eq!(
+            place_of("unix:abstract=/tmp/x"),
+            Some(SocketAddress::Abstract(b"/tmp/x".to_vec()))
+        );
         for other in ["", "tcp:host=localhost,port=1", "unix:runtime=yes", "unix:path=/a%2"] {
             assert_eq!(place_of(other), None, "{other}");
         }

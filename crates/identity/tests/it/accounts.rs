@@ -122,7 +122,7 @@ async fn nothing_that_opens_is_written_in_clear() {
     let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
     let session = world.identity.create_session(&caller, "browser").await.unwrap();
     let tokens = world.identity.create_tokens(&caller).await.unwrap();
-    let link = world.identity.create_link(&world.owner()).unwrap();
+    let link = world.identity.create_link(&world.owner()).await.unwrap();
     world.clock.advance(Duration::from_secs(1));
     let mut searched = 0;
     for entry in std::fs::read_dir(world.folder.path().join("home")).unwrap() {

@@ -102,7 +102,7 @@ async fn what_is_made_with_a_credential_is_worth_no_more_and_ends_with_it() {
     }
     let refused = world.identity.set_password(&caller, &person("owner"), "correct horse").await;
     assert_eq!(refused.unwrap_err().code, Forbidden);
-    assert_eq!(world.identity.create_link(&caller).unwrap_err().code, Forbidden);
+    assert_eq!(world.identity.create_link(&caller).await.unwrap_err().code, Forbidden);
     assert_eq!(world.rows().await, 3);
     world.identity.revoke(id).await.unwrap();
     assert!(access.revoked.is_cancelled() && deep.revoked.is_cancelled());
@@ -146,7 +146,7 @@ async fn a_new_password_signs_out_what_the_old_one_signed_in() {
     let right = Proof::Password { person: "owner", password: "correct horse" };
     let caller = world.ask(right).await.unwrap();
     let session = world.identity.create_session(&caller, "browser").await.unwrap();
-    let link = world.identity.create_link(&world.owner()).unwrap();
+    let link = world.identity.create_link(&world.owner()).await.unwrap();
     let by_link = world.identity.redeem_link(link.reveal(), HERE.parse().unwrap()).await.unwrap();
     world.reopen(OWNER_TOKEN).await;
     let revoked = world.ask(shown(&session)).await.unwrap().revoked;
@@ -182,13 +182,13 @@ async fn access_is_short_and_a_refresh_token_lasts_for_a_month() {
 async fn a_link_is_good_once_and_for_ten_minutes() {
     let world = World::new().await;
     let here = HERE.parse().unwrap();
-    let link = world.identity.create_link(&world.owner()).unwrap();
+    let link = world.identity.create_link(&world.owner()).await.unwrap();
     let session = world.identity.redeem_link(link.reveal(), here).await.unwrap();
     let caller = world.ask(shown(&session)).await.unwrap();
     assert!(caller.is_owner && caller.grants() == Grants::all());
     let again = world.identity.redeem_link(link.reveal(), here).await;
     assert_eq!(again.unwrap_err().code, Unauthenticated);
-    let late = world.identity.create_link(&world.owner()).unwrap();
+    let late = world.identity.create_link(&world.owner()).await.unwrap();
     world.clock.advance(Duration::from_secs(10 * 60));
     let late = world.identity.redeem_link(late.reveal(), here).await;
     assert_eq!(late.unwrap_err().code, Unauthenticated);
@@ -198,15 +198,19 @@ async fn a_link_is_good_once_and_for_ten_minutes() {
 async fn a_device_that_was_approved_picks_its_credential_up_once() {
     let world = World::new().await;
     world.identity.add_person(person("anna"), None).await.unwrap();
-    let begin = |client| world.identity.begin_pairing("phone\n", client, None).unwrap();
-    let (id, waits) = begin(PairingFor::Browser);
+    let begin = async |client| world.identity.begin_pairing("phone\n", client, None).await.unwrap();
+    let (id, waits) = begin(PairingFor::Browser).await;
     let pick_up = async |id: &str| world.identity.pick_up_pairing(id).await;
     assert_eq!(pick_up(id.reveal()).await.unwrap(), (PairingState::Pending, None));
-    assert_eq!(world.identity.pairings(), std::slice::from_ref(&waits));
+    assert_eq!(world.identity.pairings().await.unwrap(), std::slice::from_ref(&waits));
     assert_eq!(waits.name, "phone");
     let written_otherwise = waits.code.replace('-', " ").to_lowercase();
-    world.identity.approve_pairing(&world.owner(), &written_otherwise, &person("anna")).unwrap();
-    let again = world.identity.approve_pairing(&world.owner(), &waits.code, &person("owner"));
+    world
+        .identity
+        .approve_pairing(&world.owner(), &written_otherwise, &person("anna"))
+        .await
+        .unwrap();
+    let again = world.identity.approve_pairing(&world.owner(), &waits.code, &person("owner")).await;
     assert_eq!(again.unwrap_err().code, NotFound);
     let (state, secret) = pick_up(id.reveal()).await.unwrap();
     let Some(PickedUp::Browser(session)) = secret else { panic!("a browser gets a session") };
@@ -214,20 +218,20 @@ async fn a_device_that_was_approved_picks_its_credential_up_once() {
     assert_eq!(world.who(shown(&session)).await, Ok("anna".to_owned()));
     assert_eq!(pick_up(id.reveal()).await.unwrap_err().code, NotFound);
 
-    let (id, waits) = begin(PairingFor::Device);
-    world.identity.approve_pairing(&world.owner(), &waits.code, &person("owner")).unwrap();
+    let (id, waits) = begin(PairingFor::Device).await;
+    world.identity.approve_pairing(&world.owner(), &waits.code, &person("owner")).await.unwrap();
     let (_, secret) = pick_up(id.reveal()).await.unwrap();
     let Some(PickedUp::Device(token)) = secret else { panic!("a device gets a token") };
     let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
     assert!(caller.is_owner && !caller.grants().has(Grant::Admin));
 
-    let (id, waits) = begin(PairingFor::Device);
-    world.identity.reject_pairing(&waits.code).unwrap();
+    let (id, waits) = begin(PairingFor::Device).await;
+    world.identity.reject_pairing(&waits.code).await.unwrap();
     assert_eq!(pick_up(id.reveal()).await.unwrap(), (PairingState::Rejected, None));
-    let (id, waits) = begin(PairingFor::Device);
+    let (id, waits) = begin(PairingFor::Device).await;
     world.clock.advance(Duration::from_secs(10 * 60));
     assert_eq!(pick_up(id.reveal()).await.unwrap_err().code, NotFound);
-    let late = world.identity.approve_pairing(&world.owner(), &waits.code, &person("owner"));
+    let late = world.identity.approve_pairing(&world.owner(), &waits.code, &person("owner")).await;
     assert_eq!(late.unwrap_err().code, NotFound);
 }
 

@@ -1,8 +1,8 @@
 //! Who signs people in for a server, and where.
 
 use onyx_egress::{Address, Egress};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::Challenge;
 use crate::McpError;
@@ -17,7 +17,7 @@ pub(super) struct Resource {
 }
 
 /// What an authorization server says of itself (RFC 8414).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AuthorizationServer {
     pub(super) issuer: String,
     pub(super) authorization_endpoint: String,

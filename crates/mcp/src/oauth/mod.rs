@@ -42,6 +42,27 @@ pub trait TokenKeeper: Send + Sync {
     fn load(&self, server: &str) -> Result<Option<String>, Fault>;
     async fn keep(&self, server: &str, record: &str) -> Result<(), Fault>;
     async fn forget(&self, server: &str) -> Result<(), Fault>;
+
+    /// Do several gateways keep tokens there? Then what is kept may be newer than what is known here.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Waits until no other gateway changes these tokens; `load` gives what the last one kept. The turn
+    /// ends when what is returned is dropped.
+    async fn turn(&self, _server: &str) -> Result<Option<Box<dyn Send + Sync>>, Fault> {
+        Ok(None)
+    }
+
+    /// Keeps a sign-in that waits for its browser, for whichever gateway that comes back to.
+    async fn put_attempt(&self, _state: &str, _attempt: &str) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// The same, once.
+    async fn take_attempt(&self, _state: &str) -> Result<Option<String>, Fault> {
+        Ok(None)
+    }
 }
 
 /// Names and values of a form or a query.

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use onyx_egress::{Address, Egress, PrivateHost};
 use onyx_types::Clock;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::client::{self, OauthClient};
@@ -50,6 +50,7 @@ struct State {
 }
 
 /// A sign-in that waits for its browser.
+#[derive(Serialize, Deserialize)]
 struct Attempt {
     server: AuthorizationServer,
     client: OauthClient,
@@ -84,11 +85,24 @@ impl SignIn {
     }
 
     pub fn is_signed_in(&self) -> bool {
+        self.follow();
         self.state().record.is_some()
+    }
+
+    /// Takes up what another gateway kept.
+    fn follow(&self) {
+        if !self.setup.keeper.is_shared() {
+            return;
+        }
+        // A store that does not open says so when it is next used.
+        let Ok(kept) = self.setup.keeper.load(&self.setup.name) else { return };
+        let address = self.setup.address.as_str();
+        self.state().record = kept.and_then(|text| Record::read(&text, address));
     }
 
     /// The token to ask with, renewed first where it is old.
     pub(crate) async fn token(&self) -> Option<String> {
+        self.follow();
         let (token, is_old) = {
             let state = self.state();
             let record = state.record.as_ref()?;
@@ -160,12 +174,32 @@ impl SignIn {
         let address = page.asking(&asked).as_str().to_owned();
         let redirect_uri = redirect_uri.to_owned();
         let attempt = Attempt { server, client, resource, redirect_uri, verifier, scope };
+        self.put_attempt(&state, attempt).await?;
+        Ok(Begun { address, state })
+    }
+
+    async fn put_attempt(&self, state: &str, attempt: Attempt) -> Result<(), McpError> {
+        if self.setup.keeper.is_shared() {
+            let text = serde_json::to_string(&attempt).map_err(|error| odd(&error.to_string()))?;
+            let put = self.setup.keeper.put_attempt(state, &text).await;
+            return put.map_err(|fault| McpError::SignIn(fault.message));
+        }
         let mut held = self.state();
         if held.waiting.len() >= MOST_WAITING {
             held.waiting.pop_first();
         }
-        held.waiting.insert(state.clone(), attempt);
-        Ok(Begun { address, state })
+        held.waiting.insert(state.to_owned(), attempt);
+        Ok(())
+    }
+
+    async fn take_attempt(&self, state: &str) -> Result<Option<Attempt>, McpError> {
+        if !self.setup.keeper.is_shared() {
+            return Ok(self.state().waiting.remove(state));
+        }
+        let taken = self.setup.keeper.take_attempt(state).await;
+        let taken = taken.map_err(|fault| McpError::SignIn(fault.message))?;
+        let read = |text: String| serde_json::from_str(&text).map_err(|_| odd("it does not read"));
+        taken.map(read).transpose()
     }
 
     /// Which rights to ask for: what the owner wrote, what the server asked for, or all it knows of.
@@ -194,7 +228,7 @@ impl SignIn {
     }
 
     pub async fn finish(&self, callback: &Callback) -> Result<(), McpError> {
-        let attempt = self.state().waiting.remove(&callback.state);
+        let attempt = self.take_attempt(&callback.state).await?;
         let attempt = attempt.ok_or_else(|| odd("nobody waits for this sign-in any more"))?;
         check_issuer(&attempt.server, callback.iss.as_deref())?;
         if let Some(error) = &callback.error {
@@ -223,12 +257,22 @@ impl SignIn {
             scope: granted.scope.or(scope),
         };
         let _one_by_one = self.changing.lock().await;
+        let _turn = self.turn().await?;
         self.keep(record).await
+    }
+
+    /// Among several gateways one changes the tokens at a time, and knows what the last one kept.
+    async fn turn(&self) -> Result<Option<Box<dyn Send + Sync>>, McpError> {
+        let turn = self.setup.keeper.turn(&self.setup.name).await;
+        let turn = turn.map_err(|fault| McpError::Unreachable(fault.message))?;
+        self.follow();
+        Ok(turn)
     }
 
     /// Is there a newer token than this one now?
     async fn renew(&self, old: &str) -> Result<bool, McpError> {
         let _one_by_one = self.changing.lock().await;
+        let _turn = self.turn().await?;
         let Some(record) = self.state().record.clone() else { return Ok(false) };
         if record.access != old {
             return Ok(true);
@@ -260,6 +304,7 @@ impl SignIn {
     /// Forgets the tokens.
     pub async fn sign_out(&self) -> Result<(), McpError> {
         let _one_by_one = self.changing.lock().await;
+        let _turn = self.turn().await?;
         self.state().record = None;
         let forgotten = self.setup.keeper.forget(&self.setup.name).await;
         forgotten.map_err(|fault| McpError::SignIn(fault.message))

@@ -53,7 +53,7 @@ pub(crate) async fn run(
     gateway.connect().await;
     output::line(&format!("Onyx is running at http://{address}"));
     output::line(&format!("The owner's token is in {}", gateway.token_place()));
-    if let Some(link) = gateway.create_link()? {
+    if let Some(link) = gateway.create_link().await? {
         invite(&link, arguments);
     }
     tokio::spawn(async {

@@ -19,6 +19,7 @@ use onyx_storage::Store;
 use onyx_tools::{GitRemotes, Masker, Menos, Toolbox, Web};
 use onyx_types::{AgentId, Fault, PersonId, Zone};
 
+use super::cluster::SharedLogins;
 use super::health::Machine;
 use super::linkedin::LinkedInAdmin;
 use super::models::LiveModels;
@@ -64,6 +65,8 @@ pub(super) struct Live {
     pub(super) machine: Machine,
     /// The other gateways; `None` where there are none.
     pub(super) shared: Option<Arc<SharedStorage>>,
+    /// Sign-ins that all gateways share.
+    pub(super) sign_ins: Option<Arc<SharedLogins>>,
 }
 
 /// A config that was found good.
@@ -189,6 +192,13 @@ impl Live {
         self.follow_plan().await;
     }
 
+    /// Lets go of every account on other networks, for good.
+    pub(super) async fn disconnect(&self) {
+        self.is_connected.store(false, Ordering::Release);
+        let _one_by_one = self.changing.lock().await;
+        self.connectors.close().await;
+    }
+
     /// A command that only borrows the home for a moment connects to nothing.
     async fn follow_plan(&self) {
         if self.is_connected.load(Ordering::Acquire) {
@@ -234,6 +244,9 @@ impl Live {
     async fn storage(&self) -> Dependency {
         let read = self.store.ledger.active_runs().await.map_err(|error| error.to_string());
         let usable = match (read, &self.shared) {
+            (Ok(_), Some(shared)) if shared.membership.is_draining() => {
+                Err("this gateway is drained; another one answers".to_owned())
+            }
             // Saying that this gateway lives is a write.
             (Ok(_), Some(shared)) => {
                 shared.membership.beat().await.map_err(|error| error.to_string())

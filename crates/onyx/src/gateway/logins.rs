@@ -1,21 +1,31 @@
 //! Sign-ins at providers: where their tokens are kept, and how the API shows them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::{BoxFuture, FutureExt};
 use onyx_api::{FoundView, LoginBegun, LoginView, QuotaView};
 use onyx_identity::Secrets;
 use onyx_mcp::oauth::TokenKeeper;
-use onyx_providers::{LocalServer, LoginState, LoginStatus, LoginWay, Pending, Secret, TokenStore};
+use onyx_providers::{
+    LocalServer, LoginState, LoginStatus, LoginWay, Pending, Secret, SharedSignIns, TokenStore,
+};
 use onyx_tools::Masker;
 use onyx_types::Fault;
 use serde_json::Value;
+
+use super::cluster::SharedLogins;
+
+/// How long the browser of a sign-in at an MCP server may be away.
+const BROWSER_LIFE: Duration = Duration::from_secs(15 * 60);
 
 /// The store of secrets, and the mask that no text gets past.
 pub(crate) struct KeptTokens {
     pub(crate) secrets: Arc<Secrets>,
     pub(crate) masker: Masker,
+    /// Where several gateways keep tokens.
+    pub(crate) shared: Option<Arc<SharedLogins>>,
 }
 
 impl TokenStore for KeptTokens {
@@ -33,6 +43,10 @@ impl TokenStore for KeptTokens {
 
     fn forget<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Result<(), Fault>> {
         self.secrets.remove_sign_in(provider).boxed()
+    }
+
+    fn shared(&self) -> Option<&dyn SharedSignIns> {
+        self.shared.as_deref().map(|shared| shared as &dyn SharedSignIns)
     }
 
     fn hide(&self, fresh: &Secret, gone: Option<&Secret>) {
@@ -60,6 +74,29 @@ impl TokenKeeper for KeptTokens {
 
     async fn forget(&self, server: &str) -> Result<(), Fault> {
         self.secrets.remove_sign_in(&shelf(server)).await
+    }
+
+    fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    async fn turn(&self, server: &str) -> Result<Option<Box<dyn Send + Sync>>, Fault> {
+        let Some(shared) = &self.shared else { return Ok(None) };
+        Ok(Some(Box::new(shared.turn(&shelf(server)).await?)))
+    }
+
+    async fn put_attempt(&self, state: &str, attempt: &str) -> Result<(), Fault> {
+        match &self.shared {
+            Some(shared) => shared.wait(state, attempt, BROWSER_LIFE).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn take_attempt(&self, state: &str) -> Result<Option<String>, Fault> {
+        match &self.shared {
+            Some(shared) => shared.waited(state).await,
+            None => Ok(None),
+        }
     }
 }
 

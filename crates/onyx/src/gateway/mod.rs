@@ -42,7 +42,7 @@ use onyx_api::{
     Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
     Traffic, UiChats,
 };
-use onyx_identity::{Declared, Identity, Secrets};
+use onyx_identity::{Declared, Identity, Secrets, SharedAuthentication};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
@@ -52,6 +52,7 @@ use tokio::task::JoinSet;
 
 use crate::config::{self, ConfigError};
 use crate::home::HomeFolder;
+use cluster::SharedLogins;
 use connectors::AgentDoor;
 use health::Machine;
 use live::Live;
@@ -116,6 +117,7 @@ impl Gateway {
         let keys = secret_keys(shared.as_ref().map(|shared| shared.master.clone()));
         let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), keys);
         let secrets = Arc::new(secrets.await?);
+        let sign_ins = shared.clone().map(|shared| SharedLogins::new(shared, Arc::clone(&secrets)));
         let exposure = exposure(&store).await?;
         let ground = GatewayBase {
             folder,
@@ -125,6 +127,7 @@ impl Gateway {
             clock: &clock,
             exposure,
             shared: shared.as_deref(),
+            sign_ins: sign_ins.as_ref(),
         };
         let (parts, broken) = Parts::of_usable_config(&ground)?;
         let identity = identity(&store, &clock, parts.declared, shared.as_deref()).await?;
@@ -211,6 +214,7 @@ impl Gateway {
             admission: Admission::new(parts.connections),
             machine: Machine { sandbox: parts::sandbox(), docker: parts.docker },
             shared,
+            sign_ins,
         };
         let live = Arc::new(live);
         parts.desk.open(&live);
@@ -358,25 +362,31 @@ impl Gateway {
     }
 
     /// A link that signs the owner in on this machine; `None` where none can lead here.
-    pub(crate) fn create_link(&self) -> Result<Option<String>> {
+    pub(crate) async fn create_link(&self) -> Result<Option<String>> {
         let auth = &self.live.auth;
-        Ok(auth.create_link(&auth.identity().local_user()?)?)
+        Ok(auth.create_link(&auth.identity().local_user()?).await?)
     }
 
     /// Takes no more requests, lets running answers end for a while, then stops them, tells their
     /// clients, and lets go of the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
-        self.live.connectors.close().await;
-        tokio::join!(self.live.agent.drain(PATIENCE), self.pass_through.drain(PATIENCE));
-        self.live.models.logins().settle().await;
-        self.live.linkedin.logins.settle().await;
+        tokio::join!(self.give_sessions_back(), self.pass_through.drain(PATIENCE));
+        self.live.agent.settle().await;
         self.live.extensions.plugins.close().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
             tracing::warn!("some clients did not take their last bytes in time");
         }
         self.servers.shutdown().await;
+    }
+
+    /// Ends what other gateways may go on with, and lets them. Whatever they need not wait for comes after this.
+    async fn give_sessions_back(&self) {
+        self.live.connectors.close().await;
+        self.live.agent.drain(PATIENCE).await;
+        // A sign-in that is being renewed here must not be renewed elsewhere at the same time.
+        tokio::join!(self.live.models.logins().settle(), self.live.linkedin.logins.settle());
         if let Some(shared) = &self.live.shared
             && let Err(error) = shared.membership.drain().await
         {
@@ -393,6 +403,7 @@ impl Gateway {
             auth: Arc::clone(&self.live.auth),
             secrets: Arc::clone(&self.live.secrets),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
+            gateways: Arc::clone(&self.live) as Arc<dyn onyx_api::Gateways>,
             configuration: Arc::clone(&self.live) as Arc<dyn onyx_api::Configuration>,
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
@@ -418,8 +429,12 @@ async fn identity(
     let (accounts, clock) = (Arc::clone(&store.accounts), Arc::clone(clock));
     Ok(match shared {
         Some(shared) => {
-            let key = shared.master.derived("onyx: access tokens");
-            Identity::open_shared(accounts, clock, declared, key).await?
+            let sign_ins = SharedAuthentication {
+                access_key: shared.master.derived("onyx: access tokens"),
+                pending: shared.membership.pending(),
+                failures: shared.membership.failures(),
+            };
+            Identity::open_shared(accounts, clock, declared, sign_ins).await?
         }
         None => Identity::open(accounts, clock, declared).await?,
     })

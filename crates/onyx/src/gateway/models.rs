@@ -12,7 +12,7 @@ use onyx_providers::{
     Setup, SpendAccounts, SpendBook, SpendLimits, Task, TaskClass,
 };
 use onyx_storage::Ledger;
-use onyx_tools::{Masker, ModelPick, ModelRouter, ModelWish};
+use onyx_tools::{ModelPick, ModelRouter, ModelWish};
 use onyx_types::{
     AgentId, Clock, ErrorCode, Fault, IdGenerator, Limits, Model, ModelId, PersonId, SessionKey,
     TokenCounter, Usage,
@@ -57,9 +57,8 @@ impl LiveModels {
         ledger: Arc<dyn Ledger>,
         clock: Arc<dyn Clock>,
         secrets: Arc<Secrets>,
-        masker: Masker,
+        tokens: KeptTokens,
     ) -> Self {
-        let tokens = KeptTokens { secrets: Arc::clone(&secrets), masker };
         let logins = Arc::new(Logins::new(Arc::new(tokens), Arc::clone(&clock)));
         let secrets = StoredSecrets(secrets);
         let (local, runtimes) = (LocalHost::default(), RuntimeHost::default());

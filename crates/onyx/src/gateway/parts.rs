@@ -26,9 +26,11 @@ use onyx_tools::{
 };
 use onyx_types::{Clock, PersonId, Zone};
 
+use super::cluster::SharedLogins;
 use super::late_gateway::LateGateway;
 use super::linkedin::{LinkedInAdmin, LinkedInLogins};
 use super::live::{log, roster, titles};
+use super::logins::KeptTokens;
 use super::models::LiveModels;
 use super::secrets::masked;
 use super::storage::{SharedStorage, load_config};
@@ -103,7 +105,7 @@ impl Parts {
             Arc::clone(&ground.store.ledger),
             Arc::clone(ground.clock),
             Arc::clone(ground.secrets),
-            masker.clone(),
+            ground.tokens(&masker),
         ));
         masker.add(masked(&models.get().registry, &token, ground.secrets));
         masker.add(config.storage_secrets());
@@ -153,9 +155,7 @@ impl Parts {
         check_jobs(config)?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.plugins.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        let tokens =
-            super::KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
-        let mcp = mcp(ground, &web, owner_of_tools, Arc::new(tokens));
+        let mcp = mcp(ground, &web, owner_of_tools, Arc::new(ground.tokens(&masker)));
         mcp.set_toolbox(Arc::clone(&toolbox));
         let plugins = plugins(ground, &web, &skills, owner_of_plugins);
         toolbox.set_hooks(Arc::new(plugins.clone()));
@@ -225,6 +225,19 @@ pub(super) struct GatewayBase<'a> {
     pub(super) exposure: Exposure,
     /// Where files lie elsewhere, for all gateways.
     pub(super) shared: Option<&'a SharedStorage>,
+    /// Sign-ins that all gateways share.
+    pub(super) sign_ins: Option<&'a Arc<SharedLogins>>,
+}
+
+impl GatewayBase<'_> {
+    /// Where tokens of sign-ins are kept, and hidden from every text.
+    fn tokens(&self, masker: &Masker) -> KeptTokens {
+        KeptTokens {
+            secrets: Arc::clone(self.secrets),
+            masker: masker.clone(),
+            shared: self.sign_ins.cloned(),
+        }
+    }
 }
 
 /// Where commands run. They need a vault on this machine's disk, and several gateways have none.
@@ -298,7 +311,7 @@ fn linkedin(
     web: &Web,
     masker: &Masker,
 ) -> Result<LinkedInAdmin, ConfigError> {
-    let tokens = super::KeptTokens { secrets: Arc::clone(ground.secrets), masker: masker.clone() };
+    let tokens = ground.tokens(masker);
     let open = super::secrets::opener(ground.secrets);
     let logins = LinkedInLogins::new(Arc::new(tokens), Arc::clone(ground.clock), open);
     let logins = Arc::new(logins);

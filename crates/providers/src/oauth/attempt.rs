@@ -8,11 +8,12 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use reqwest::Url;
 
 use super::answer::{self, Device, Granted, Poll, Refusal};
-use super::browser::{Desk, Errand, Stray};
-use super::login::{Attempt, Held, Login};
+use super::browser::{BrowserSignIn, ReturnReceiver, Stray, random};
+use super::login::{Attempt, Login, TokenState};
 use super::plan::LoginWay;
 use super::record::Tokens;
 use super::server::Redemption;
+use super::shared::UnderWay;
 use super::status::Pending;
 
 /// RFC 8628: how much longer to wait after `slow_down`.
@@ -22,9 +23,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const BROWSER_LIFE: Duration = Duration::from_secs(15 * 60);
 
 /// What is waited for.
-enum Waiting {
+pub(super) enum AwaitedSignIn {
     Code(Device),
-    Browser(Box<Errand>),
+    Browser(Box<BrowserSignIn>),
 }
 
 impl Login {
@@ -40,37 +41,46 @@ impl Login {
         way: Option<LoginWay>,
         gateway: Option<&Url>,
     ) -> Result<Pending, Fault> {
+        self.follow_others();
         let _one = self.beginning.lock().await;
         let way = way.unwrap_or(self.plan().usual_way());
-        if let Attempt::Waiting { pending, desk, .. } = &self.lock().attempt
+        if let Attempt::Waiting { pending, receiver, .. } = &self.lock().attempt
             && pending.way == way
-            && gateway.is_none_or(|page| desk.as_ref().is_some_and(|desk| desk.redirect() == page))
+            && gateway.is_none_or(|page| {
+                receiver.as_ref().is_some_and(|receiver| receiver.redirect() == page)
+            })
         {
             return Ok(pending.clone());
         }
-        let (pending, errand) = match way {
+        let (pending, sign_in) = match way {
             LoginWay::Code => self.ask_for_code().await?,
             LoginWay::Browser => self.send_browser(gateway).await?,
         };
+        let id = self.share(&pending, &sign_in).await?;
         self.stop();
-        let stop = Cancel::new();
-        let desk = match &errand {
-            Waiting::Browser(errand) => Some(errand.desk.clone()),
-            Waiting::Code(_) => None,
-        };
-        self.lock().attempt =
-            Attempt::Waiting { pending: pending.clone(), stop: stop.clone(), desk };
-        let login = Arc::clone(self);
-        tokio::spawn(async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = login.follow(errand, &stop) => {}
-            }
-        });
+        self.wait_for(pending.clone(), sign_in, id);
         Ok(pending)
     }
 
-    async fn ask_for_code(&self) -> Result<(Pending, Waiting), Fault> {
+    /// Tells other gateways of it, in the place of what waited before.
+    async fn share(
+        &self,
+        pending: &Pending,
+        waiting: &AwaitedSignIn,
+    ) -> Result<Option<String>, Fault> {
+        let Some(shared) = self.store.shared() else { return Ok(None) };
+        self.end_attempt(shared).await?;
+        let id = random().map_err(|why| Fault::new(ErrorCode::Internal, why))?.reveal().to_owned();
+        let record = UnderWay::of(id.clone(), pending, waiting, self.plan()).written();
+        let life = match waiting {
+            AwaitedSignIn::Code(device) => device.life,
+            AwaitedSignIn::Browser(_) => BROWSER_LIFE,
+        };
+        shared.put_attempt(&self.provider, &id, &record, life).await?;
+        Ok(Some(id))
+    }
+
+    async fn ask_for_code(&self) -> Result<(Pending, AwaitedSignIn), Fault> {
         if self.plan().device.is_none() {
             return Err(self.no_way("with a code", "deviceUrl"));
         }
@@ -83,63 +93,65 @@ impl Login {
             verification_uri_complete: device.verification_uri_complete.clone(),
             expires_at: self.clock.wall().saturating_add(device.life),
         };
-        Ok((pending, Waiting::Code(device)))
+        Ok((pending, AwaitedSignIn::Code(device)))
     }
 
-    async fn send_browser(&self, gateway: Option<&Url>) -> Result<(Pending, Waiting), Fault> {
+    async fn send_browser(&self, gateway: Option<&Url>) -> Result<(Pending, AwaitedSignIn), Fault> {
         let Some(browser) = &self.plan().browser else {
             return Err(self.no_way("in a browser", "authorizeUrl"));
         };
-        let errand = Errand::begin(self.plan(), browser, gateway).await;
-        let errand = errand.map_err(|why| Fault::new(ErrorCode::Internal, why))?;
-        errand.verifier.iter().for_each(|verifier| self.hide(verifier));
+        let sign_in = BrowserSignIn::begin(self.plan(), browser, gateway).await;
+        let sign_in = sign_in.map_err(|why| Fault::new(ErrorCode::Internal, why))?;
+        sign_in.verifier.iter().for_each(|verifier| self.hide(verifier));
         let pending = Pending {
             way: LoginWay::Browser,
             user_code: None,
-            verification_uri: errand.address.to_string(),
+            verification_uri: sign_in.address.to_string(),
             verification_uri_complete: None,
             expires_at: self.clock.wall().saturating_add(BROWSER_LIFE),
         };
-        Ok((pending, Waiting::Browser(Box::new(errand))))
+        Ok((pending, AwaitedSignIn::Browser(Box::new(sign_in))))
     }
 
     /// The address at which a browser on another machine ended.
-    pub(crate) fn finish(&self, address: &str) -> Result<(), Fault> {
+    pub(crate) fn finish(self: &Arc<Self>, address: &str) -> Result<(), Fault> {
         let refused = |message: &str| {
             Fault::new(ErrorCode::InvalidRequest, message).with_field("address").with_hint(
                 "Sign in again, and paste the whole address of the page that it ends at.",
             )
         };
-        let desk = match &self.lock().attempt {
-            Attempt::Waiting { desk: Some(desk), .. } => desk.clone(),
-            Attempt::Waiting { desk: None, .. } | Attempt::Idle | Attempt::Failed(_) => {
+        self.follow_others();
+        let receiver = match &self.lock().attempt {
+            Attempt::Waiting { receiver: Some(receiver), .. } => receiver.clone(),
+            Attempt::Waiting { receiver: None, .. } | Attempt::Idle | Attempt::Failed { .. } => {
                 return Err(refused("No sign-in in a browser waits."));
             }
         };
         let address = Url::parse(address.trim());
         let address = address.map_err(|_| refused("This is not an address."))?;
-        Self::take(&desk, &address).map_err(refused)
+        Self::take(&receiver, &address).map_err(refused)
     }
 
     /// What a page of the gateway was called with by the browser that came back.
-    pub(super) fn came_back(&self, fields: &[(&str, &str)]) -> Result<(), Fault> {
+    pub(super) fn came_back(self: &Arc<Self>, fields: &[(&str, &str)]) -> Result<(), Fault> {
         let refused = |message: &str| {
             Fault::new(ErrorCode::InvalidRequest, message)
                 .with_field("state")
                 .with_hint("Connect again, in the same browser and as the same person.")
         };
-        let Attempt::Waiting { desk: Some(desk), .. } = &self.lock().attempt else {
+        self.follow_others();
+        let Attempt::Waiting { receiver: Some(receiver), .. } = &self.lock().attempt else {
             return Err(refused("No sign-in waits."));
         };
-        let mut address = desk.redirect().clone();
+        let mut address = receiver.redirect().clone();
         address.query_pairs_mut().clear().extend_pairs(fields);
-        Self::take(desk, &address).map_err(refused)
+        Self::take(receiver, &address).map_err(refused)
     }
 
-    fn take(desk: &Desk, address: &Url) -> Result<(), &'static str> {
-        match desk.read(address) {
+    fn take(receiver: &ReturnReceiver, address: &Url) -> Result<(), &'static str> {
+        match receiver.read(address) {
             Ok(returned) => {
-                desk.bring(returned);
+                receiver.bring(returned);
                 Ok(())
             }
             Err(Stray::OtherPlace | Stray::OtherSignIn) => {
@@ -148,20 +160,24 @@ impl Login {
         }
     }
 
-    async fn follow(&self, waiting: Waiting, stop: &Cancel) {
+    pub(super) async fn follow(&self, waiting: AwaitedSignIn, stop: &Cancel, id: Option<String>) {
+        let id = id.as_deref();
         let granted = match waiting {
-            Waiting::Code(device) => {
+            AwaitedSignIn::Code(device) => {
                 let life = device.life;
-                let granted = tokio::time::timeout(life, self.granted_for(device)).await;
+                let granted = tokio::time::timeout(life, self.granted_for(device, id)).await;
                 granted.unwrap_or_else(|_| Err("the code was not entered in time".to_owned()))
             }
-            Waiting::Browser(errand) => {
-                let granted = tokio::time::timeout(BROWSER_LIFE, self.granted_by(*errand)).await;
+            AwaitedSignIn::Browser(sign_in) => {
+                let granted =
+                    tokio::time::timeout(BROWSER_LIFE, self.granted_by(*sign_in, id)).await;
                 granted.unwrap_or_else(|_| Err("nobody signed in in time".to_owned()))
             }
         };
         let tokens = match granted {
-            Ok(granted) => self.whole(granted).await,
+            Ok(Some(granted)) => self.whole(granted).await,
+            // Another gateway finishes it.
+            Ok(None) => return,
             Err(words) => Err(words),
         };
         let outcome = match tokens {
@@ -171,21 +187,32 @@ impl Login {
         if let Err(words) = outcome {
             let words = self.mask(words);
             tracing::info!(provider = self.provider, words, "a sign-in came to nothing");
+            let id = self.tell_failure(id, &words).await;
             let mut state = self.lock();
             if !stop.is_cancelled() {
-                state.attempt = Attempt::Failed(words);
+                state.attempt = Attempt::Failed { words, id };
             }
         }
     }
 
-    /// Polls until a person has decided. Does not end by itself where nobody does.
-    async fn granted_for(&self, device: Device) -> Result<Granted, String> {
+    /// Polls until a person has decided. Does not end by itself where nobody does. `None`: another
+    /// gateway has it.
+    async fn granted_for(
+        &self,
+        device: Device,
+        id: Option<&str>,
+    ) -> Result<Option<Granted>, String> {
         let mut interval = device.interval;
         let mut wait = interval;
         loop {
             self.clock.sleep(wait).await;
+            if let Some(shared) = self.store.shared()
+                && !shared.asks_for(&self.provider).await
+            {
+                continue;
+            }
             match self.server.poll(&device).await {
-                Ok(Poll::Granted(granted)) => return Ok(granted),
+                Ok(Poll::Granted(granted)) => return Ok(self.claim(id).await?.then_some(granted)),
                 Ok(Poll::Pending) => wait = interval,
                 Ok(Poll::SlowDown(asked)) => {
                     interval = (interval + SLOWER).max(asked.unwrap_or_default());
@@ -203,12 +230,20 @@ impl Login {
     }
 
     /// Redeems the code that the browser comes back with.
-    async fn granted_by(&self, mut errand: Errand) -> Result<Granted, String> {
-        let code = errand.returned().await?;
+    async fn granted_by(
+        &self,
+        mut sign_in: BrowserSignIn,
+        id: Option<&str>,
+    ) -> Result<Option<Granted>, String> {
+        let code = sign_in.returned().await?;
+        if !self.claim(id).await? {
+            return Ok(None);
+        }
         self.hide(&code);
-        let redirect = errand.redirect.as_str();
-        let redemption = Redemption { code: &code, verifier: errand.verifier.as_ref(), redirect };
-        self.server.redeem(redemption).await.map_err(|refusal| refusal.words().to_owned())
+        let redirect = sign_in.redirect.as_str();
+        let redemption = Redemption { code: &code, verifier: sign_in.verifier.as_ref(), redirect };
+        let granted = self.server.redeem(redemption).await;
+        granted.map(Some).map_err(|refusal| refusal.words().to_owned())
     }
 
     /// With the account's name and with what requests are made with.
@@ -229,6 +264,12 @@ impl Login {
     }
 
     async fn sign_in(&self, tokens: Tokens, stop: &Cancel) -> Result<(), String> {
+        let _turn = match self.store.shared() {
+            Some(shared) => {
+                Some(shared.turn(&self.provider).await.map_err(|fault| fault.to_string())?)
+            }
+            None => None,
+        };
         let _one_by_one = self.changing.lock().await;
         if stop.is_cancelled() {
             return Ok(());
@@ -236,8 +277,9 @@ impl Login {
         let kept = self.store.keep(&self.provider, &self.written(&tokens)).await;
         kept.map_err(|fault| format!("the tokens cannot be kept: {fault}"))?;
         let mut state = self.lock();
-        state.held = Held::Tokens(tokens);
+        state.held = TokenState::Tokens(tokens);
         state.attempt = Attempt::Idle;
+        state.is_unkept = false;
         state.generation += 1;
         tracing::info!(provider = self.provider, "somebody signed in");
         Ok(())

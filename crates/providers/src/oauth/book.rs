@@ -11,6 +11,7 @@ use onyx_types::{Clock, Fault};
 use super::login::Login;
 use super::machine::{Credential, CredentialPlan};
 use super::plan::Plan;
+use super::shared::SharedSignIns;
 use crate::Secret;
 
 /// How long a renewal under way may take when the process ends: a token that was given and not
@@ -29,6 +30,11 @@ pub trait TokenStore: Send + Sync {
     ) -> BoxFuture<'a, Result<(), Fault>>;
 
     fn forget<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
+
+    /// What several gateways share; `None`: this is the only process.
+    fn shared(&self) -> Option<&dyn SharedSignIns> {
+        None
+    }
 
     /// From now on no text may hold it. `gone` is too old to be of use to anybody.
     fn hide(&self, fresh: &Secret, gone: Option<&Secret>);
@@ -112,12 +118,21 @@ impl Logins {
         }
     }
 
+    /// Takes up what other gateways did.
+    pub fn follow_others(&self) {
+        for login in self.all() {
+            login.follow_others();
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<Login>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.values().cloned().collect()
+    }
+
     /// Waits for renewals under way, for a while.
     pub async fn settle(&self) {
-        let all: Vec<Arc<Login>> = {
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.values().cloned().collect()
-        };
+        let all = self.all();
         let all = join_all(all.iter().map(|login| login.settled()));
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
             tracing::warn!("a sign-in was being renewed when the process had to end");

@@ -24,33 +24,33 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) type Return = Result<Secret, String>;
 
 /// A browser that was sent away.
-pub(super) struct Errand {
+pub(super) struct BrowserSignIn {
     /// Where it is sent.
     pub(super) address: Url,
     pub(super) redirect: Url,
     /// None where the maker knows no such thing.
     pub(super) verifier: Option<Secret>,
-    pub(super) desk: Desk,
+    pub(super) receiver: ReturnReceiver,
     listeners: Vec<TcpListener>,
     returns: mpsc::Receiver<Return>,
 }
 
-/// Takes what comes back, if it belongs to this errand.
+/// Takes what comes back, if it belongs to this sign-in.
 #[derive(Clone)]
-pub(super) struct Desk {
+pub(super) struct ReturnReceiver {
     state: Secret,
     redirect: Url,
     returns: mpsc::Sender<Return>,
 }
 
-/// An address that is not the end of this errand.
+/// An address that is not the end of this sign-in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stray {
     OtherPlace,
     OtherSignIn,
 }
 
-impl Errand {
+impl BrowserSignIn {
     /// Listens where the browser comes back to. A port that is taken leaves pasting the address. A
     /// page of the gateway is not listened for: it brings the browser's answer by itself.
     pub(super) async fn begin(
@@ -82,8 +82,20 @@ impl Errand {
                 .append_pair("code_challenge_method", "S256");
         }
         let (sender, returns) = mpsc::channel(1);
-        let desk = Desk { state, redirect: redirect.clone(), returns: sender };
-        Ok(Self { address, redirect, verifier, desk, listeners, returns })
+        let receiver = ReturnReceiver { state, redirect: redirect.clone(), returns: sender };
+        Ok(Self { address, redirect, verifier, receiver, listeners, returns })
+    }
+
+    /// One that another gateway sent: it comes back by a page of this one, or is pasted.
+    pub(super) fn of_another(
+        address: Url,
+        redirect: Url,
+        state: Secret,
+        verifier: Option<Secret>,
+    ) -> Self {
+        let (sender, returns) = mpsc::channel(1);
+        let receiver = ReturnReceiver { state, redirect: redirect.clone(), returns: sender };
+        Self { address, redirect, verifier, receiver, listeners: Vec::new(), returns }
     }
 
     /// Waits for the browser, or for the address that a person pastes.
@@ -97,7 +109,7 @@ impl Errand {
                 returned = self.returns.recv() => return returned.unwrap_or_else(|| Err(lost())),
                 (accepted, ..) = select_all(accepts) => {
                     if let Ok((stream, _)) = accepted {
-                        tokio::spawn(serve(stream, self.desk.clone()));
+                        tokio::spawn(serve(stream, self.receiver.clone()));
                     }
                 }
             }
@@ -109,7 +121,11 @@ fn lost() -> String {
     "the sign-in was lost".to_owned()
 }
 
-impl Desk {
+impl ReturnReceiver {
+    pub(super) fn state(&self) -> &Secret {
+        &self.state
+    }
+
     pub(super) fn redirect(&self) -> &Url {
         &self.redirect
     }
@@ -174,17 +190,17 @@ async fn listen(redirect: &Url) -> (Vec<TcpListener>, Url) {
     (listeners, redirect)
 }
 
-fn random() -> Result<Secret, String> {
+pub(super) fn random() -> Result<Secret, String> {
     let mut bytes = [0; 32];
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| "there is no randomness".to_owned())?;
     Ok(Secret::new(URL_SAFE_NO_PAD.encode(bytes)))
 }
 
-async fn serve(mut stream: TcpStream, desk: Desk) {
+async fn serve(mut stream: TcpStream, receiver: ReturnReceiver) {
     let head = tokio::time::timeout(PATIENCE, read_head(&mut stream)).await;
     let Ok(Some(target)) = head else { return };
-    let address = desk.redirect.join(&target);
-    let read = address.map_or(Err(Stray::OtherPlace), |address| desk.read(&address));
+    let address = receiver.redirect.join(&target);
+    let read = address.map_or(Err(Stray::OtherPlace), |address| receiver.read(&address));
     let (status, words) = match &read {
         Ok(Ok(_)) => ("200 OK", "You are signed in. You can close this page."),
         Ok(Err(_)) => ("200 OK", "You are not signed in. You can close this page."),
@@ -202,7 +218,7 @@ async fn serve(mut stream: TcpStream, desk: Desk) {
     // The code counts even if the browser does not wait for the page.
     let _ = tokio::time::timeout(PATIENCE, stream.write_all(answer.as_bytes())).await;
     if let Ok(returned) = read {
-        desk.bring(returned);
+        receiver.bring(returned);
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use onyx_types::{Cancel, Clock, Fault, ModelFailure, ModelFailureClass};
 
 use super::book::TokenStore;
-use super::browser::Desk;
+use super::browser::ReturnReceiver;
 use super::plan::Plan;
-use super::record::{self, Kept, Tokens, is_stale};
+use super::record::{self, SavedSignIn, Tokens, is_stale};
 use super::renewal::Renewal;
 use super::server::Server;
 use super::status::{LoginState, LoginStatus, Pending};
@@ -35,15 +35,17 @@ pub(crate) struct Login {
 }
 
 pub(super) struct State {
-    pub(super) held: Held,
+    pub(super) held: TokenState,
     pub(super) attempt: Attempt,
     pub(super) renewal: Option<Renewal>,
     /// Counts sign-ins and sign-outs: what was begun under another one counts no more.
     pub(super) generation: u64,
     remembered: VecDeque<Secret>,
+    /// Tokens that could not be kept: what is kept is older than what is held.
+    pub(super) is_unkept: bool,
 }
 
-pub(super) enum Held {
+pub(super) enum TokenState {
     Nothing,
     Tokens(Tokens),
     Refused {
@@ -60,9 +62,30 @@ pub(super) enum Attempt {
         pending: Pending,
         stop: Cancel,
         /// Takes the address that a browser ended at.
-        desk: Option<Desk>,
+        receiver: Option<ReturnReceiver>,
+        /// By which other gateways know it, where there are some.
+        id: Option<String>,
+        /// This gateway finishes it; the others know it no more.
+        is_claimed: bool,
     },
-    Failed(String),
+    Failed {
+        words: String,
+        id: Option<String>,
+    },
+}
+
+impl Attempt {
+    /// By which other gateways know it.
+    pub(super) fn shared_id(&self) -> Option<String> {
+        match self {
+            Self::Idle => None,
+            Self::Waiting { id, .. } | Self::Failed { id, .. } => id.clone(),
+        }
+    }
+
+    pub(super) fn is_claimed(&self) -> bool {
+        matches!(self, Self::Waiting { is_claimed: true, .. })
+    }
 }
 
 impl Login {
@@ -81,11 +104,12 @@ impl Login {
             store,
             clock,
             state: Mutex::new(State {
-                held: Held::Nothing,
+                held: TokenState::Nothing,
                 attempt: Attempt::Idle,
                 renewal: None,
                 generation: 0,
                 remembered: VecDeque::new(),
+                is_unkept: false,
             }),
             changing: tokio::sync::Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
@@ -103,23 +127,30 @@ impl Login {
     }
 
     fn load(&self) {
-        let held = match self.store.load(&self.provider) {
-            Ok(None) => Held::Nothing,
-            Err(fault) => Held::Locked(fault),
-            Ok(Some(kept)) => match record::read(&kept, &self.plan) {
-                Kept::Tokens(tokens) => {
-                    self.hide(&tokens.access);
-                    tokens.refresh.iter().for_each(|token| self.hide(token));
-                    Held::Tokens(tokens)
-                }
-                Kept::Refused { account, why } => Held::Refused { account, why: why.to_owned() },
-            },
-        };
+        let held = self.kept();
         self.lock().held = held;
     }
 
+    /// What the store has.
+    pub(super) fn kept(&self) -> TokenState {
+        match self.store.load(&self.provider) {
+            Ok(None) => TokenState::Nothing,
+            Err(fault) => TokenState::Locked(fault),
+            Ok(Some(kept)) => match record::read(&kept, &self.plan) {
+                SavedSignIn::Tokens(tokens) => {
+                    self.hide(&tokens.access);
+                    tokens.refresh.iter().for_each(|token| self.hide(token));
+                    TokenState::Tokens(tokens)
+                }
+                SavedSignIn::Refused { account, why } => {
+                    TokenState::Refused { account, why: why.to_owned() }
+                }
+            },
+        }
+    }
+
     pub(super) fn look_again(&self) {
-        let is_locked = matches!(self.lock().held, Held::Locked(_));
+        let is_locked = matches!(self.lock().held, TokenState::Locked(_));
         if is_locked {
             self.load();
         }
@@ -144,20 +175,24 @@ impl Login {
         state.remembered.iter().fold(text, |text, secret| secret.mask_in(&text))
     }
 
-    pub(crate) fn status(&self) -> LoginStatus {
+    pub(crate) fn status(self: &Arc<Self>) -> LoginStatus {
+        self.follow_others();
         let state = self.lock();
         let (held, account, why) = match &state.held {
-            Held::Nothing => (LoginState::None, None, None),
-            Held::Tokens(tokens) => (LoginState::SignedIn, tokens.account.clone(), None),
-            Held::Refused { account, why } => {
+            TokenState::Nothing => (LoginState::None, None, None),
+            TokenState::Tokens(tokens) => (LoginState::SignedIn, tokens.account.clone(), None),
+            TokenState::Refused { account, why } => {
                 (LoginState::SignInAgain, account.clone(), Some(why.clone()))
             }
-            Held::Locked(fault) => (LoginState::None, None, Some(fault.message.clone())),
+            TokenState::Locked(fault) => (LoginState::None, None, Some(fault.message.clone())),
         };
         let until = match &state.held {
             // What can be renewed has no end that a person would need to know.
-            Held::Tokens(tokens) if tokens.refresh.is_none() => tokens.renew_at,
-            Held::Tokens(_) | Held::Nothing | Held::Refused { .. } | Held::Locked(_) => None,
+            TokenState::Tokens(tokens) if tokens.refresh.is_none() => tokens.renew_at,
+            TokenState::Tokens(_)
+            | TokenState::Nothing
+            | TokenState::Refused { .. }
+            | TokenState::Locked(_) => None,
         };
         let base = LoginStatus { account, until, ways: self.plan.ways(), ..LoginStatus::NONE };
         match &state.attempt {
@@ -165,7 +200,7 @@ impl Login {
             Attempt::Waiting { pending, .. } => {
                 LoginStatus { state: LoginState::Waiting, pending: Some(pending.clone()), ..base }
             }
-            Attempt::Failed(error) => LoginStatus {
+            Attempt::Failed { words, .. } => LoginStatus {
                 // Who is signed in stays so when a second sign-in comes to nothing.
                 state: match held {
                     LoginState::SignedIn => held,
@@ -174,7 +209,7 @@ impl Login {
                     | LoginState::Failed
                     | LoginState::SignInAgain => LoginState::Failed,
                 },
-                error: Some(error.clone()),
+                error: Some(words.clone()),
                 ..base
             },
         }
@@ -184,24 +219,26 @@ impl Login {
     pub(crate) fn account_header(&self) -> Option<(&'static str, String)> {
         let header = self.plan.account_header?;
         match &self.lock().held {
-            Held::Tokens(tokens) => Some((header, tokens.account_id.clone()?)),
-            Held::Nothing | Held::Refused { .. } | Held::Locked(_) => None,
+            TokenState::Tokens(tokens) => Some((header, tokens.account_id.clone()?)),
+            TokenState::Nothing | TokenState::Refused { .. } | TokenState::Locked(_) => None,
         }
     }
 
     /// Why no request can go, if none can.
-    pub(crate) fn absence(&self) -> Option<String> {
+    pub(crate) fn absence(self: &Arc<Self>) -> Option<String> {
+        self.follow_others();
         let how = format!("Settings → Providers, or `onyx providers login {}`", self.provider);
         match &self.lock().held {
-            Held::Tokens(_) => None,
-            Held::Nothing => Some(format!("nobody is signed in: {how}")),
-            Held::Refused { why, .. } => Some(format!("sign in again ({why}): {how}")),
-            Held::Locked(fault) => Some(fault.message.clone()),
+            TokenState::Tokens(_) => None,
+            TokenState::Nothing => Some(format!("nobody is signed in: {how}")),
+            TokenState::Refused { why, .. } => Some(format!("sign in again ({why}): {how}")),
+            TokenState::Locked(fault) => Some(fault.message.clone()),
         }
     }
 
     /// The token to ask with, renewed first where it is old.
     pub(crate) async fn token(self: &Arc<Self>) -> Result<Secret, ModelFailure> {
+        self.follow_others();
         match self.fresh_token()? {
             Some(token) => Ok(token),
             None => self.renewed(None).await,
@@ -213,6 +250,7 @@ impl Login {
         self: &Arc<Self>,
         refused: &Secret,
     ) -> Result<Secret, ModelFailure> {
+        self.follow_others();
         match self.fresh_token()? {
             Some(token) if token != *refused => Ok(token),
             Some(_) | None => self.renewed(Some(refused.clone())).await,
@@ -222,7 +260,7 @@ impl Login {
     /// `None` where there is one that must be renewed.
     pub(super) fn fresh_token(&self) -> Result<Option<Secret>, ModelFailure> {
         let state = self.lock();
-        let Held::Tokens(tokens) = &state.held else {
+        let TokenState::Tokens(tokens) = &state.held else {
             drop(state);
             return Err(self.absent());
         };
@@ -237,10 +275,10 @@ impl Login {
     pub(super) fn absent(&self) -> ModelFailure {
         let sign_in = || ModelFailureClass::SignIn { provider: self.provider.clone() };
         let (class, why) = match &self.lock().held {
-            Held::Tokens(_) => (sign_in(), "the sign-in has changed meanwhile".to_owned()),
-            Held::Nothing => (sign_in(), "nobody is signed in".to_owned()),
-            Held::Refused { why, .. } => (sign_in(), format!("sign in again: {why}")),
-            Held::Locked(fault) => (ModelFailureClass::Unavailable, fault.message.clone()),
+            TokenState::Tokens(_) => (sign_in(), "the sign-in has changed meanwhile".to_owned()),
+            TokenState::Nothing => (sign_in(), "nobody is signed in".to_owned()),
+            TokenState::Refused { why, .. } => (sign_in(), format!("sign in again: {why}")),
+            TokenState::Locked(fault) => (ModelFailureClass::Unavailable, fault.message.clone()),
         };
         failure(class, format!("{}: {why}", self.title))
     }
@@ -261,7 +299,7 @@ impl Login {
     /// Forgets the tokens here, then gives them back where the maker takes them. `Err` of the inner
     /// one: nobody confirmed that, in words.
     pub(super) async fn revoke(&self) -> Result<Result<(), String>, Fault> {
-        let Held::Tokens(tokens) = self.let_go().await? else { return Ok(Ok(())) };
+        let TokenState::Tokens(tokens) = self.let_go().await? else { return Ok(Ok(())) };
         // Whoever has the token that renews has the others, too.
         let token = tokens.refresh.as_ref().unwrap_or(&tokens.access);
         let Some(answered) = self.server.revoke(token).await else { return Ok(Ok(())) };
@@ -273,13 +311,24 @@ impl Login {
     }
 
     /// What was held until now.
-    async fn let_go(&self) -> Result<Held, Fault> {
+    async fn let_go(&self) -> Result<TokenState, Fault> {
+        // A renewal of another gateway must not bring back what is forgotten here.
+        let _turn = match self.store.shared() {
+            Some(shared) => {
+                let turn = shared.turn(&self.provider).await?;
+                self.follow_store();
+                self.end_attempt(shared).await?;
+                Some(turn)
+            }
+            None => None,
+        };
         let _one_by_one = self.changing.lock().await;
         self.stop();
         let held = {
             let mut state = self.lock();
             state.generation += 1;
-            std::mem::replace(&mut state.held, Held::Nothing)
+            state.is_unkept = false;
+            std::mem::replace(&mut state.held, TokenState::Nothing)
         };
         self.store.forget(&self.provider).await?;
         Ok(held)

@@ -40,7 +40,7 @@ pub(super) fn is_stale(renew_at: Option<Timestamp>, clock: &dyn Clock) -> bool {
 }
 
 /// What was kept of an earlier sign-in.
-pub(super) enum Kept {
+pub(super) enum SavedSignIn {
     Tokens(Tokens),
     /// They were refused, or are for other addresses than the config names now.
     Refused {
@@ -65,17 +65,21 @@ struct Record {
     renew_at: Option<Timestamp>,
 }
 
-pub(super) fn read(text: &Secret, plan: &Plan) -> Kept {
+pub(super) fn read(text: &Secret, plan: &Plan) -> SavedSignIn {
     let Ok(record) = serde_json::from_str::<Record>(text.reveal()) else {
-        return Kept::Refused { account: None, why: "what was kept of the sign-in does not read" };
+        return SavedSignIn::Refused {
+            account: None,
+            why: "what was kept of the sign-in does not read",
+        };
     };
     let account = record.account;
     match record.access {
-        None => Kept::Refused { account, why: "the provider no longer takes the sign-in" },
-        Some(_) if record.bound != plan.binding() => {
-            Kept::Refused { account, why: "addresses or client id were changed since the sign-in" }
-        }
-        Some(access) => Kept::Tokens(Tokens {
+        None => SavedSignIn::Refused { account, why: "the provider no longer takes the sign-in" },
+        Some(_) if record.bound != plan.binding() => SavedSignIn::Refused {
+            account,
+            why: "addresses or client id were changed since the sign-in",
+        },
+        Some(access) => SavedSignIn::Tokens(Tokens {
             access: Secret::new(access),
             refresh: record.refresh.map(Secret::new),
             renew_at: record.renew_at,

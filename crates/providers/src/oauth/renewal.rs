@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt, Shared};
-use onyx_types::{ModelFailure, ModelFailureClass};
+use onyx_types::{Fault, ModelFailure, ModelFailureClass};
 use reqwest::StatusCode;
 
 use super::answer::{self, Granted, Refusal};
-use super::login::{Held, Login};
+use super::login::{Login, TokenState};
 use super::record::{self, Short, Tokens, is_stale, renew_at};
 use crate::Secret;
 use crate::failure::failure;
@@ -78,16 +78,38 @@ impl Login {
     }
 
     async fn renew(&self, refused: Option<Secret>) -> Result<Secret, ModelFailure> {
+        let turn = match self.store.shared() {
+            Some(shared) => {
+                Some(shared.turn(&self.provider).await.map_err(|fault| self.no_turn(&fault))?)
+            }
+            None => None,
+        };
+        if turn.is_some() {
+            // Another gateway may have renewed it while this one waited.
+            self.follow_store();
+            if let Some(token) = self.fresh_token()?.filter(|token| Some(token) != refused.as_ref())
+            {
+                return Ok(token);
+            }
+        }
         let (tokens, generation) = {
             let state = self.lock();
             match &state.held {
-                Held::Tokens(tokens) => (Some(tokens.clone()), state.generation),
-                Held::Nothing | Held::Refused { .. } | Held::Locked(_) => (None, 0),
+                TokenState::Tokens(tokens) => (Some(tokens.clone()), state.generation),
+                TokenState::Nothing | TokenState::Refused { .. } | TokenState::Locked(_) => {
+                    (None, 0)
+                }
             }
         };
         let tokens = tokens.ok_or_else(|| self.absent())?;
         let account = tokens.account.clone();
-        match self.anew(tokens, refused.is_some()).await {
+        let renewed = self.anew(tokens, refused.is_some()).await;
+        if turn.as_ref().is_some_and(|turn| !turn.still_holds()) {
+            // Frozen or cut off for so long that another gateway may have renewed it since.
+            self.follow_store();
+            return self.fresh_token()?.ok_or_else(|| self.absent());
+        }
+        match renewed {
             Ok(tokens) => self.hold(tokens, generation).await,
             Err(Failed::For(failure)) => Err(failure),
             Err(Failed::Terminal(why)) => {
@@ -187,6 +209,11 @@ impl Login {
         }
     }
 
+    fn no_turn(&self, fault: &Fault) -> ModelFailure {
+        let message = format!("{}: the sign-in could not be renewed: {fault}", self.title);
+        failure(ModelFailureClass::Unavailable, message)
+    }
+
     fn passing(&self, what: &str, refusal: &Refusal) -> Failed {
         let words = self.mask(refusal.words().to_owned());
         let message = format!("{}: {what}: {words}", self.title);
@@ -202,9 +229,12 @@ impl Login {
         if let Err(fault) = self.store.keep(&self.provider, &self.written(&tokens)).await {
             // They work as long as this process lives; nothing is lost by using them.
             tracing::warn!(provider = self.provider, %fault, "renewed tokens are not kept");
+            self.lock().is_unkept = true;
+        } else {
+            self.lock().is_unkept = false;
         }
         let token = tokens.short.as_ref().map_or(&tokens.access, |short| &short.token).clone();
-        self.lock().held = Held::Tokens(tokens);
+        self.lock().held = TokenState::Tokens(tokens);
         Ok(token)
     }
 
@@ -219,7 +249,7 @@ impl Login {
             tracing::warn!(provider = self.provider, %fault, "refused tokens are still kept");
         }
         let mut state = self.lock();
-        state.held = Held::Refused { account, why };
+        state.held = TokenState::Refused { account, why };
         state.generation += 1;
     }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::answer::{self, Device, Granted, Poll, Refusal};
-use super::place::{Answered, Place};
+use super::endpoint::{Answered, Endpoint};
 use super::plan::{DevicePlan, DevicePlanForm, Plan};
 use crate::Secret;
 
@@ -12,10 +12,10 @@ const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 #[derive(Debug)]
 pub(super) struct Server {
     device: Option<DevicePlaces>,
-    token: Place,
-    account: Option<Place>,
-    exchange: Option<Place>,
-    revoke: Option<Place>,
+    token: Endpoint,
+    account: Option<Endpoint>,
+    exchange: Option<Endpoint>,
+    revoke: Option<Endpoint>,
     client_id: String,
     client_secret: Option<Secret>,
     scopes: String,
@@ -23,14 +23,14 @@ pub(super) struct Server {
 
 #[derive(Debug)]
 struct DevicePlaces {
-    codes: Place,
+    codes: Endpoint,
     form: DeviceFormPlaces,
 }
 
 #[derive(Debug)]
 enum DeviceFormPlaces {
     Standard,
-    OpenAi { poll: Place, redirect: String, verification: String },
+    OpenAi { poll: Endpoint, redirect: String, verification: String },
 }
 
 /// A code that a browser brought, and what proves that it was asked for here.
@@ -44,10 +44,10 @@ impl Server {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             device: plan.device.as_ref().map(DevicePlaces::of),
-            token: Place::of(&plan.token),
-            account: plan.account.as_ref().map(Place::of),
-            exchange: plan.exchange.as_ref().map(Place::of),
-            revoke: plan.revoke.as_ref().map(Place::of),
+            token: Endpoint::of(&plan.token),
+            account: plan.account.as_ref().map(Endpoint::of),
+            exchange: plan.exchange.as_ref().map(Endpoint::of),
+            revoke: plan.revoke.as_ref().map(Endpoint::of),
             client_id: plan.client_id.clone(),
             client_secret: plan.client_secret.clone(),
             scopes: plan.scopes.clone(),
@@ -160,11 +160,11 @@ impl DevicePlaces {
         let form = match &plan.form {
             DevicePlanForm::Standard => DeviceFormPlaces::Standard,
             DevicePlanForm::OpenAi { poll, redirect, verification } => DeviceFormPlaces::OpenAi {
-                poll: Place::of(poll),
+                poll: Endpoint::of(poll),
                 redirect: redirect.to_string(),
                 verification: verification.to_string(),
             },
         };
-        Self { codes: Place::of(&plan.url), form }
+        Self { codes: Endpoint::of(&plan.url), form }
     }
 }

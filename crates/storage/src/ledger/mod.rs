@@ -7,6 +7,7 @@ mod accounts;
 mod connectors;
 mod drafts;
 mod jobs;
+mod pending;
 
 use async_trait::async_trait;
 use onyx_types::{
@@ -32,6 +33,7 @@ pub use jobs::{
     JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
     SlotState, SlotTrigger,
 };
+pub use pending::{PendingEntries, PendingEntry, PendingKind};
 
 /// What is known of a session without opening its log. Derived from the log, rebuildable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,6 +12,7 @@ mod object_files;
 mod objects;
 mod ops;
 mod page;
+mod pending;
 mod session;
 mod turn_log;
 
@@ -24,4 +25,5 @@ pub(crate) use object_files::PathLocks;
 pub use objects::LocalObjects;
 pub use ops::{FileOps, SystemFiles};
 pub(crate) use page::FoundTurns;
+pub use pending::LocalPending;
 pub(crate) use turn_log::LocalTurnLog;

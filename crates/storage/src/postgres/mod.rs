@@ -19,6 +19,7 @@ mod origins;
 mod query;
 mod schema;
 mod secrets;
+mod sign_ins;
 mod transaction;
 mod turns;
 
@@ -32,8 +33,8 @@ pub(crate) use connectors::PostgresConnectors;
 pub(crate) use drafts::PostgresDrafts;
 pub(crate) use files::{Blobs, PostgresFiles};
 pub use gateway::{
-    BootClock, GatewayRow, GatewaySettings, Heard, News, Owned, SharedConfig, list_gateways,
-    read_shared_config,
+    BootClock, GatewayOverview, GatewayRow, GatewaySettings, GatewayState, Heard, News, Owned,
+    SharedConfig, list_gateways, read_shared_config,
 };
 pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases};
 pub(crate) use jobs::PostgresJobs;
@@ -45,5 +46,7 @@ pub use moving::{
 };
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;
+pub(crate) use sign_ins::PostgresPending;
+pub use sign_ins::{FailureBucket, Overflow, Room, SharedFailures};
 pub(crate) use turns::PostgresTurnLog;
 pub use turns::Sealing;

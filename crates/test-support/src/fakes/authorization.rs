@@ -51,6 +51,8 @@ struct AuthorizationState {
     /// Requests to the token address that are answered with 503.
     outages: u32,
     refresh_error: Option<&'static str>,
+    /// A refresh token that comes again ends the whole grant, as OAuth 2.1 wants it.
+    revokes_on_reuse: bool,
     refresh_delay: Duration,
     exchange_status: u16,
     codes: u32,
@@ -95,6 +97,7 @@ impl AuthorizationServer {
             slow_downs: 0,
             outages: 0,
             refresh_error: None,
+            revokes_on_reuse: false,
             refresh_delay: Duration::ZERO,
             exchange_status: 200,
             codes: 0,
@@ -204,6 +207,11 @@ impl AuthorizationServer {
 
     pub fn refuse_refreshes(&self, error: &'static str) {
         self.lock().refresh_error = Some(error);
+    }
+
+    /// A refresh token that comes a second time ends the sign-in.
+    pub fn revoke_on_reuse(&self) {
+        self.lock().revokes_on_reuse = true;
     }
 
     /// Long enough for everybody to come and wait.
@@ -413,6 +421,9 @@ impl AuthorizationState {
         }
         // Each is good once, as with servers that rotate them.
         if token.is_none() || token != self.refresh.as_ref() {
+            if self.revokes_on_reuse {
+                self.refresh = None;
+            }
             return self.error("bad_refresh_token");
         }
         self.give()

@@ -7,6 +7,7 @@ import { useStore } from '../../store/state';
 import { copy } from '../../ui/copy';
 import { ErrorLine } from '../../ui/page';
 import { Words } from '../../ui/words';
+import { Gateways } from './Gateways';
 
 const REFRESH_MS = 15_000;
 const WORDS: Record<Dependency['state'], [string, string]> = {
@@ -21,6 +22,7 @@ export function Health() {
   const status = useStore((state) => state.status);
   const fault = useStore((state) => state.statusFault);
   const link = useStore((state) => state.link);
+  const owner = useStore((state) => state.me?.role !== 'member');
   useEffect(() => {
     void refreshStatus();
     const timer = setInterval(() => void refreshStatus(), REFRESH_MS);
@@ -63,6 +65,7 @@ export function Health() {
           </button>
         </p>
       )}
+      {owner && <Gateways />}
     </>
   );
 }

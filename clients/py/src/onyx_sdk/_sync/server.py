@@ -323,6 +323,15 @@ class Admin:
         answer: types.Rotated = self._http.json("POST", "/api/admin/secrets/rotate")
         return answer["rotated"]
 
+    def gateways(self) -> List[types.GatewayView]:
+        """Those that share one database, and what each does; none where one process keeps everything to itself."""
+        answer: types.GatewayList = self._http.json("GET", "/api/admin/gateways")
+        return answer["gateways"]
+
+    def drain_gateway(self, id: str) -> None:
+        """Has it give back what it holds and begin nothing more until it is restarted; a silent one is forgotten."""
+        self._http.json("POST", "/api/admin/gateways/{id}/drain", {"id": id})
+
     def reindex(self) -> types.Reindexed:
         """Reads all logs and files anew."""
         return self._http.json("POST", "/api/admin/reindex")

@@ -29,7 +29,11 @@ pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHe
     let (secrets, tokens, untested): (Box<dyn SecretSource>, Arc<dyn TokenStore>, _) = match secrets
     {
         SecretsHere::Open(secrets) => {
-            let tokens = KeptTokens { secrets: Arc::clone(&secrets), masker: Masker::default() };
+            let tokens = KeptTokens {
+                secrets: Arc::clone(&secrets),
+                masker: Masker::default(),
+                shared: None,
+            };
             (Box::new(StoredSecrets(secrets)), Arc::new(tokens), Vec::new())
         }
         SecretsHere::WithTheServer => {

@@ -1,18 +1,19 @@
 //! This gateway among several: it follows what the others did, tells them what happens here, asks them about runs of
 //! theirs, and answers them. In one process none of this is there.
 
+mod drain;
+mod follow;
 mod peers;
 mod proof;
 mod routes;
+mod sign_ins;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use axum::Router;
-use onyx_agent::Notice;
-use onyx_storage::{Heard, News};
-use onyx_types::{Cancel, Fault};
+use onyx_types::Cancel;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::live::Live;
@@ -21,8 +22,8 @@ use peers::{Peers, SharedDraftLeases};
 use proof::GatewayKey;
 use routes::Answering;
 
-/// How often the database is asked what the others did.
-const POLL: Duration = Duration::from_millis(300);
+pub(crate) use sign_ins::SharedLogins;
+
 /// How long notices are gathered before they are passed on together.
 const GATHER: Duration = Duration::from_millis(20);
 /// Runs and jobs of a gateway that died are looked for so often.
@@ -47,57 +48,15 @@ pub(super) fn join(live: &Arc<Live>) -> Result<Option<Router>> {
 /// Follows and tells until it is told to stop.
 pub(super) async fn tend(live: Arc<Live>, stop: Cancel) {
     let Some(shared) = live.shared.clone() else { return };
+    let asked_to_drain = Cancel::new();
     tokio::select! {
-        () = follow(&live, &shared) => {}
+        () = follow::follow(&live, &shared, &asked_to_drain) => {}
+        () = drain::when_asked(&live, &shared, &asked_to_drain) => {}
         () = tell(&live, &shared) => {}
         () = tidy(&shared) => {}
         () = keep_accounts(&live) => {}
         () = stop.cancelled() => {}
     }
-}
-
-async fn follow(live: &Live, shared: &SharedStorage) {
-    let mut heard = Heard::default();
-    // What changed between the start and the first look is looked at once.
-    let mut news = News { accounts: true, secrets: true, config: true, ..News::default() };
-    loop {
-        match shared.membership.news(&mut heard).await {
-            Ok(more) => {
-                news.accounts |= more.accounts;
-                news.secrets |= more.secrets;
-                news.config |= more.config;
-                news.notices = more.notices;
-                if let Err(fault) = take_up(live, &mut news).await {
-                    tracing::warn!(%fault, "what other gateways changed is taken up later");
-                }
-            }
-            Err(error) => tracing::warn!(%error, "the other gateways cannot be heard"),
-        }
-        tokio::time::sleep(POLL).await;
-    }
-}
-
-/// What could not be taken up stays marked for the next time.
-async fn take_up(live: &Live, news: &mut News) -> Result<(), Fault> {
-    for notice in news.notices.drain(..) {
-        // One that a newer gateway wrote in another form is a hint that is lost.
-        if let Ok(notice) = serde_json::from_str::<Notice>(&notice) {
-            live.agent.hear(notice).await;
-        }
-    }
-    if news.accounts {
-        live.auth.identity().follow().await?;
-        news.accounts = false;
-    }
-    if news.secrets {
-        live.secrets.refresh().await?;
-        news.secrets = false;
-    }
-    if news.config {
-        live.follow_config().await?;
-        news.config = false;
-    }
-    Ok(())
 }
 
 async fn tell(live: &Live, shared: &SharedStorage) {
@@ -139,6 +98,7 @@ async fn tidy(shared: &SharedStorage) {
         let swept = async {
             if membership.own("sweep").await?.is_some() {
                 membership.forget_notices().await?;
+                membership.sweep_sign_ins().await?;
                 membership.sweep_objects().await?;
             }
             Ok::<_, onyx_storage::StoreError>(())

@@ -21,18 +21,18 @@ async fn with_scopes(onyx: &OnyxProcess, person: &str, scopes: Value) -> AgentCl
 
 /// A client without any credential, at this address of the machine.
 #[allow(clippy::disallowed_methods)]
-fn stranger_at(last: u8) -> reqwest::Client {
+pub(crate) fn stranger_at(last: u8) -> reqwest::Client {
     let address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last));
     let builder = reqwest::Client::builder().no_proxy().local_address(address);
     builder.redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
-async fn log_in(onyx: &OnyxProcess, from: u8, person: &str, password: &str) -> Reply {
+pub(crate) async fn log_in(onyx: &OnyxProcess, from: u8, person: &str, password: &str) -> Reply {
     let body = json!({"person": person, "password": password});
     Reply::of(stranger_at(from).post(onyx.url("/api/auth/login")).json(&body)).await
 }
 
-async fn set_password(onyx: &OnyxProcess, person: &str) {
+pub(crate) async fn set_password(onyx: &OnyxProcess, person: &str) {
     let path = format!("/api/admin/people/{person}/password");
     let request = onyx.request(Method::PUT, &path).json(&json!({"password": PASSWORD}));
     let _ = Reply::of(request).await.expect(204);

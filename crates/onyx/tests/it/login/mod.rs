@@ -4,7 +4,7 @@ mod browser;
 mod flow;
 mod found;
 mod shown;
-mod tokens;
+pub(crate) mod tokens;
 
 use onyx_test_support::{
     AuthorizationServer, Decision, OnyxBuilder, OnyxProcess, Reply, ScriptedModel, wait_for,
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::{SOON, builder};
 
-const LOGIN: &str = "/api/admin/providers/mine/login";
+pub(crate) const LOGIN: &str = "/api/admin/providers/mine/login";
 
 /// The provider `mine` with a sign-in in place of its key.
-fn with_login(model: &ScriptedModel, login: &Value) -> OnyxBuilder {
+pub(crate) fn with_login(model: &ScriptedModel, login: &Value) -> OnyxBuilder {
     let settings = json!({
         "gateway": {"port": 0,
             "auth": {"mode": "token", "token": onyx_test_support::DEFAULT_TOKEN}},
@@ -29,20 +29,20 @@ fn with_login(model: &ScriptedModel, login: &Value) -> OnyxBuilder {
     builder(model).config(settings).env("ONYX_LOG", "debug")
 }
 
-async fn state(onyx: &OnyxProcess) -> Value {
+pub(crate) async fn state(onyx: &OnyxProcess) -> Value {
     onyx.get(LOGIN).await.expect(200).json()
 }
 
-async fn begin(onyx: &OnyxProcess) -> Value {
+pub(crate) async fn begin(onyx: &OnyxProcess) -> Value {
     onyx.post(LOGIN, &json!({})).await.expect(201).json()
 }
 
-async fn sign_out(onyx: &OnyxProcess) {
+pub(crate) async fn sign_out(onyx: &OnyxProcess) {
     let _ = Reply::of(onyx.request(Method::DELETE, LOGIN)).await.expect(204);
 }
 
 /// The state when it is no longer `waiting`.
-async fn ended(onyx: &OnyxProcess) -> Value {
+pub(crate) async fn ended(onyx: &OnyxProcess) -> Value {
     wait_for("the sign-in to end", SOON * 2, async || {
         let state = state(onyx).await;
         (state["state"] != "waiting").then_some(state)
@@ -50,12 +50,12 @@ async fn ended(onyx: &OnyxProcess) -> Value {
     .await
 }
 
-async fn sign_in(onyx: &OnyxProcess, server: &AuthorizationServer) {
+pub(crate) async fn sign_in(onyx: &OnyxProcess, server: &AuthorizationServer) {
     server.decide(Decision::Approve);
     begin(onyx).await;
     assert_eq!(ended(onyx).await["state"], "signed_in");
 }
 
-fn error_of(events: &[Value]) -> Value {
+pub(crate) fn error_of(events: &[Value]) -> Value {
     events.iter().find(|event| event["type"] == "error").unwrap_or(&Value::Null).clone()
 }

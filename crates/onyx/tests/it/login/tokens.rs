@@ -10,7 +10,7 @@ use super::{error_of, sign_in, state, with_login};
 use crate::{run, said};
 
 /// The model takes this token and no other.
-fn take_only(model: &ScriptedModel, token: &str) {
+pub(crate) fn take_only(model: &ScriptedModel, token: &str) {
     let wanted = format!("Bearer {token}");
     model.respond_with(move |request| match request.header("authorization") {
         Some(given) if given == wanted => Answer::text("ok"),

@@ -6,7 +6,7 @@ mod offering;
 mod over_http;
 mod peers;
 mod serving;
-mod signing_in;
+pub(crate) mod signing_in;
 mod tasks;
 mod using;
 
@@ -20,7 +20,7 @@ use crate::drafts::obey;
 use crate::gate::events_of;
 
 /// A model that makes the calls its message names.
-async fn obedient() -> ScriptedModel {
+pub(crate) async fn obedient() -> ScriptedModel {
     let model = ScriptedModel::start().await;
     model.respond_with(|request| obey(request, |words| words.find("do [")));
     model
@@ -82,7 +82,11 @@ pub(crate) fn tool<'a>(server: &'a Value, name: &str) -> &'a Value {
 }
 
 /// What a call of this message brought, and everything that was told.
-async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> (Value, Vec<Value>) {
+pub(crate) async fn called(
+    onyx: &OnyxProcess,
+    tool: &str,
+    arguments: Value,
+) -> (Value, Vec<Value>) {
     let message = crate::drafts::message(&[(tool, arguments)]);
     let lines = onyx.chat_stream(&json!({"message": message})).await;
     let lines = events_of(onyx, &lines[0]).await;
@@ -91,7 +95,7 @@ async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> (Value, Vec
     (result, lines)
 }
 
-fn output(result: &Value) -> &str {
+pub(crate) fn output(result: &Value) -> &str {
     result["output"].as_str().unwrap()
 }
 

@@ -9,7 +9,7 @@ use super::{accept_all, add, called, obedient, output, show, test};
 use crate::{builder, command};
 
 /// The browser of a person who is signed in and says yes.
-async fn agree(onyx: &OnyxProcess, address: &str) -> String {
+pub(crate) async fn agree(onyx: &OnyxProcess, address: &str) -> String {
     let query = address.split_once('?').unwrap().1;
     let fields: serde_json::Map<String, Value> = onyx_mcp::oauth::pairs(query)
         .into_iter()

@@ -1,7 +1,10 @@
 //! Server mode: the binary on a real PostgreSQL and a real S3 server, one gateway and several.
 
 mod backups;
+mod draining;
 mod moving;
+mod renewals;
+mod sign_ins;
 mod start;
 mod together;
 mod turn;

@@ -1,6 +1,7 @@
 //! A conversation on PostgreSQL and S3, through real HTTP.
 
-use onyx_test_support::{Answer, OnyxProcess, ScriptedModel, wait_for};
+use onyx_test_support::{Answer, OnyxProcess, Script, ScriptedModel, ServerPlace, Step, wait_for};
+use reqwest::Method;
 use serde_json::json;
 
 use super::{gateway, place, start};
@@ -91,21 +92,24 @@ async fn commands_are_offered_where_the_files_lie_on_the_disk_and_nowhere_else()
     assert!(!there.iter().any(|name| name == "exec" || name == "process"), "{there:?}");
 }
 
+/// Ends every connection to the database and says whether new ones are let in.
+async fn let_in(place: &ServerPlace, allow: &str) {
+    let elsewhere = place.servers.url("postgres");
+    let (client, connection) =
+        tokio_postgres::connect(&elsewhere, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let set = ["ALTER DATABASE ", &place.name, " ALLOW_CONNECTIONS ", allow].concat();
+    client.batch_execute(&set).await.unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+    client.query(end, &[&place.name]).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_database_that_goes_away_is_told_and_heals_by_itself() {
     let place = place().await;
     let model = ScriptedModel::start().await;
     let onyx = start(&place, "one", &model).await;
-    let elsewhere = place.servers.url("postgres");
-    let close = async |allow: &str| {
-        let (client, connection) =
-            tokio_postgres::connect(&elsewhere, tokio_postgres::NoTls).await.unwrap();
-        tokio::spawn(connection);
-        let set = ["ALTER DATABASE ", &place.name, " ALLOW_CONNECTIONS ", allow].concat();
-        client.batch_execute(&set).await.unwrap();
-        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
-        client.query(end, &[&place.name]).await.unwrap();
-    };
+    let close = async |allow: &str| let_in(&place, allow).await;
     close("false").await;
     let refused = onyx.get("/v1/sessions").await;
     assert_eq!(refused.status, 503, "{}", refused.text());
@@ -117,4 +121,37 @@ async fn a_database_that_goes_away_is_told_and_heals_by_itself() {
         .await;
     model.push(Answer::text("Here again."));
     assert_eq!(said(&onyx.chat_stream(&json!({"message": "Hello?"})).await), "Here again.");
+}
+
+/// Its gateway lives on and could keep the session until the lease expires, which is longer than this waits.
+#[tokio::test]
+async fn a_run_whose_end_could_not_be_written_gets_an_end_when_the_database_is_back() {
+    let place = place().await;
+    let model =
+        ScriptedModel::with_answers([Script::new([Step::Text("half".into()), Step::Hang])]).await;
+    let onyx = start(&place, "one", &model).await;
+    let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
+    let start = lines.until("start").await;
+    lines.until("text").await;
+    let run = start["run_id"].as_str().unwrap().to_owned();
+    let_in(&place, "false").await;
+    // Stopping it writes its end, which fails.
+    let cancel = onyx.request(Method::POST, &format!("/api/runs/{run}/cancel")).json(&json!({}));
+    let cancelled = tokio::spawn(cancel.send());
+    let events = lines.rest().await;
+    assert!(events.iter().any(|event| event["type"] == "error"), "{events:#?}");
+    assert_ne!(events.last().unwrap()["status"], "cancelled", "nothing of that is on disk");
+    drop(cancelled.await.unwrap());
+    let_in(&place, "true").await;
+    let sql = place.sql().await;
+    wait_for("the run to have an end", SOON, async || {
+        let ended = "SELECT status FROM runs WHERE run = $1 AND status IS NOT NULL";
+        sql.query_opt(ended, &[&run]).await.unwrap()
+    })
+    .await;
+    let session = start["session_id"].as_str().unwrap();
+    assert_eq!(onyx.history(session).await.len(), 2, "what was said is kept");
+    model.push(Answer::text("Here again."));
+    let more = json!({"message": "Still there?", "session_id": session});
+    assert_eq!(said(&onyx.chat_stream(&more).await), "Here again.");
 }

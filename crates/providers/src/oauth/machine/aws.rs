@@ -10,7 +10,7 @@ use reqwest::Url;
 use serde::Deserialize;
 
 use crate::Secret;
-use crate::oauth::place::Place;
+use crate::oauth::endpoint::Endpoint;
 
 const LONGEST_FILE: u64 = 1024 * 1024;
 
@@ -166,7 +166,7 @@ impl AwsIdentity {
         url.query_pairs_mut()
             .append_pair("role_name", role.role)
             .append_pair("account_id", role.account);
-        let place = Place::of(&url);
+        let place = Endpoint::of(&url);
         let answered = place.get_showing("x-amz-sso_bearer_token", &token.access_token).await;
         let (status, body) = answered.map_err(|refusal| refusal.words().to_owned())?;
         if status.as_u16() == 401 || status.as_u16() == 403 {

@@ -7,7 +7,7 @@ use reqwest::Url;
 use super::{Granted, Trouble, trouble};
 use crate::Secret;
 use crate::oauth::answer;
-use crate::oauth::place::Place;
+use crate::oauth::endpoint::Endpoint;
 
 /// What Azure's models are known by there.
 const SCOPE: &str = "https://cognitiveservices.azure.com/.default";
@@ -28,7 +28,7 @@ impl Azure {
             ("client_secret", self.secret.reveal()),
             ("scope", SCOPE),
         ];
-        let answered = Place::of(&self.token).post(&fields).await;
+        let answered = Endpoint::of(&self.token).post(&fields).await;
         let granted = answered.and_then(|(status, body)| answer::token(status, &body));
         let granted = granted.map_err(trouble)?;
         Ok(Granted {

@@ -20,11 +20,11 @@ pub(crate) struct Credential {
     store: Arc<dyn TokenStore>,
     clock: Arc<dyn Clock>,
     /// Held while a token is got, so that everybody else waits for it.
-    held: tokio::sync::Mutex<Option<Held>>,
+    held: tokio::sync::Mutex<Option<IssuedPass>>,
     known: Mutex<Known>,
 }
 
-struct Held {
+struct IssuedPass {
     pass: MachinePass,
     renew_at: Timestamp,
 }
@@ -91,7 +91,7 @@ impl Credential {
         self.remember(&token, account);
         let pass = MachinePass { token, quota_project };
         let renew_at = renew_at(&*self.clock, life);
-        *held = Some(Held { pass: pass.clone(), renew_at });
+        *held = Some(IssuedPass { pass: pass.clone(), renew_at });
         Ok(pass)
     }
 

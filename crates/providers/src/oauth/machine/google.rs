@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Granted, Trouble, trouble};
 use crate::Secret;
 use crate::oauth::answer;
-use crate::oauth::place::Place;
+use crate::oauth::endpoint::Endpoint;
 use crate::oauth::plan::is_trusted;
 
 const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
@@ -172,7 +172,7 @@ async fn granted(
     fields: &[(&str, &str)],
     account: Option<String>,
 ) -> Result<Granted, Trouble> {
-    let answered = Place::of(place).post(fields).await;
+    let answered = Endpoint::of(place).post(fields).await;
     let granted = answered.and_then(|(status, body)| answer::token(status, &body));
     let granted = granted.map_err(trouble)?;
     let life = granted.life.unwrap_or(USUAL_LIFE);
@@ -183,7 +183,7 @@ async fn granted(
 async fn metadata(host: &str) -> Result<Granted, Trouble> {
     let url = format!("http://{host}/computeMetadata/v1/instance/service-accounts/default/token");
     let url = Url::parse(&url).map_err(|error| Trouble::Refused(error.to_string()))?;
-    let answered = Place::of(&url).get_with(&[("metadata-flavor", "Google")]).await;
+    let answered = Endpoint::of(&url).get_with(&[("metadata-flavor", "Google")]).await;
     let granted = answered.and_then(|(status, body)| answer::token(status, &body));
     let granted = granted.map_err(|refusal| {
         let words = refusal.words();

@@ -6,7 +6,7 @@ mod url;
 
 use std::error::Error as _;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
@@ -26,6 +26,9 @@ const MOST_CONNECTIONS: usize = 16;
 const MOST_RELAXED: usize = 2;
 /// Until a request says that the database cannot be reached.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an owner waits for a database that is away: one that fails over comes back within a moment.
+const AWAY: Duration = Duration::from_secs(2);
+const AWAY_AGAIN: Duration = Duration::from_millis(100);
 /// Until one says that all connections are at work.
 const PATIENCE_IN_THE_QUEUE: Duration = Duration::from_secs(30);
 
@@ -75,6 +78,19 @@ impl Database {
 
     pub(crate) async fn client(&self) -> Result<Object, StoreError> {
         self.pool.get().await.map_err(|error| unavailable(&error))
+    }
+
+    /// The same for whoever would fail for good without one: nothing was sent yet, so it is tried again for a while.
+    pub(crate) async fn client_soon(&self) -> Result<Object, StoreError> {
+        let begun = Instant::now();
+        loop {
+            match self.client().await {
+                Err(StoreError::Unavailable(_)) if begun.elapsed() < AWAY => {
+                    tokio::time::sleep(AWAY_AGAIN).await;
+                }
+                answered => return answered,
+            }
+        }
     }
 
     /// What is committed on it may be lost with the server's power, and waits for no disk.

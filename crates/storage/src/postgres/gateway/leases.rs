@@ -25,8 +25,11 @@ pub(crate) struct PostgresLeases {
 struct HeldLease {
     /// What the caller was given.
     token: u64,
-    /// What the row has now: the holder itself may have raised it.
-    fence: i64,
+    /// Which fence the row may have now. The last one is written with; there are more when the holder raised it and got
+    /// no answer.
+    fences: Vec<i64>,
+    /// Nothing more is written with it, but the row may still name this gateway: it is released like any other.
+    is_given_up: bool,
     incarnation: i64,
     /// On our own clock, counted from before the database was asked.
     expires: Duration,
@@ -54,33 +57,43 @@ pub(in crate::postgres) enum MayWait {
 
 /// Whoever opens a session asks within this.
 const OPENING: Duration = Duration::from_secs(1);
+/// How long whoever releases a lease waits for the database; after that it is tried again beside other work.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(3);
+const RELEASE_AGAIN: Duration = Duration::from_millis(250);
+
+impl HeldLease {
+    /// May it be written with? An owner stops itself before the others may take over.
+    fn is_good(&self, incarnation: i64, now: Duration) -> bool {
+        !self.is_given_up && self.incarnation == incarnation && now + self.margin < self.expires
+    }
+
+    fn fence(&self) -> Option<i64> {
+        self.fences.last().copied()
+    }
+}
 
 impl PostgresLeases {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
         Self { gateway, held: Arc::default() }
     }
 
-    /// The fence to write with. An owner stops itself before the others may take over.
+    /// The fence to write with.
     pub(in crate::postgres) fn fence(&self, lease: &Lease) -> Result<i64, StoreError> {
         let incarnation = self.gateway.alive()?;
         let now = self.gateway.now();
-        match lock(&self.held).get(&lease.key) {
-            Some(held)
-                if held.token == lease.fence
-                    && held.incarnation == incarnation
-                    && now + held.margin < held.expires =>
-            {
-                Ok(held.fence)
-            }
-            Some(_) | None => Err(StoreError::LeaseLost),
-        }
+        let held = lock(&self.held);
+        let good = held
+            .get(&lease.key)
+            .filter(|held| held.token == lease.fence && held.is_good(incarnation, now));
+        good.and_then(HeldLease::fence).ok_or(StoreError::LeaseLost)
     }
 
-    /// The row has another fence: somebody else holds the session.
+    /// Somebody else holds the session, or what the holder wrote is not known: it writes nothing more.
     pub(in crate::postgres) fn lost(&self, lease: &Lease) -> StoreError {
-        let mut held = lock(&self.held);
-        if held.get(&lease.key).is_some_and(|held| held.token == lease.fence) {
-            held.remove(&lease.key);
+        if let Some(held) = lock(&self.held).get_mut(&lease.key)
+            && held.token == lease.fence
+        {
+            held.is_given_up = true;
         }
         StoreError::LeaseLost
     }
@@ -91,8 +104,7 @@ impl PostgresLeases {
         let now = self.gateway.now();
         let held = lock(&self.held);
         let held = held.get(key)?;
-        let is_ours = held.incarnation == incarnation && now + held.margin < held.expires;
-        is_ours.then_some(held.log)
+        held.is_good(incarnation, now).then_some(held.log)
     }
 
     /// There was none of it when the session was taken, which was a moment ago, and nobody has asked since.
@@ -129,12 +141,16 @@ impl PostgresLeases {
     }
 
     /// Shuts out whatever this holder sent before and had no answer to: it has happened by now, or never will. The new
-    /// fence is chosen first, so that asking again after a lost answer does no harm. `LeaseLost` when somebody else was
-    /// faster.
+    /// fence is noted first: when the answer is lost, the row may have either. `LeaseLost` when somebody else was faster.
     pub(in crate::postgres) async fn raise(&self, lease: &Lease) -> Result<i64, StoreError> {
         let fence = self.fence(lease)?;
         let raised = next_fence(&self.gateway.database).await?;
         let client = self.gateway.database.client().await?;
+        if let Some(held) = lock(&self.held).get_mut(&lease.key)
+            && held.token == lease.fence
+        {
+            held.fences.push(raised);
+        }
         let raise = "UPDATE session_log SET fence = $5
                      WHERE person = $1 AND agent = $2 AND session = $3 AND fence = $4";
         let key = &lease.key;
@@ -145,12 +161,45 @@ impl PostgresLeases {
         if execute(&client, raise, &given).await? == 0 {
             return Err(self.lost(lease));
         }
-        if let Some(held) = lock(&self.held).get_mut(key)
-            && held.token == lease.fence
-        {
-            held.fence = raised;
-        }
         Ok(raised)
+    }
+
+    /// Tries again until the session is free. Without this it would stay taken until the lease expires, with an open run
+    /// in it that no gateway may close.
+    fn release_later(&self, key: SessionKey, held: HeldLease) {
+        let gateway = Arc::downgrade(&self.gateway);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(RELEASE_AGAIN).await;
+                let Some(gateway) = gateway.upgrade() else { return };
+                if gateway.now() > held.expires + held.margin {
+                    return;
+                }
+                if gateway.let_go(&key, &held.fences).await.is_ok() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+impl Gateway {
+    /// Frees a session that has one of these fences. The fence grows here too: nothing that was sent before lands after
+    /// this.
+    async fn let_go(&self, key: &SessionKey, fences: &[i64]) -> Result<(), StoreError> {
+        let (person, agent) = (key.person.as_str(), key.agent.as_str());
+        let session = key.session.to_string();
+        let freed = async {
+            let client = self.database.client().await?;
+            let free = "UPDATE session_log SET fence = greatest(fence + 1, nextval('fences')),
+                                               until = '-infinity'
+                        WHERE person = $1 AND agent = $2 AND session = $3 AND fence = ANY($4)";
+            execute(&client, free, &[&person, &agent, &session, &fences]).await?;
+            Ok(())
+        };
+        tokio::time::timeout(RELEASE_PATIENCE, freed).await.unwrap_or_else(|_| {
+            Err(StoreError::Unavailable("the database: it does not answer".to_owned()))
+        })
     }
 }
 
@@ -198,7 +247,8 @@ impl Leases for PostgresLeases {
         let log = LogState { len: count(&taken, 1)?, stamp: get::<i64>(&taken, 2)?.into() };
         let held = HeldLease {
             token: token(fence),
-            fence,
+            fences: vec![fence],
+            is_given_up: false,
             incarnation,
             expires: asked.saturating_add(time_to_live),
             margin: margin(time_to_live),
@@ -244,32 +294,18 @@ impl Leases for PostgresLeases {
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let fence = {
+        let ours = {
             let mut held = lock(&self.held);
-            match held.get(&lease.key) {
-                Some(ours) if ours.token == lease.fence => {
-                    let fence = ours.fence;
-                    held.remove(&lease.key);
-                    fence
-                }
-                Some(_) | None => length(lease.fence),
-            }
+            let is_ours = held.get(&lease.key).is_some_and(|held| held.token == lease.fence);
+            if is_ours { held.remove(&lease.key) } else { None }
         };
-        let client = self.gateway.database.client().await?;
-        // The fence grows here too: nothing that was sent before lands after this.
-        execute(
-            &client,
-            "UPDATE session_log SET fence = greatest(fence + 1, nextval('fences')),
-                                    until = '-infinity'
-             WHERE person = $1 AND agent = $2 AND session = $3 AND fence = $4",
-            &[
-                &lease.key.person.as_str(),
-                &lease.key.agent.as_str(),
-                &lease.key.session.to_string(),
-                &fence,
-            ],
-        )
-        .await?;
-        Ok(())
+        let Some(ours) = ours else {
+            return self.gateway.let_go(&lease.key, &[length(lease.fence)]).await;
+        };
+        let freed = self.gateway.let_go(&lease.key, &ours.fences).await;
+        if freed.is_err() {
+            self.release_later(lease.key.clone(), ours);
+        }
+        freed
     }
 }

@@ -5,8 +5,10 @@ mod agreed;
 mod boot_clock;
 mod leases;
 mod news;
+mod overview;
 mod owners;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ pub use boot_clock::BootClock;
 pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
 pub use news::{Heard, News};
+pub use overview::{GatewayOverview, GatewayState};
 pub use owners::Owned;
 
 /// How this gateway is known to the others.
@@ -61,21 +64,25 @@ pub(crate) struct Gateway {
     settings: GatewaySettings,
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
-    standing: Mutex<GatewayState>,
+    standing: Mutex<LifeState>,
     /// Held by whoever beats: two who begin anew at once would take each other for a process of the same name.
     beating: tokio::sync::Mutex<()>,
     /// Where the others reach it, once it listens: it says so again when it begins anew.
     url: Mutex<String>,
+    /// Nothing new is begun any more.
+    is_draining: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
-enum GatewayState {
+enum LifeState {
     Alive {
         incarnation: i64,
         /// On our own clock, counted from before the database was asked.
         until: Duration,
     },
-    /// Another process has this gateway's name now, or somebody drained it. It never comes back by itself.
+    /// The owner had it give everything back. It stays in the list.
+    Drained { incarnation: i64 },
+    /// Another process has this gateway's name now, or this one has ended. It never comes back by itself.
     Replaced,
 }
 
@@ -89,7 +96,8 @@ impl Gateway {
         let standing = take_name(&database, &settings, &settings.url, &*clock).await?;
         let url = Mutex::new(settings.url.clone());
         let (standing, beating) = (Mutex::new(standing), tokio::sync::Mutex::default());
-        Ok(Arc::new(Self { database, settings, clock, standing, beating, url }))
+        let is_draining = AtomicBool::new(false);
+        Ok(Arc::new(Self { database, settings, clock, standing, beating, url, is_draining }))
     }
 
     /// Beats until the gateway is dropped or replaced.
@@ -103,6 +111,7 @@ impl Gateway {
                 match gateway.beat().await {
                     Ok(()) => {}
                     Err(StoreError::LeaseLost) => return,
+                    Err(_) if gateway.is_drained() => return,
                     // The next beat may get through; until then nothing is written past the life.
                     Err(error) => {
                         tracing::warn!(%error, "the heartbeat did not reach the database");
@@ -111,6 +120,10 @@ impl Gateway {
                 }
             }
         }))
+    }
+
+    fn is_drained(&self) -> bool {
+        matches!(&*lock(&self.standing), LifeState::Drained { .. })
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -125,17 +138,27 @@ impl Gateway {
     /// always earlier than the database would: the margin covers what a request may take.
     pub(crate) fn alive(&self) -> Result<i64, StoreError> {
         match &*lock(&self.standing) {
-            GatewayState::Alive { incarnation, until }
+            LifeState::Alive { incarnation, until }
                 if self.now() + margin(self.settings.life) < *until =>
             {
                 Ok(*incarnation)
             }
-            GatewayState::Alive { .. } | GatewayState::Replaced => Err(StoreError::LeaseLost),
+            LifeState::Drained { .. } => Err(drained()),
+            LifeState::Alive { .. } | LifeState::Replaced => Err(StoreError::LeaseLost),
         }
     }
 
-    /// The same; one that was silent for too long begins again as a new incarnation, which holds nothing.
+    /// For something new, which a gateway that drains does not begin. One that was silent for too long begins again as a
+    /// new incarnation, which holds nothing.
     pub(crate) async fn alive_again(&self) -> Result<i64, StoreError> {
+        if self.is_draining.load(Ordering::Acquire) {
+            return Err(drained());
+        }
+        self.alive_or_anew().await
+    }
+
+    /// The same for what belongs to something that was begun before.
+    pub(crate) async fn alive_or_anew(&self) -> Result<i64, StoreError> {
         if let Ok(incarnation) = self.alive() {
             return Ok(incarnation);
         }
@@ -157,22 +180,24 @@ impl Gateway {
 
     async fn beat_alone(&self) -> Result<(), StoreError> {
         let incarnation = match &*lock(&self.standing) {
-            GatewayState::Alive { incarnation, .. } => *incarnation,
-            GatewayState::Replaced => return Err(StoreError::LeaseLost),
+            LifeState::Alive { incarnation, .. } => *incarnation,
+            LifeState::Drained { .. } => return Err(drained()),
+            LifeState::Replaced => return Err(StoreError::LeaseLost),
         };
         let asked = self.now();
         let client = self.database.client().await?;
         let beaten = execute(
             &client,
             "UPDATE gateways
-             SET until = clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond'
+             SET until = clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond',
+                 beaten = clock_timestamp()
              WHERE id = $1 AND incarnation = $2 AND until > clock_timestamp()",
             &[&self.settings.id, &incarnation, &millis(self.settings.life)],
         )
         .await?;
         if beaten > 0 {
             let until = asked + self.settings.life;
-            *lock(&self.standing) = GatewayState::Alive { incarnation, until };
+            *lock(&self.standing) = LifeState::Alive { incarnation, until };
             return Ok(());
         }
         let select = "SELECT incarnation FROM gateways WHERE id = $1";
@@ -186,7 +211,7 @@ impl Gateway {
                 gateway = self.settings.id,
                 "another process has the name of this gateway, or it was drained: nothing more is written"
             );
-            *lock(&self.standing) = GatewayState::Replaced;
+            *lock(&self.standing) = LifeState::Replaced;
             return Err(StoreError::LeaseLost);
         }
         tracing::warn!(
@@ -201,11 +226,12 @@ impl Gateway {
 
     /// Gives everything back at once, so that others need not wait for the end of its life.
     pub(crate) async fn drain(&self) -> Result<(), StoreError> {
-        let incarnation =
-            match std::mem::replace(&mut *lock(&self.standing), GatewayState::Replaced) {
-                GatewayState::Alive { incarnation, .. } => incarnation,
-                GatewayState::Replaced => return Ok(()),
-            };
+        let incarnation = match std::mem::replace(&mut *lock(&self.standing), LifeState::Replaced) {
+            LifeState::Alive { incarnation, .. } | LifeState::Drained { incarnation } => {
+                incarnation
+            }
+            LifeState::Replaced => return Ok(()),
+        };
         let client = self.database.client().await?;
         let leave = "DELETE FROM gateways WHERE id = $1 AND incarnation = $2";
         execute(&client, leave, &[&self.settings.id, &incarnation]).await?;
@@ -290,21 +316,26 @@ async fn take_name(
     settings: &GatewaySettings,
     url: &str,
     clock: &dyn Clock,
-) -> Result<GatewayState, StoreError> {
+) -> Result<LifeState, StoreError> {
     let asked = clock.now().mono;
     let client = database.client().await?;
     let taken = row(
         &client,
-        "INSERT INTO gateways (id, incarnation, url, until)
+        "INSERT INTO gateways (id, incarnation, url, until, version)
          VALUES ($1, nextval('incarnations'), $2,
-                 clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond')
+                 clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond', $4)
          ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation,
-             url = excluded.url, until = excluded.until
+             url = excluded.url, until = excluded.until, version = excluded.version,
+             since = excluded.since, beaten = excluded.beaten, drain_asked = FALSE, drained = NULL
          RETURNING incarnation",
-        &[&settings.id, &url, &millis(settings.life)],
+        &[&settings.id, &url, &millis(settings.life), &env!("CARGO_PKG_VERSION")],
     )
     .await?;
-    Ok(GatewayState::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
+    Ok(LifeState::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
+}
+
+fn drained() -> StoreError {
+    StoreError::Unavailable("this gateway is drained; another one answers".to_owned())
 }
 
 /// By so much an owner stops earlier than the others think.
@@ -323,7 +354,7 @@ fn token(fence: i64) -> u64 {
 
 /// The last fence of all, to raise the own one to a number that nobody else will ever have.
 async fn next_fence(database: &Database) -> Result<i64, StoreError> {
-    let client = database.client().await?;
+    let client = database.client_soon().await?;
     get(&row(&client, "SELECT nextval('fences')", &[]).await?, 0)
 }
 

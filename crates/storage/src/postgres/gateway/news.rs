@@ -28,6 +28,10 @@ pub struct News {
     pub accounts: bool,
     pub secrets: bool,
     pub config: bool,
+    /// Sign-ins at providers began or ended.
+    pub sign_ins: bool,
+    /// The owner asks this gateway to give everything back.
+    pub drain: bool,
     /// As the other gateways wrote them, oldest first.
     pub notices: Vec<String>,
 }
@@ -47,12 +51,14 @@ impl Gateway {
         let found = rows(
             &client,
             "SELECT name, value, NULL AS body FROM counters
-             WHERE name IN ('accounts', 'secrets', 'config')
+             WHERE name IN ('accounts', 'secrets', 'config', 'sign-ins')
              UNION ALL
              (SELECT NULL, id, body FROM gateway_notices
               WHERE noted > clock_timestamp() - $2::DOUBLE PRECISION * INTERVAL '1 second'
                 AND gateway <> $1
-              ORDER BY id)",
+              ORDER BY id)
+             UNION ALL
+             SELECT 'drain', 1, NULL FROM gateways WHERE id = $1 AND drain_asked",
             &[&self.id(), &LOOK_BACK_SECONDS],
         )
         .await?;
@@ -71,6 +77,11 @@ impl Gateway {
             match name.as_str() {
                 "accounts" => news.accounts = is_new,
                 "secrets" => news.secrets = is_new,
+                "drain" => {
+                    news.drain = true;
+                    continue;
+                }
+                "sign-ins" => news.sign_ins = is_new,
                 _ => news.config = is_new,
             }
             heard.counters.insert(name, number);

@@ -17,7 +17,7 @@ pub struct Owned {
 impl Gateway {
     /// `None`: another gateway that lives owns it. Asking again for what is owned already gives the same.
     pub(crate) async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
-        let incarnation = self.alive_again().await?;
+        let incarnation = self.alive_or_anew().await?;
         let client = self.database.client().await?;
         let owned = row_if_any(
             &client,

@@ -76,7 +76,9 @@ impl PostgresTurnLog {
             }
             Err(Unsure::Unknown(error)) => {
                 tracing::warn!(%error, "whether turns were written is not known; asking");
-                self.find_out(lease, lines).await
+                let found = self.find_out(lease, lines).await;
+                // What the log holds is not known: whoever takes the session next reads it.
+                found.inspect_err(|_| drop(self.leases.lost(lease)))
             }
             Err(Unsure::Known(error)) => Err(error),
             Ok(end) => end.ok_or_else(|| self.leases.lost(lease)),
@@ -118,7 +120,7 @@ impl PostgresTurnLog {
             length += line.bytes.len() as u64;
         }
         let empty_only = place == Where::First;
-        let client = self.database.client().await.map_err(Unsure::Known)?;
+        let client = self.database.client_soon().await.map_err(Unsure::Known)?;
         let put = row_if_any(
             &client,
             concat!(
@@ -191,15 +193,11 @@ impl PostgresTurnLog {
                 Ok(Appended { end: Pos(len), unsealed_rows: 0, unsealed_bytes: 0 })
             }
             (None, Err(error)) => Err(error),
-            (None, Ok(fence)) => match self.put(lease, fence, lines, Where::AtTheEnd).await {
-                Ok(end) => end.ok_or_else(|| self.leases.lost(lease)),
-                Err(Unsure::Known(error)) => Err(error),
-                // Once is enough: the caller is told that it failed, and the lease is given up.
-                Err(Unsure::Unknown(error)) => {
-                    self.leases.lost(lease);
-                    Err(error.into())
-                }
-            },
+            // Once is enough: when this is not answered either, the caller is told that it failed.
+            (None, Ok(fence)) => {
+                let put = self.put(lease, fence, lines, Where::AtTheEnd).await?;
+                put.ok_or(StoreError::LeaseLost)
+            }
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Stands between a gateway and its database and loses what it is told to lose.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 /// What happens to a thing that a client sends, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,10 +22,13 @@ pub(crate) enum Fault {
 pub(crate) struct FaultProxy {
     pub(crate) address: SocketAddr,
     next: Pending,
+    is_cut: watch::Sender<bool>,
+    /// How many connections were not taken.
+    refused: watch::Receiver<usize>,
 }
 
-/// A fault, and how many things are let through before it.
-type Pending = Arc<Mutex<Option<(usize, Fault)>>>;
+/// Faults in their order, and how many things are let through before each.
+type Pending = Arc<Mutex<VecDeque<(usize, Fault)>>>;
 
 impl FaultProxy {
     pub(crate) async fn before(server: SocketAddr) -> Self {
@@ -31,13 +36,39 @@ impl FaultProxy {
         let address = listener.local_addr().unwrap();
         let next = Pending::default();
         let faults = Arc::clone(&next);
+        let (is_cut, cut) = watch::channel(false);
+        let (one_more, refused) = watch::channel(0);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                if *cut.borrow() {
+                    one_more.send_modify(|count| *count += 1);
+                    continue;
+                }
                 let server = TcpStream::connect(server).await.unwrap();
-                tokio::spawn(carry(client, server, Arc::clone(&faults)));
+                let (faults, mut cut) = (Arc::clone(&faults), cut.clone());
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = carry(client, server, faults) => {}
+                        _ = cut.wait_for(|is_cut| *is_cut) => {}
+                    }
+                });
             }
         });
-        Self { address, next }
+        Self { address, next, is_cut, refused }
+    }
+
+    /// Ends every connection and takes no new ones.
+    pub(crate) fn cut(&self) {
+        self.is_cut.send_replace(true);
+    }
+
+    /// Waits until so many connections were not taken.
+    pub(crate) async fn refused(&self, times: usize) {
+        self.refused.clone().wait_for(|count| *count >= times).await.unwrap();
+    }
+
+    pub(crate) fn heal(&self) {
+        self.is_cut.send_replace(false);
     }
 
     pub(crate) fn lose(&self, fault: Fault) {
@@ -45,28 +76,30 @@ impl FaultProxy {
     }
 
     pub(crate) fn lose_after(&self, let_through: usize, fault: Fault) {
-        *self.next.lock().unwrap() = Some((let_through, fault));
+        self.lose_in_order([(let_through, fault)]);
     }
 
-    /// Has it happened?
+    /// Each with how many things are let through after the one before it.
+    pub(crate) fn lose_in_order(&self, faults: impl IntoIterator<Item = (usize, Fault)>) {
+        *self.next.lock().unwrap() = faults.into_iter().collect();
+    }
+
+    /// Have they happened?
     pub(crate) fn is_clear(&self) -> bool {
-        self.next.lock().unwrap().is_none()
+        self.next.lock().unwrap().is_empty()
     }
 }
 
 fn take(pending: &Pending) -> Option<Fault> {
     let mut pending = pending.lock().unwrap();
-    match *pending {
-        Some((0, fault)) => {
-            *pending = None;
-            Some(fault)
-        }
-        Some((more, fault)) => {
-            *pending = Some((more - 1, fault));
-            None
-        }
-        None => None,
+    let (let_through, fault) = pending.front_mut()?;
+    if *let_through > 0 {
+        *let_through -= 1;
+        return None;
     }
+    let fault = *fault;
+    pending.pop_front();
+    Some(fault)
 }
 
 async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Pending) {

@@ -90,6 +90,68 @@ async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
     assert_eq!((page.turns.len(), &page.turns[1]), (2, &batch[0]));
 }
 
+/// What stands on disk of a turn is not known to a holder that gets no answers. It gives the session back all the same,
+/// whichever of its questions was lost: the row must not keep a fence that nobody knows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_is_free_after_its_release_whatever_answers_were_lost_before() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let other = behind.database.open("two").await;
+    let mut failed = 0;
+    for let_through in 0..8 {
+        let (key, lease) = behind.session(&mut make).await;
+        let log = &behind.gateway.store.turns;
+        behind.proxy.lose_in_order([(0, Fault::LoseRequest), (let_through, Fault::LoseAnswer)]);
+        let appended = log.append(&lease, &make.users(["second"])).await;
+        failed += usize::from(appended.is_err());
+        behind.proxy.lose_in_order([]);
+        behind.gateway.store.leases.release(&lease).await.unwrap();
+        let taken = other.store.leases.acquire(&key, TTL).await;
+        assert!(taken.is_ok(), "{taken:?} after {let_through} answers and {appended:?}");
+        let turns = other.store.turns.tail(&key, None, 9).await.unwrap().turns.len();
+        assert!(turns == 2 || appended.is_err(), "{turns} turns are there after {appended:?}");
+    }
+    assert!(failed > 0, "no append failed");
+}
+
+/// A database that fails over is away for a moment. Whatever of the append was lost by that, it is there once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_waits_for_a_database_that_is_away_for_a_moment() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let (key, lease) = behind.session(&mut make).await;
+    let (log, batch) = (behind.gateway.store.turns.clone(), make.users(["second"]));
+    behind.proxy.cut();
+    let append = {
+        let batch = batch.clone();
+        tokio::spawn(async move { log.append(&lease, &batch).await })
+    };
+    behind.proxy.refused(2).await;
+    behind.proxy.heal();
+    append.await.unwrap().unwrap();
+    let page = behind.gateway.store.turns.tail(&key, None, 9).await.unwrap();
+    assert_eq!(page.turns[1..], batch);
+}
+
+/// The database is away while a session is given back. Without another try the session would be taken until its lease
+/// expires, and its run could not be closed by anybody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_that_did_not_reach_the_database_is_tried_again() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let other = behind.database.open("two").await;
+    let (key, lease) = behind.session(&mut make).await;
+    behind.proxy.cut();
+    let log = &behind.gateway.store.turns;
+    log.append(&lease, &make.users(["second"])).await.unwrap_err();
+    behind.gateway.store.leases.release(&lease).await.unwrap_err();
+    other.store.leases.acquire(&key, TTL).await.unwrap_err();
+    behind.proxy.heal();
+    let taken = async {
+        while other.store.leases.acquire(&key, TTL).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(TTL / 2, taken).await.expect("the session is free");
+}
+
 /// A gateway that is cut off, or frozen, in the middle of a transaction keeps nobody from the rows that it changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_nobody_ends_lets_go_of_its_rows() {

@@ -16,14 +16,14 @@ const CONNECT: Duration = Duration::from_secs(10);
 const MAX_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Endpoint {
     url: Url,
     client: LazyClient,
 }
 
 pub(super) type Answered = Result<(StatusCode, Vec<u8>), Refusal>;
 
-impl Place {
+impl Endpoint {
     pub(super) fn of(url: &Url) -> Self {
         Self { url: url.clone(), client: LazyClient::default() }
     }

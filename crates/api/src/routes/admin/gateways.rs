@@ -1,0 +1,27 @@
+//! `/api/admin/gateways`: which gateways share the database, what each does, and how one is emptied.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::wire::Json;
+use crate::{ApiState, GatewayView, Problem};
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct GatewayList {
+    /// None where one process keeps everything to itself.
+    gateways: Vec<GatewayView>,
+}
+
+pub(crate) async fn list(State(state): State<ApiState>) -> Result<Json<GatewayList>, Problem> {
+    Ok(Json(GatewayList { gateways: state.gateways.gateways().await? }))
+}
+
+pub(crate) async fn drain(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    state.gateways.drain(&id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

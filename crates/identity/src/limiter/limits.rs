@@ -1,0 +1,92 @@
+//! Which counts hold: those of this process, or those that several gateways share.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use onyx_storage::{FailureBucket, Overflow, Room as Shared, SharedFailures};
+use onyx_types::{Clock, Fault, Hash};
+
+use super::{
+    Guess, Limiter, MAX_KNOWN_NETWORKS, NAME_FROM_EVERYWHERE, NAME_FROM_NETWORK, NETWORK, PAIRINGS,
+    Rate, Room, too_many,
+};
+use crate::network::Network;
+
+pub(crate) struct Limits {
+    here: Mutex<Limiter>,
+    shared: Option<SharedFailures>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Limits {
+    pub(crate) fn of_one_process(clock: Arc<dyn Clock>) -> Self {
+        Self { here: Mutex::default(), shared: None, clock }
+    }
+
+    pub(crate) fn of_all_gateways(clock: Arc<dyn Clock>, shared: SharedFailures) -> Self {
+        Self { here: Mutex::default(), shared: Some(shared), clock }
+    }
+
+    /// Somebody guesses a password.
+    pub(crate) async fn guess(&self, guess: Guess) -> Result<Room, Fault> {
+        let Some(shared) = &self.shared else { return self.here().guess(guess, &*self.clock) };
+        let is_known = shared.knows(guess.name, &guess.network.to_string()).await?;
+        match shared.count(&buckets(guess, is_known)).await? {
+            Shared::Free => Ok(Room::Free),
+            Shared::Crowded => Ok(Room::Crowded),
+            Shared::Refused => Err(too_many()),
+        }
+    }
+
+    /// They were right.
+    pub(crate) async fn guessed_right(&self, guess: Guess) -> Result<(), Fault> {
+        let Some(shared) = &self.shared else {
+            self.here().guessed_right(guess);
+            return Ok(());
+        };
+        shared.take_back(&buckets(guess, true)).await?;
+        let network = guess.network.to_string();
+        Ok(shared.remember(guess.name, &network, MAX_KNOWN_NETWORKS).await?)
+    }
+
+    /// A device asks to be paired.
+    pub(crate) async fn pairing(&self, from: IpAddr) -> Result<(), Fault> {
+        let Some(shared) = &self.shared else { return self.here().pairing(from, &*self.clock) };
+        let network = Network::of(from).to_string();
+        let key = Hash::of_parts([b"pairings".as_slice(), network.as_bytes()]);
+        match shared.count(&[bucket(key, PAIRINGS, Overflow::Refuses)]).await? {
+            Shared::Free | Shared::Crowded => Ok(()),
+            Shared::Refused => Err(too_many()),
+        }
+    }
+
+    /// A token that is not known. Counted by each gateway for itself: it cannot be guessed, and counting in the database
+    /// would let anybody make it work.
+    pub(crate) fn failed(&self, from: IpAddr) -> Result<(), Fault> {
+        self.here().failed(from, &*self.clock)
+    }
+
+    fn here(&self) -> MutexGuard<'_, Limiter> {
+        self.here.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same three that one process counts.
+fn buckets(guess: Guess, is_known: bool) -> [FailureBucket; 3] {
+    let (name, network) = (guess.name.as_bytes().as_slice(), guess.network.to_string());
+    let network = network.as_bytes();
+    let everywhere = if is_known { Overflow::Counts } else { Overflow::Refuses };
+    [
+        bucket(
+            Hash::of_parts([b"name from network".as_slice(), name, network]),
+            NAME_FROM_NETWORK,
+            Overflow::Refuses,
+        ),
+        bucket(Hash::of_parts([b"name".as_slice(), name]), NAME_FROM_EVERYWHERE, everywhere),
+        bucket(Hash::of_parts([b"network".as_slice(), network]), NETWORK, Overflow::Crowds),
+    ]
+}
+
+fn bucket(key: Hash, rate: Rate, overflow: Overflow) -> FailureBucket {
+    FailureBucket { key, burst: rate.burst, every: rate.every, overflow }
+}

@@ -1,0 +1,256 @@
+//! Sign-ins at providers, services and MCP servers that all gateways share: one renews at a time, and what one began is
+//! finished at another.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use futures::future::{BoxFuture, FutureExt};
+use onyx_identity::{Sealer, Secrets};
+use onyx_providers::{Secret, SharedSignIns, SignInTurn};
+use onyx_storage::{Owned, PendingEntries, PendingEntry, PendingKind};
+use onyx_types::{ErrorCode, Fault, Hash};
+use serde::{Deserialize, Serialize};
+use tokio::sync::OwnedMutexGuard;
+
+use crate::gateway::storage::SharedStorage;
+
+/// How often a gateway looks whether another one has finished.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// Longer than a renewal takes, and than the life of a gateway that died over one.
+const LONGEST_TURN: Duration = Duration::from_secs(40);
+/// Sign-ins under way that are remembered; the oldest make room.
+const MOST: usize = 1_000;
+
+/// What this gateway knows of sign-ins, and how it tells the others.
+pub(crate) struct SharedLogins {
+    shared: Arc<SharedStorage>,
+    secrets: Arc<Secrets>,
+    pending: Arc<dyn PendingEntries>,
+    sealer: Sealer,
+    /// Sign-ins under way by provider, as they were last heard of.
+    attempts: RwLock<BTreeMap<String, Told>>,
+    /// Held while the above and the database change together.
+    changing: tokio::sync::Mutex<()>,
+    /// In the database a gateway may take again what it has, so its own tasks wait for each other here.
+    turns: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    asking: Mutex<BTreeMap<String, Owned>>,
+}
+
+/// A sign-in under way, sealed in the database.
+#[derive(Clone, Serialize, Deserialize)]
+struct Told {
+    provider: String,
+    id: String,
+    attempt: String,
+}
+
+impl SharedLogins {
+    pub(in crate::gateway) fn new(shared: Arc<SharedStorage>, secrets: Arc<Secrets>) -> Arc<Self> {
+        let sealer = Sealer::new(shared.master.derived("onyx: sign-ins under way"));
+        let pending = shared.membership.pending();
+        Arc::new(Self {
+            shared,
+            secrets,
+            pending,
+            sealer,
+            attempts: RwLock::default(),
+            changing: tokio::sync::Mutex::default(),
+            turns: Mutex::default(),
+            asking: Mutex::default(),
+        })
+    }
+
+    /// Reads anew which sign-ins are under way.
+    pub(super) async fn follow(&self) -> Result<(), Fault> {
+        let _one_by_one = self.changing.lock().await;
+        let mut attempts = BTreeMap::new();
+        for entry in self.pending.list(PendingKind::SignIn).await? {
+            // One that was sealed with another key, or by a newer gateway in another form, is not for this one.
+            let opened = self.sealer.open(&entry.value).ok();
+            let told = opened.and_then(|text| serde_json::from_str::<Told>(text.reveal()).ok());
+            if let Some(told) = told {
+                attempts.insert(told.provider.clone(), told);
+            }
+        }
+        *self.attempts.write().unwrap_or_else(PoisonError::into_inner) = attempts;
+        Ok(())
+    }
+
+    /// The right to change what is kept of a sign-in. Waits while another gateway has it, then reads what that one kept.
+    pub(in crate::gateway) async fn turn(&self, name: &str) -> Result<Turn, Fault> {
+        let here = Arc::clone(lock(&self.turns).entry(name.to_owned()).or_default());
+        let here = here.lock_owned().await;
+        let owner = format!("sign-in {name}");
+        let began = Instant::now();
+        let owned = loop {
+            if let Some(owned) = self.shared.membership.own(&owner).await? {
+                break owned;
+            }
+            if began.elapsed() > LONGEST_TURN {
+                let message = "another gateway has been renewing this sign-in for too long";
+                return Err(Fault::new(ErrorCode::StorageUnavailable, message));
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        };
+        let held = Some((owned, here));
+        let turn = Turn { held, shared: Arc::clone(&self.shared) };
+        self.secrets.refresh().await?;
+        Ok(turn)
+    }
+
+    /// Keeps a sign-in at an MCP server until its browser comes back, to any gateway.
+    pub(in crate::gateway) async fn wait(
+        &self,
+        state: &str,
+        attempt: &str,
+        life: Duration,
+    ) -> Result<(), Fault> {
+        let key = Hash::of(state.as_bytes());
+        let entry = PendingEntry { key, value: self.sealer.seal(attempt)?, left: life };
+        Ok(self.pending.put(PendingKind::McpSignIn, entry, MOST).await?)
+    }
+
+    /// The same, once.
+    pub(in crate::gateway) async fn waited(&self, state: &str) -> Result<Option<String>, Fault> {
+        let taken = self.pending.take(PendingKind::McpSignIn, Hash::of(state.as_bytes())).await?;
+        let Some(taken) = taken else { return Ok(None) };
+        Ok(Some(self.sealer.open(&taken)?.reveal().to_owned()))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Told>)) {
+        change(&mut self.attempts.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    async fn put(&self, told: Told, life: Duration) -> Result<(), Fault> {
+        let _one_by_one = self.changing.lock().await;
+        let text = serde_json::to_string(&told)
+            .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
+        let key = key(&told.provider, &told.id);
+        let entry = PendingEntry { key, value: self.sealer.seal(&text)?, left: life };
+        self.pending.put(PendingKind::SignIn, entry, MOST).await?;
+        self.change(|attempts| drop(attempts.insert(told.provider.clone(), told)));
+        Ok(())
+    }
+
+    async fn take(&self, provider: &str, id: &str) -> Result<bool, Fault> {
+        let _one_by_one = self.changing.lock().await;
+        let taken = self.pending.take(PendingKind::SignIn, key(provider, id)).await?;
+        self.change(|attempts| {
+            attempts.retain(|_, told| told.provider != provider || told.id != id)
+        });
+        let asking = lock(&self.asking).remove(provider);
+        if let Some(asking) = asking {
+            self.shared.membership.disown(&asking).await?;
+        }
+        Ok(taken.is_some())
+    }
+
+    async fn asks(&self, provider: &str) -> bool {
+        match self.begin_asking(provider).await {
+            Ok(asks) => asks,
+            Err(fault) => {
+                tracing::warn!(%fault, provider, "who asks about a sign-in is not known");
+                false
+            }
+        }
+    }
+
+    /// Whoever finished a sign-in asks no more. Who comes after it must not redeem the same code again, which would make
+    /// what was granted first worthless.
+    async fn begin_asking(&self, provider: &str) -> Result<bool, Fault> {
+        let Some(owned) = self.shared.membership.own(&format!("sign-in asks {provider}")).await?
+        else {
+            return Ok(false);
+        };
+        lock(&self.asking).insert(provider.to_owned(), owned);
+        let told = {
+            let attempts = self.attempts.read().unwrap_or_else(PoisonError::into_inner);
+            attempts.get(provider).map(|told| key(provider, &told.id))
+        };
+        let Some(told) = told else { return Ok(false) };
+        Ok(self.pending.get(PendingKind::SignIn, told).await?.is_some())
+    }
+}
+
+fn key(provider: &str, id: &str) -> Hash {
+    Hash::of_parts([provider.as_bytes(), id.as_bytes()])
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Given back in the background when it is dropped.
+pub(in crate::gateway) struct Turn {
+    held: Option<(Owned, OwnedMutexGuard<()>)>,
+    shared: Arc<SharedStorage>,
+}
+
+impl Turn {
+    pub(in crate::gateway) fn is_held(&self) -> bool {
+        self.held.as_ref().is_some_and(|(owned, _)| self.shared.membership.still_owns(owned))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let Some((owned, here)) = self.held.take() else { return };
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            if let Err(error) = shared.membership.disown(&owned).await {
+                tracing::warn!(%error, "a sign-in stays this gateway's until its life is over");
+            }
+            // Not before: who takes it again here has the same row.
+            drop(here);
+        });
+    }
+}
+
+impl SignInTurn for Turn {
+    fn still_holds(&self) -> bool {
+        self.is_held()
+    }
+}
+
+impl SharedSignIns for SharedLogins {
+    fn turn<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Result<Box<dyn SignInTurn>, Fault>> {
+        async move {
+            let turn = self.turn(provider).await?;
+            Ok(Box::new(turn) as Box<dyn SignInTurn>)
+        }
+        .boxed()
+    }
+
+    fn attempt(&self, provider: &str) -> Option<Secret> {
+        let attempts = self.attempts.read().unwrap_or_else(PoisonError::into_inner);
+        attempts.get(provider).map(|told| Secret::new(told.attempt.as_str()))
+    }
+
+    fn put_attempt<'a>(
+        &'a self,
+        provider: &'a str,
+        id: &'a str,
+        attempt: &'a Secret,
+        life: Duration,
+    ) -> BoxFuture<'a, Result<(), Fault>> {
+        let told = Told {
+            provider: provider.to_owned(),
+            id: id.to_owned(),
+            attempt: attempt.reveal().to_owned(),
+        };
+        self.put(told, life).boxed()
+    }
+
+    fn take_attempt<'a>(
+        &'a self,
+        provider: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<bool, Fault>> {
+        self.take(provider, id).boxed()
+    }
+
+    fn asks_for<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, bool> {
+        self.asks(provider).boxed()
+    }
+}

@@ -1,0 +1,297 @@
+//! Sign-ins that several gateways share: one of them renews for all, and what one began is finished at
+//! another. In one process none of this is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use onyx_types::{Cancel, Clock, Fault, Hash, Timestamp};
+use reqwest::Url;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Device;
+use super::attempt::AwaitedSignIn;
+use super::browser::{BrowserSignIn, ReturnReceiver};
+use super::login::{Attempt, Login, TokenState};
+use super::plan::{LoginWay, Plan};
+use super::status::Pending;
+use crate::Secret;
+
+/// How long others are told why a sign-in came to nothing.
+const TOLD: Duration = Duration::from_secs(10 * 60);
+
+/// What the gateways of one database have in common. Texts are kept sealed.
+pub trait SharedSignIns: Send + Sync {
+    /// Waits until no other gateway changes what is kept for this provider. Then `load` gives what the
+    /// last one kept.
+    fn turn<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Result<Box<dyn SignInTurn>, Fault>>;
+
+    /// The sign-in under way, as it was last heard of.
+    fn attempt(&self, provider: &str) -> Option<Secret>;
+
+    fn put_attempt<'a>(
+        &'a self,
+        provider: &'a str,
+        id: &'a str,
+        attempt: &'a Secret,
+        life: Duration,
+    ) -> BoxFuture<'a, Result<(), Fault>>;
+
+    /// Removes it. `true` for one of all who try.
+    fn take_attempt<'a>(
+        &'a self,
+        provider: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<bool, Fault>>;
+
+    /// One gateway asks the provider whether the code was entered; another one when that is gone.
+    fn asks_for<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, bool>;
+}
+
+/// The right to change what is kept. Given back when it is dropped.
+pub trait SignInTurn: Send + Sync {
+    /// `false`: this gateway was silent for so long that another one may have it.
+    fn still_holds(&self) -> bool;
+}
+
+/// A sign-in under way as gateways tell each other.
+#[derive(Serialize, Deserialize)]
+pub(super) struct UnderWay {
+    pub(super) id: String,
+    /// Of the plan that it was begun with.
+    bound: Hash,
+    way: String,
+    user_code: Option<String>,
+    verification_uri: String,
+    verification_uri_complete: Option<String>,
+    expires_at: Timestamp,
+    how: How,
+}
+
+#[derive(Serialize, Deserialize)]
+enum How {
+    Code { code: String, interval: Duration },
+    Browser { redirect: String, state: String, verifier: Option<String> },
+    Failed { words: String },
+}
+
+impl UnderWay {
+    pub(super) fn of(id: String, pending: &Pending, waiting: &AwaitedSignIn, plan: &Plan) -> Self {
+        let how = match waiting {
+            AwaitedSignIn::Code(device) => {
+                How::Code { code: device.code.reveal().to_owned(), interval: device.interval }
+            }
+            AwaitedSignIn::Browser(sign_in) => How::Browser {
+                redirect: sign_in.redirect.to_string(),
+                state: sign_in.receiver.state().reveal().to_owned(),
+                verifier: sign_in.verifier.as_ref().map(|verifier| verifier.reveal().to_owned()),
+            },
+        };
+        Self {
+            id,
+            bound: plan.binding(),
+            way: pending.way.as_str().to_owned(),
+            user_code: pending.user_code.clone(),
+            verification_uri: pending.verification_uri.clone(),
+            verification_uri_complete: pending.verification_uri_complete.clone(),
+            expires_at: pending.expires_at,
+            how,
+        }
+    }
+
+    /// `None`: it was begun under other settings, or does not read.
+    pub(super) fn read(text: &Secret, plan: &Plan) -> Option<Self> {
+        let record: Self = serde_json::from_str(text.reveal()).ok()?;
+        (record.bound == plan.binding()).then_some(record)
+    }
+
+    pub(super) fn written(&self) -> Secret {
+        // Strings and numbers only: there is nothing in it that JSON cannot hold.
+        Secret::new(serde_json::to_string(self).unwrap_or_default())
+    }
+
+    fn has_failed(&self) -> bool {
+        matches!(self.how, How::Failed { .. })
+    }
+
+    fn failed(self, words: &str) -> Self {
+        Self { how: How::Failed { words: words.to_owned() }, ..self }
+    }
+
+    fn pending(&self) -> Option<Pending> {
+        Some(Pending {
+            way: LoginWay::of(&self.way)?,
+            user_code: self.user_code.clone(),
+            verification_uri: self.verification_uri.clone(),
+            verification_uri_complete: self.verification_uri_complete.clone(),
+            expires_at: self.expires_at,
+        })
+    }
+
+    /// What is waited for here, as if it had been begun here.
+    fn waiting(&self, clock: &dyn Clock) -> Option<AwaitedSignIn> {
+        match &self.how {
+            How::Code { code, interval } => Some(AwaitedSignIn::Code(Device {
+                code: Secret::new(code.as_str()),
+                user_code: self.user_code.clone()?,
+                verification_uri: self.verification_uri.clone(),
+                verification_uri_complete: self.verification_uri_complete.clone(),
+                life: left(self.expires_at, clock),
+                interval: *interval,
+            })),
+            How::Browser { redirect, state, verifier } => {
+                let address = Url::parse(&self.verification_uri).ok()?;
+                let redirect = Url::parse(redirect).ok()?;
+                let verifier = verifier.as_deref().map(Secret::new);
+                let sign_in = BrowserSignIn::of_another(
+                    address,
+                    redirect,
+                    Secret::new(state.as_str()),
+                    verifier,
+                );
+                Some(AwaitedSignIn::Browser(Box::new(sign_in)))
+            }
+            How::Failed { .. } => None,
+        }
+    }
+}
+
+fn left(until: Timestamp, clock: &dyn Clock) -> Duration {
+    let left = until.as_millis().saturating_sub(clock.wall().as_millis());
+    Duration::from_millis(u64::try_from(left).unwrap_or_default())
+}
+
+impl Login {
+    /// Takes up what other gateways did: who signed in or out, what was renewed, what is under way.
+    pub(crate) fn follow_others(self: &Arc<Self>) {
+        let Some(shared) = self.store.shared() else { return };
+        self.follow_store();
+        // While something is begun here, that is what counts.
+        let Ok(_one) = self.beginning.try_lock() else { return };
+        let told = self.told(shared);
+        let (here, is_known) = {
+            let attempt = &self.lock().attempt;
+            if attempt.is_claimed() {
+                // It is finished here, whatever is still told of it.
+                return;
+            }
+            let here = attempt.shared_id();
+            let is_same = told.is_some() && here.as_ref() == told.as_ref().map(|told| &told.id);
+            let has_failed = told.as_ref().is_some_and(UnderWay::has_failed);
+            (here, is_same && has_failed == matches!(attempt, Attempt::Failed { .. }))
+        };
+        match told {
+            None if here.is_some() => self.stop(),
+            Some(told) if !is_known => self.take_part(told),
+            None | Some(_) => {}
+        }
+    }
+
+    fn told(&self, shared: &dyn SharedSignIns) -> Option<UnderWay> {
+        UnderWay::read(&shared.attempt(&self.provider)?, self.plan())
+    }
+
+    /// Ends a sign-in under way at every gateway.
+    pub(super) async fn end_attempt(&self, shared: &dyn SharedSignIns) -> Result<(), Fault> {
+        if let Some(told) = self.told(shared) {
+            shared.take_attempt(&self.provider, &told.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits here, too, for a sign-in that another gateway began.
+    fn take_part(self: &Arc<Self>, told: UnderWay) {
+        if let How::Failed { words } = &told.how {
+            self.stop();
+            self.lock().attempt = Attempt::Failed { words: words.clone(), id: Some(told.id) };
+            return;
+        }
+        let (Some(pending), Some(waiting)) = (told.pending(), told.waiting(&*self.clock)) else {
+            return;
+        };
+        self.stop();
+        self.wait_for(pending, waiting, Some(told.id));
+    }
+
+    /// Begins to wait, in the background.
+    pub(super) fn wait_for(
+        self: &Arc<Self>,
+        pending: Pending,
+        waiting: AwaitedSignIn,
+        id: Option<String>,
+    ) {
+        let stop = Cancel::new();
+        let receiver: Option<ReturnReceiver> = match &waiting {
+            AwaitedSignIn::Browser(sign_in) => Some(sign_in.receiver.clone()),
+            AwaitedSignIn::Code(_) => None,
+        };
+        self.lock().attempt = Attempt::Waiting {
+            pending,
+            stop: stop.clone(),
+            receiver,
+            id: id.clone(),
+            is_claimed: false,
+        };
+        let login = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = login.follow(waiting, &stop, id) => {}
+            }
+        });
+    }
+
+    /// Reads what is kept; other gateways keep tokens, too.
+    pub(super) fn follow_store(&self) {
+        let kept = self.kept();
+        let mut state = self.lock();
+        if state.is_unkept || is_same(&state.held, &kept) {
+            return;
+        }
+        state.held = kept;
+        state.generation += 1;
+    }
+
+    /// May this gateway use what came of the sign-in? One of all that wait for it does.
+    pub(super) async fn claim(&self, id: Option<&str>) -> Result<bool, String> {
+        let (Some(shared), Some(id)) = (self.store.shared(), id) else { return Ok(true) };
+        // Before it is taken: that the others know it no more does not end it here.
+        self.set_claimed(true);
+        let taken = shared.take_attempt(&self.provider, id).await;
+        if !matches!(taken, Ok(true)) {
+            self.set_claimed(false);
+        }
+        taken.map_err(|fault| format!("the sign-in could not be finished: {fault}"))
+    }
+
+    fn set_claimed(&self, claimed: bool) {
+        if let Attempt::Waiting { is_claimed, .. } = &mut self.lock().attempt {
+            *is_claimed = claimed;
+        }
+    }
+
+    /// Tells the others why it came to nothing. `None`: they know nothing of it any more.
+    pub(super) async fn tell_failure(&self, id: Option<&str>, words: &str) -> Option<String> {
+        let (shared, id) = (self.store.shared()?, id?);
+        let told = self.told(shared).filter(|told| told.id == id)?;
+        let failed = told.failed(words).written();
+        if let Err(fault) = shared.put_attempt(&self.provider, id, &failed, TOLD).await {
+            tracing::warn!(provider = self.provider, %fault, "others are not told of the failure");
+            return None;
+        }
+        Some(id.to_owned())
+    }
+}
+
+/// Is it what is held already? What a token was exchanged for is not kept, and its end neither.
+fn is_same(held: &TokenState, kept: &TokenState) -> bool {
+    match (held, kept) {
+        (TokenState::Tokens(held), TokenState::Tokens(kept)) => {
+            held.access == kept.access && held.refresh == kept.refresh
+        }
+        (TokenState::Nothing, TokenState::Nothing)
+        | (TokenState::Refused { .. }, TokenState::Refused { .. })
+        | (TokenState::Locked(_), TokenState::Locked(_)) => true,
+        _ => false,
+    }
+}
