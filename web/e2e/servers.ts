@@ -21,7 +21,9 @@ export interface Place {
 
 /** With tables. */
 export async function place(): Promise<Place> {
-  const { stdout } = await run(SCRIPT);
+  // Not in the folder of this run, which the user of the database may not enter and which goes before the servers do.
+  const { TMPDIR: _, ...environment } = process.env;
+  const { stdout } = await run(SCRIPT, { env: environment });
   const [database = '', objects = '', lock = ''] = stdout.split('\n');
   // The servers stay as long as somebody holds this.
   const inUse = spawn('flock', ['--shared', lock, 'sleep', 'infinity'], { stdio: 'ignore' });

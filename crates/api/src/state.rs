@@ -15,8 +15,8 @@ use onyx_tools::{Artifacts, Repositories, Skills};
 
 use crate::routes::{AgreedAccess, UiChats};
 use crate::{
-    Admission, Authenticator, Catalogue, Changes, Configuration, Gateways, LinkedInAccounts,
-    LogRing, PassThrough, Readiness, Traffic, Upstream,
+    Admission, Authenticator, Catalogue, Changes, Configuration, LinkedInAccounts, LogRing,
+    PassThrough, Readiness, Traffic, Upstream,
 };
 
 /// What the routes share. Every layer clones it for every request, so it is one pointer.
@@ -45,7 +45,6 @@ pub struct Shared {
     pub auth: Arc<Authenticator>,
     pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,
-    pub gateways: Arc<dyn Gateways>,
     pub configuration: Arc<dyn Configuration>,
     pub catalogue: Arc<dyn Catalogue>,
     pub upstream: Arc<dyn Upstream>,

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use crate::postgres::{
     AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
     PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
-    PostgresLeases, PostgresLedger, PostgresPending, PostgresSecrets, PostgresTurnLog, half_moved,
+    PostgresLeases, PostgresLedger, PostgresPending, PostgresSecrets, PostgresTurnLog,
+    ask_to_drain, half_moved, overview,
 };
 use crate::s3::Bucket;
 use crate::{
@@ -94,6 +95,7 @@ pub struct Membership {
     files: PostgresFiles,
     pending: PostgresPending,
     failures: SharedFailures,
+    database: Database,
     report: DatabaseReport,
     _heartbeat: HeartbeatTask,
 }
@@ -106,12 +108,12 @@ impl Membership {
 
     /// The same with what each does, for the owner.
     pub async fn overview(&self) -> Result<Vec<GatewayOverview>, StoreError> {
-        self.gateway.overview().await
+        overview(&self.database).await
     }
 
     /// Asks a gateway to give everything back; one that nothing is heard of is forgotten.
     pub async fn ask_to_drain(&self, id: &str) -> Result<(), StoreError> {
-        self.gateway.ask_to_drain(id).await
+        ask_to_drain(&self.database, id).await
     }
 
     /// From now on nothing new is begun here.
@@ -304,7 +306,8 @@ impl Store {
             turns,
             files,
             pending: PostgresPending::new(database.clone()),
-            failures: SharedFailures::new(database),
+            failures: SharedFailures::new(database.clone()),
+            database,
             report,
             _heartbeat: heartbeat,
         };

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The gateways that share one database.
 pub trait Gateways: Send + Sync {
     /// By name; none where one process keeps everything to itself.
-    fn gateways(&self) -> BoxFuture<'_, Result<Vec<GatewayView>, Fault>>;
+    fn list(&self) -> BoxFuture<'_, Result<Vec<GatewayView>, Fault>>;
 
     /// Asks one to give back what it holds and to begin nothing more; one that is silent is forgotten.
     fn drain<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Fault>>;

@@ -4,6 +4,8 @@ use onyx_types::PersonId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Gateways;
+
 /// What this process stands on.
 pub trait Readiness: Send + Sync {
     /// What it cannot work well without, asked anew for every `/ready`.
@@ -11,6 +13,9 @@ pub trait Readiness: Send + Sync {
 
     /// All of it, also what may be left out, as one person is shown it: each with what to do.
     fn health<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, Vec<Dependency>>;
+
+    /// The processes beside this one.
+    fn gateways(&self) -> &dyn Gateways;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use onyx_agent::{AgentProfile, AgentServices, Roster, Titles};
 use onyx_api::{
     Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Extensions,
-    Front, Readiness,
+    Front, Gateways, Readiness,
 };
 use onyx_connectors::{Connectors, Plan};
 use onyx_identity::{Declared, Secrets, Token};
@@ -322,6 +322,10 @@ impl Readiness for Live {
             all.extend(self.the_rest(person).await);
             all
         })
+    }
+
+    fn gateways(&self) -> &dyn Gateways {
+        self
     }
 }
 

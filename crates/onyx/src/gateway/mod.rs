@@ -403,7 +403,6 @@ impl Gateway {
             auth: Arc::clone(&self.live.auth),
             secrets: Arc::clone(&self.live.secrets),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
-            gateways: Arc::clone(&self.live) as Arc<dyn onyx_api::Gateways>,
             configuration: Arc::clone(&self.live) as Arc<dyn onyx_api::Configuration>,
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,

@@ -234,7 +234,9 @@ impl Login {
             self.lock().is_unkept = false;
         }
         let token = tokens.short.as_ref().map_or(&tokens.access, |short| &short.token).clone();
-        self.lock().held = TokenState::Tokens(tokens);
+        let mut state = self.lock();
+        state.held = TokenState::Tokens(tokens);
+        state.generation += 1;
         Ok(token)
     }
 

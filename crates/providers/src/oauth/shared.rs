@@ -243,9 +243,11 @@ impl Login {
 
     /// Reads what is kept; other gateways keep tokens, too.
     pub(super) fn follow_store(&self) {
+        let generation = self.lock().generation;
         let kept = self.kept();
         let mut state = self.lock();
-        if state.is_unkept || is_same(&state.held, &kept) {
+        // What changed meanwhile is newer than what was read.
+        if state.generation != generation || state.is_unkept || is_same(&state.held, &kept) {
             return;
         }
         state.held = kept;

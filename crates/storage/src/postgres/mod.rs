@@ -36,7 +36,7 @@ pub use gateway::{
     BootClock, GatewayOverview, GatewayRow, GatewaySettings, GatewayState, Heard, News, Owned,
     SharedConfig, list_gateways, read_shared_config,
 };
-pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases};
+pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases, ask_to_drain, overview};
 pub(crate) use jobs::PostgresJobs;
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use moving::half_moved;

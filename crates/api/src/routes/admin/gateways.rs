@@ -15,13 +15,13 @@ pub(crate) struct GatewayList {
 }
 
 pub(crate) async fn list(State(state): State<ApiState>) -> Result<Json<GatewayList>, Problem> {
-    Ok(Json(GatewayList { gateways: state.gateways.gateways().await? }))
+    Ok(Json(GatewayList { gateways: state.readiness.gateways().list().await? }))
 }
 
 pub(crate) async fn drain(
     State(state): State<ApiState>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    state.gateways.drain(&id).await?;
+    state.readiness.gateways().drain(&id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -28,7 +28,7 @@ pub(super) async fn when_asked(live: &Live, shared: &SharedStorage, asked: &Canc
 }
 
 impl Gateways for Live {
-    fn gateways(&self) -> BoxFuture<'_, Result<Vec<GatewayView>, Fault>> {
+    fn list(&self) -> BoxFuture<'_, Result<Vec<GatewayView>, Fault>> {
         async {
             let Some(shared) = &self.shared else { return Ok(Vec::new()) };
             let all = shared.membership.overview().await?;

@@ -10,6 +10,7 @@ use onyx_types::SessionKey;
 
 use super::{Gateway, length, margin, millis, next_fence, token};
 use crate::blocking::lock;
+use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get};
 use crate::postgres::query::{execute, row_if_any};
 use crate::{Lease, Leases, LogState, StoreError};
@@ -175,7 +176,7 @@ impl PostgresLeases {
                 if gateway.now() > held.expires + held.margin {
                     return;
                 }
-                if gateway.let_go(&key, &held.fences).await.is_ok() {
+                if let_go(&gateway.database, &key, &held.fences).await.is_ok() {
                     return;
                 }
             }
@@ -183,24 +184,21 @@ impl PostgresLeases {
     }
 }
 
-impl Gateway {
-    /// Frees a session that has one of these fences. The fence grows here too: nothing that was sent before lands after
-    /// this.
-    async fn let_go(&self, key: &SessionKey, fences: &[i64]) -> Result<(), StoreError> {
-        let (person, agent) = (key.person.as_str(), key.agent.as_str());
-        let session = key.session.to_string();
-        let freed = async {
-            let client = self.database.client().await?;
-            let free = "UPDATE session_log SET fence = greatest(fence + 1, nextval('fences')),
-                                               until = '-infinity'
-                        WHERE person = $1 AND agent = $2 AND session = $3 AND fence = ANY($4)";
-            execute(&client, free, &[&person, &agent, &session, &fences]).await?;
-            Ok(())
-        };
-        tokio::time::timeout(RELEASE_PATIENCE, freed).await.unwrap_or_else(|_| {
-            Err(StoreError::Unavailable("the database: it does not answer".to_owned()))
-        })
-    }
+/// Frees a session that has one of these fences. The fence grows here too: nothing that was sent before lands after this.
+async fn let_go(database: &Database, key: &SessionKey, fences: &[i64]) -> Result<(), StoreError> {
+    let (person, agent) = (key.person.as_str(), key.agent.as_str());
+    let session = key.session.to_string();
+    let freed = async {
+        let client = database.client().await?;
+        let free = "UPDATE session_log SET fence = greatest(fence + 1, nextval('fences')),
+                                           until = '-infinity'
+                    WHERE person = $1 AND agent = $2 AND session = $3 AND fence = ANY($4)";
+        execute(&client, free, &[&person, &agent, &session, &fences]).await?;
+        Ok(())
+    };
+    tokio::time::timeout(RELEASE_PATIENCE, freed).await.unwrap_or_else(|_| {
+        Err(StoreError::Unavailable("the database: it does not answer".to_owned()))
+    })
 }
 
 #[async_trait]
@@ -300,9 +298,9 @@ impl Leases for PostgresLeases {
             if is_ours { held.remove(&lease.key) } else { None }
         };
         let Some(ours) = ours else {
-            return self.gateway.let_go(&lease.key, &[length(lease.fence)]).await;
+            return let_go(&self.gateway.database, &lease.key, &[length(lease.fence)]).await;
         };
-        let freed = self.gateway.let_go(&lease.key, &ours.fences).await;
+        let freed = let_go(&self.gateway.database, &lease.key, &ours.fences).await;
         if freed.is_err() {
             self.release_later(lease.key.clone(), ours);
         }

@@ -28,6 +28,7 @@ pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
 pub use news::{Heard, News};
 pub use overview::{GatewayOverview, GatewayState};
+pub(crate) use overview::{ask_to_drain, overview};
 pub use owners::Owned;
 
 /// How this gateway is known to the others.
@@ -235,6 +236,31 @@ impl Gateway {
         let client = self.database.client().await?;
         let leave = "DELETE FROM gateways WHERE id = $1 AND incarnation = $2";
         execute(&client, leave, &[&self.settings.id, &incarnation]).await?;
+        Ok(())
+    }
+
+    /// From now on nothing new is begun here: no run, no job.
+    pub(crate) fn begin_draining(&self) {
+        self.is_draining.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Gives everything back and stays in the list, until the process ends or is started anew.
+    pub(crate) async fn end_draining(&self) -> Result<(), StoreError> {
+        let incarnation = match &*lock(&self.standing) {
+            LifeState::Alive { incarnation, .. } => *incarnation,
+            LifeState::Drained { .. } | LifeState::Replaced => return Ok(()),
+        };
+        *lock(&self.standing) = LifeState::Drained { incarnation };
+        let client = self.database.client().await?;
+        let leave = "UPDATE gateways SET until = clock_timestamp(), drained = clock_timestamp()
+                     WHERE id = $1 AND incarnation = $2";
+        execute(&client, leave, &[&self.settings.id, &incarnation]).await?;
+        let owned = "DELETE FROM owners WHERE gateway = $1 AND incarnation = $2";
+        execute(&client, owned, &[&self.settings.id, &incarnation]).await?;
         Ok(())
     }
 

@@ -1,15 +1,13 @@
 //! What the owner sees of the gateways, and how one is asked to give everything back.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use onyx_types::Timestamp;
 use tokio_postgres::Row;
 
-use super::{Gateway, LifeState};
 use crate::StoreError;
-use crate::blocking::lock;
+use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, timestamp};
 use crate::postgres::query::{execute, rows};
 
@@ -44,72 +42,45 @@ pub enum GatewayState {
     Drained,
 }
 
-impl Gateway {
-    /// Every gateway of this database, by name.
-    pub(crate) async fn overview(&self) -> Result<Vec<GatewayOverview>, StoreError> {
-        let client = self.database.client().await?;
-        let select = "
-            SELECT id, url, version,
-                   (extract(epoch FROM since) * 1000)::BIGINT,
-                   extract(epoch FROM clock_timestamp() - beaten)::DOUBLE PRECISION,
-                   until > clock_timestamp(), drain_asked, drained IS NOT NULL,
-                   (SELECT count(*) FROM runs WHERE runs.status IS NULL
-                        AND runs.gateway = gateways.id AND runs.incarnation = gateways.incarnation),
-                   (SELECT count(*) FROM job_slots WHERE job_slots.state = 'running'
-                        AND job_slots.gateway = gateways.id
-                        AND job_slots.incarnation = gateways.incarnation)
-            FROM gateways ORDER BY id";
-        let gateways = rows(&client, select, &[]).await?;
-        let owned = "SELECT gateways.id, owners.name
-                     FROM owners JOIN gateways ON gateways.id = owners.gateway
-                                              AND gateways.incarnation = owners.incarnation
-                     ORDER BY owners.name";
-        let mut owns: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for row in &rows(&client, owned, &[]).await? {
-            owns.entry(get(row, 0)?).or_default().push(get(row, 1)?);
-        }
-        gateways.iter().map(|row| overview(row, &mut owns)).collect()
+/// Every gateway of this database, by name.
+pub(crate) async fn overview(database: &Database) -> Result<Vec<GatewayOverview>, StoreError> {
+    let client = database.client().await?;
+    let select = "
+        SELECT id, url, version,
+               (extract(epoch FROM since) * 1000)::BIGINT,
+               extract(epoch FROM clock_timestamp() - beaten)::DOUBLE PRECISION,
+               until > clock_timestamp(), drain_asked, drained IS NOT NULL,
+               (SELECT count(*) FROM runs WHERE runs.status IS NULL
+                    AND runs.gateway = gateways.id AND runs.incarnation = gateways.incarnation),
+               (SELECT count(*) FROM job_slots WHERE job_slots.state = 'running'
+                    AND job_slots.gateway = gateways.id
+                    AND job_slots.incarnation = gateways.incarnation)
+        FROM gateways ORDER BY id";
+    let gateways = rows(&client, select, &[]).await?;
+    let owned = "SELECT gateways.id, owners.name
+                 FROM owners JOIN gateways ON gateways.id = owners.gateway
+                                          AND gateways.incarnation = owners.incarnation
+                 ORDER BY owners.name";
+    let mut owns: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in &rows(&client, owned, &[]).await? {
+        owns.entry(get(row, 0)?).or_default().push(get(row, 1)?);
     }
-
-    /// Asks a gateway to give everything back; one that nothing is heard of is forgotten. `NotFound` when there is none.
-    pub(crate) async fn ask_to_drain(&self, id: &str) -> Result<(), StoreError> {
-        let client = self.database.client().await?;
-        let ask = "UPDATE gateways SET drain_asked = TRUE
-                   WHERE id = $1 AND (until > clock_timestamp() OR drained IS NOT NULL)";
-        if execute(&client, ask, &[&id]).await? > 0 {
-            return Ok(());
-        }
-        let forget = "DELETE FROM gateways WHERE id = $1 AND until <= clock_timestamp()";
-        if execute(&client, forget, &[&id]).await? > 0 { Ok(()) } else { Err(StoreError::NotFound) }
-    }
-
-    /// From now on nothing new is begun here: no run, no job.
-    pub(crate) fn begin_draining(&self) {
-        self.is_draining.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn is_draining(&self) -> bool {
-        self.is_draining.load(Ordering::Acquire)
-    }
-
-    /// Gives everything back and stays in the list, until the process ends or is started anew.
-    pub(crate) async fn end_draining(&self) -> Result<(), StoreError> {
-        let incarnation = match &*lock(&self.standing) {
-            LifeState::Alive { incarnation, .. } => *incarnation,
-            LifeState::Drained { .. } | LifeState::Replaced => return Ok(()),
-        };
-        *lock(&self.standing) = LifeState::Drained { incarnation };
-        let client = self.database.client().await?;
-        let leave = "UPDATE gateways SET until = clock_timestamp(), drained = clock_timestamp()
-                     WHERE id = $1 AND incarnation = $2";
-        execute(&client, leave, &[&self.settings.id, &incarnation]).await?;
-        let owned = "DELETE FROM owners WHERE gateway = $1 AND incarnation = $2";
-        execute(&client, owned, &[&self.settings.id, &incarnation]).await?;
-        Ok(())
-    }
+    gateways.iter().map(|row| read(row, &mut owns)).collect()
 }
 
-fn overview(
+/// Asks a gateway to give everything back; one that nothing is heard of is forgotten. `NotFound` when there is none.
+pub(crate) async fn ask_to_drain(database: &Database, id: &str) -> Result<(), StoreError> {
+    let client = database.client().await?;
+    let ask = "UPDATE gateways SET drain_asked = TRUE
+               WHERE id = $1 AND (until > clock_timestamp() OR drained IS NOT NULL)";
+    if execute(&client, ask, &[&id]).await? > 0 {
+        return Ok(());
+    }
+    let forget = "DELETE FROM gateways WHERE id = $1 AND until <= clock_timestamp()";
+    if execute(&client, forget, &[&id]).await? > 0 { Ok(()) } else { Err(StoreError::NotFound) }
+}
+
+fn read(
     row: &Row,
     owns: &mut BTreeMap<String, Vec<String>>,
 ) -> Result<GatewayOverview, StoreError> {
