@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use onyx_test_support::{Answer, OnyxProcess, ScriptedModel, Wire, wait_until};
+use onyx_test_support::{Answer, OnyxProcess, Script, ScriptedModel, Step, Wire, wait_until};
 use serde_json::json;
 
 use crate::{builder, said, types};
@@ -86,9 +86,11 @@ async fn a_killed_server_leaves_no_process_of_the_real_claude_cli() {
 #[ignore = "needs the real Claude CLI: make test-runtimes"]
 async fn a_killed_claude_cli_ends_the_turn_within_two_seconds_and_the_next_one_works() {
     let (upstream, user) = (ScriptedModel::start().await, tempfile::tempdir().unwrap());
-    upstream.set_default(Answer::text("Half an answer that goes on").delay_ms(60_000));
+    // Its answer has begun, so that nobody asks again by itself.
+    upstream.set_default(Script::new([Step::Text("Half".into()), Step::Hang]));
     let onyx = with_real_claude(&upstream, user.path()).await;
-    let lines = onyx.client().chat_lines(&json!({"message": "hello there"})).await;
+    let mut lines = onyx.client().chat_lines(&json!({"message": "hello there"})).await;
+    lines.until("text").await;
     let began = is_at_work(&upstream, &onyx).await;
     upstream.set_default(Answer::text("Here again."));
     for id in began.into_iter().filter(|id| runs_claude(*id)) {
@@ -101,7 +103,8 @@ async fn a_killed_claude_cli_ends_the_turn_within_two_seconds_and_the_next_one_w
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     assert_eq!(types(&events).last(), Some(&"done"), "{events:?}");
     let error = events.iter().find(|event| event["type"] == "error");
-    assert_eq!(error.unwrap()["code"], "provider_unavailable", "{events:?}");
+    let error = error.unwrap_or_else(|| panic!("{events:#?}"));
+    assert_eq!(error["code"], "provider_unavailable", "{events:?}");
     let next = onyx.chat_stream(&json!({"message": "and again"})).await;
     assert_eq!(said(&next), "Here again.", "{next:?}");
 }
