@@ -168,7 +168,7 @@ async fn fetched_unasked(surfing: &Surfing) -> Vec<String> {
 /// One answer for each, with one call.
 fn calls(model: &ScriptedModel, calls: &[(&str, Value)]) {
     for (number, (tool, arguments)) in calls.iter().enumerate() {
-        let call = ScriptedCall::new(&format!("call{number}"), *tool, arguments);
+        let call = ScriptedCall::new(format!("call{number}"), *tool, arguments);
         model.push(Answer::tool_calls([call]));
     }
 }
