@@ -40,17 +40,24 @@ const MOST_LETTERS: u32 = 200;
 impl Connectors {
     /// Every account that the config names, also those that cannot work.
     pub async fn list(&self) -> Result<Vec<AccountStatus>, Fault> {
+        // All of one moment, so that none is missing and none there twice.
+        let (running, restarting, unusable) = self.accounts_mut(|accounts| {
+            let running: Vec<_> = accounts.running.values().cloned().collect();
+            (running, accounts.restarting.clone(), accounts.unusable.clone())
+        });
         let mut all = Vec::new();
-        for account in self.running() {
+        for account in running {
             all.push(account.status().await?);
         }
-        let unusable = self.accounts_mut(|accounts| accounts.unusable.clone());
-        for (key, why) in unusable {
+        let restarting = restarting.into_iter().map(|key| (key, AccountState::Starting, None));
+        let unusable =
+            unusable.into_iter().map(|(key, why)| (key, AccountState::Unusable, Some(why)));
+        for (key, state, detail) in restarting.chain(unusable) {
             all.push(AccountStatus {
                 queues: self.shared.home.setup.ledger.figures(&key).await?,
                 key,
-                state: AccountState::Unusable,
-                detail: Some(why),
+                state,
+                detail,
                 last_heard: None,
                 silent_seconds: None,
                 restarts: 0,

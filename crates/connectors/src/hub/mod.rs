@@ -9,7 +9,7 @@ mod dispatch;
 mod health;
 mod listen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use onyx_storage::AccountKey;
@@ -41,6 +41,8 @@ struct Shared {
 struct Accounts {
     running: BTreeMap<AccountKey, Arc<RunningAccount>>,
     unusable: BTreeMap<AccountKey, String>,
+    /// Accounts that changed: the old one ends before the new one begins, and they are shown meanwhile.
+    restarting: BTreeSet<AccountKey>,
 }
 
 /// A weak reference to the connectors, for the agent behind their port, which they hold themselves.
@@ -81,7 +83,13 @@ impl Connectors {
         let mut unusable: BTreeMap<_, _> = plan.unusable.into_iter().collect();
         for account in self.running() {
             if wanted.get(account.key()) != Some(account.settings()) {
-                self.accounts_mut(|accounts| accounts.running.remove(account.key()));
+                let begins_anew = wanted.contains_key(account.key());
+                self.accounts_mut(|accounts| {
+                    accounts.running.remove(account.key());
+                    if begins_anew {
+                        accounts.restarting.insert(account.key().clone());
+                    }
+                });
                 account.stop().await;
             }
         }
@@ -91,6 +99,7 @@ impl Connectors {
             }
             match self.start(account) {
                 Ok(account) => self.accounts_mut(|accounts| {
+                    accounts.restarting.remove(&key);
                     accounts.running.insert(key, account);
                 }),
                 Err(why) => {
@@ -98,7 +107,10 @@ impl Connectors {
                 }
             }
         }
-        self.accounts_mut(|accounts| accounts.unusable = unusable);
+        self.accounts_mut(|accounts| {
+            accounts.restarting.clear();
+            accounts.unusable = unusable;
+        });
     }
 
     fn listen_with(&self, plan: Option<TranscriberPlan>) {
