@@ -83,7 +83,7 @@ cluster: setup ## gateways on one database with faults of every kind, and a chec
 	@$(step) "storage on SeaweedFS" env ONYX_TEST_OBJECTS=seaweedfs cargo test --locked --quiet --package onyx-storage --test it on_server
 
 .PHONY: cluster-short
-cluster-short: setup ## two short rounds, the same dice every time; for CI once they pass
+cluster-short: setup ## two short rounds, the same dice every time; CI plays them, too
 	@cargo build --locked --quiet --package onyx --bin onyx
 	@$(step) "cluster" ./scripts/cluster --rounds 2 --seconds 25 --seed 1
 
