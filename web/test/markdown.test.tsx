@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { GivenHosts, hostsIn } from '../src/markdown/given';
-import { GrowingText, lex, loadMending } from '../src/markdown/lex';
+import { GrowingText, lex, loadMarkCloser } from '../src/markdown/lex';
 import { isInlineImage, safeLink } from '../src/markdown/links';
 import { Markdown } from '../src/markdown/Markdown';
 import { HOSTILE } from './hostile';
@@ -92,7 +92,7 @@ describe('what must never happen', () => {
 });
 
 describe('growing text', () => {
-  beforeAll(loadMending);
+  beforeAll(loadMarkCloser);
 
   const whole =
     '# One\n\nText with **bold** and\nmore.\n\n- a\n- b\n  - c\n\n```js\nlet x = 1;\n\nx++;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nEnd $x$.';

@@ -89,21 +89,21 @@ export function lex(text: string): Token[] {
   return marked.lexer(text).filter((token) => token.type !== 'space' && token.type !== 'def');
 }
 
-let mend = (text: string): string => text;
-let mending: Promise<void> | undefined;
+let closeMarks = (text: string): string => text;
+let loading: Promise<void> | undefined;
 
 /** Brings what closes half emphasis and links. Only a text that is being written needs it, so it comes with the first one;
  * until it is there, or where it cannot be had, half marks are shown as they are. */
-export function loadMending(): Promise<void> {
-  mending ??= import('remend').then(
+export function loadMarkCloser(): Promise<void> {
+  loading ??= import('remend').then(
     (module) => {
-      mend = (text) => module.default(text);
+      closeMarks = (text) => module.default(text);
     },
     () => {
-      mending = undefined;
+      loading = undefined;
     },
   );
-  return mending;
+  return loading;
 }
 
 /** The blocks of a growing text. Finished blocks keep their identity, so they are drawn once. */
@@ -113,7 +113,7 @@ export class GrowingText {
   private seen = '';
 
   constructor() {
-    void loadMending();
+    void loadMarkCloser();
   }
 
   blocks(text: string): Token[] {
@@ -141,6 +141,6 @@ export class GrowingText {
 /** The block being written, its half emphasis and links closed so that they do not flicker. */
 function closed(token: Token): Token[] {
   if (token.type === 'code' || token.type === 'html') return [token];
-  const mended = mend(token.raw);
-  return mended === token.raw ? [token] : lex(mended);
+  const whole = closeMarks(token.raw);
+  return whole === token.raw ? [token] : lex(whole);
 }

@@ -81,8 +81,10 @@ function work({ runs, jobs, drafts, connectors, duties }: Gateway): string {
 
 function duty(name: string): string {
   if (name === 'sweep') return 'Cleans up for all';
-  const signIn = /^sign-in (?:asks )?(.+)$/.exec(name);
-  return signIn ? `Renews the sign-in ${signIn[1]}` : name;
+  const awaited = /^sign-in asks (.+)$/.exec(name);
+  if (awaited) return `Waits for the sign-in ${awaited[1]}`;
+  const renewed = /^sign-in (.+)$/.exec(name);
+  return renewed ? `Renews the sign-in ${renewed[1]}` : name;
 }
 
 function Drain({ gateway, onChange }: { gateway: Gateway; onChange: () => void }) {
