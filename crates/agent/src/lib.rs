@@ -51,7 +51,7 @@ pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;
 pub use personas::Personas;
 pub use runs::{
-    Canceller, Company, Delegated, DryRun, GatewayAddress, LightPrompt, OtherGateways, OwnedRun,
+    Canceller, Delegated, DryRun, GatewayAddress, LightPrompt, OtherGateways, OwnedRun, Privacy,
     RUN_SECONDS, RunFigures, RunHandle, RunInput, RunOrder, RunRequest, RunTerms, Runs,
     SendOutcome, SessionRef, StopTarget,
 };

@@ -18,6 +18,7 @@ mod process;
 mod report;
 mod streams;
 mod table;
+mod vault;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,6 +41,9 @@ struct Arguments {
     /// Lengths of the sessions (in turns of the log) on which a turn is measured.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10, 100, 1_000, 10_000, 100_000])]
     lengths: Vec<usize>,
+    /// Files in the vault with which a turn is measured, beside ten; 0 leaves it out.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    files: usize,
     /// Turns over which memory may grow; 0 leaves it out.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     growth: u32,
@@ -81,6 +85,10 @@ async fn run(arguments: &Arguments) -> Result<()> {
     for length in &arguments.lengths {
         lengths.push(bench.turns_at_length(*length).await?);
     }
+    let by_files = match arguments.files {
+        0 => None,
+        many => Some(vault::turn_by_files(&bench, many).await?),
+    };
     let growth = match arguments.growth {
         0 => memory::Growth::default(),
         turns => memory::growth(&bench, turns).await?,
@@ -108,6 +116,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
         start,
         turn,
         lengths,
+        by_files,
         growth,
         streams,
         cap,

@@ -134,7 +134,7 @@ pub(crate) fn only_what_is_asked() -> Value {
 }
 
 /// The process's CPU time once it uses hardly any.
-async fn until_rest(clock: CpuClock) -> Result<Duration> {
+pub(crate) async fn until_rest(clock: CpuClock) -> Result<Duration> {
     const LOOK: Duration = Duration::from_millis(300);
     const HARDLY_ANY: Duration = Duration::from_millis(3);
     const PATIENCE: u32 = 200;
@@ -150,7 +150,11 @@ async fn until_rest(clock: CpuClock) -> Result<Duration> {
     anyhow::bail!("the server does not come to rest")
 }
 
-async fn cost_of_turns(process: &OnyxProcess, session: Option<&str>, turns: u32) -> Result<Cost> {
+pub(crate) async fn cost_of_turns(
+    process: &OnyxProcess,
+    session: Option<&str>,
+    turns: u32,
+) -> Result<Cost> {
     let clock = CpuClock::of(process)?;
     let (cpu, wall) = (clock.now()?, Instant::now());
     for _ in 0..turns {

@@ -14,6 +14,7 @@ use crate::memory::Growth;
 use crate::passing::PassThrough;
 use crate::streams::{AskedStreams, Cap, Streams};
 use crate::table::{self, megabytes, milliseconds};
+use crate::vault::TurnByFiles;
 
 /// Everything that was measured.
 #[derive(Debug)]
@@ -22,6 +23,7 @@ pub(crate) struct Measured {
     pub(crate) start: Start,
     pub(crate) turn: TurnCost,
     pub(crate) lengths: Vec<AtLength>,
+    pub(crate) by_files: Option<TurnByFiles>,
     pub(crate) growth: Growth,
     pub(crate) streams: Vec<AskedStreams>,
     pub(crate) cap: Cap,
@@ -154,6 +156,7 @@ mod tests {
                 bytes_after: 1,
             },
             lengths: Vec::new(),
+            by_files: None,
             growth: Growth::default(),
             streams: vec![
                 AskedStreams { count: 10, measured: Ok(few) },

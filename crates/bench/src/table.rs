@@ -11,6 +11,7 @@ use crate::measure::AtLength;
 use crate::passing::{Answered, PassThrough};
 use crate::report::Measured;
 use crate::streams::{AskedStreams, Cap, Streams};
+use crate::vault::TurnByFiles;
 
 /// A cost is flat when the longest session costs at most this many times what a short one does.
 pub(crate) const FLAT: f64 = 1.5;
@@ -54,6 +55,7 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
         start,
         turn,
         lengths,
+        by_files,
         growth,
         streams,
         cap,
@@ -73,6 +75,10 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
     rows.extend(flatness(lengths));
     if let Some(longest) = lengths.iter().max_by_key(|point| point.length) {
         rows.push(at_most("last page of the longest", milliseconds(longest.last_page), 20.0, "ms"));
+    }
+    if let Some(TurnByFiles { many, times }) = by_files {
+        let what = format!("turn cost, {many} files : ten files");
+        rows.push(at_most(&what, *times, 1.05, "x"));
     }
     if growth.turns() > 0 {
         let grown = format!("memory growth over {} turns", growth.turns());

@@ -37,7 +37,8 @@ pub use mail::{Letter, MailError, MailSecurity, MailSettings, Mailer};
 pub use notices::OwnerNotice;
 pub use peers::{Asker, agent_for};
 pub use port::{
-    AgentPort, Company, Decision, DraftVerdict, Picture, RunEvents, RunFate, StartRun, StartedRun,
+    AgentPort, Decision, DraftVerdict, Picture, Privacy, PromisedRun, RunEvents, StartRun,
+    StartedRun,
 };
 pub use qr::{QrPicture, qr_picture};
 pub use settings::{

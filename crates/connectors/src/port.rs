@@ -13,12 +13,12 @@ pub trait AgentPort: Send + Sync {
     async fn start(&self, request: StartRun) -> Result<StartedRun, Fault>;
 
     /// What became of a run that was promised to a message of this session.
-    async fn fate(
+    async fn promised_run(
         &self,
         person: &PersonId,
         session: Option<SessionId>,
         run: RunId,
-    ) -> Result<RunFate, Fault>;
+    ) -> Result<PromisedRun, Fault>;
 
     /// `false`: nothing was running.
     async fn stop(&self, person: &PersonId, session: SessionId) -> Result<bool, Fault>;
@@ -71,7 +71,7 @@ pub struct StartRun {
     pub title: String,
     pub text: String,
     pub pictures: Vec<Picture>,
-    pub company: Company,
+    pub privacy: Privacy,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub struct Picture {
 
 /// Who hears the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
+pub enum Privacy {
     /// The person alone hears it.
     Private,
     /// Others too: nothing private of the person goes into the prompt, and what others say is not
@@ -110,7 +110,7 @@ pub trait RunEvents: Send {
 }
 
 /// What became of a promised run.
-pub enum RunFate {
+pub enum PromisedRun {
     /// The run never began.
     Unknown,
     /// It works, or its events are still kept. A message that waited may have got another run

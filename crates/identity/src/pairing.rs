@@ -110,11 +110,15 @@ impl Pairings {
         Ok((id, device.view(LASTS)))
     }
 
+    /// Without those that a newer gateway wrote in a form that this one cannot read: they are decided
+    /// on there.
     async fn all(&self) -> Result<Vec<(PendingEntry, PendingPairing)>, Fault> {
         let mut all = Vec::new();
         for entry in self.0.list(PendingKind::Pairing).await? {
-            let device = PendingPairing::read(&entry.value)?;
-            all.push((entry, device));
+            match PendingPairing::read(&entry.value) {
+                Ok(device) => all.push((entry, device)),
+                Err(fault) => tracing::warn!(%fault, "a pairing is left out"),
+            }
         }
         Ok(all)
     }
@@ -230,4 +234,29 @@ fn fresh_code() -> Result<String, Fault> {
         }
     }
     Ok(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use onyx_storage::LocalPending;
+    use onyx_types::SystemClock;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_pairing_of_a_newer_gateway_keeps_nobody_from_theirs() {
+        let kept: Arc<dyn PendingEntries> =
+            Arc::new(LocalPending::new(Arc::new(SystemClock::new())));
+        let newer = PendingEntry {
+            key: Hash::of(b"newer"),
+            value: r#"{"form":2}"#.to_owned(),
+            left: LASTS,
+        };
+        kept.put(PendingKind::Pairing, newer, MAX_WAITING).await.unwrap();
+        let pairings = Pairings::new(kept);
+        let (_, device) = pairings.begin("phone", PairingFor::Browser, None).await.unwrap();
+        let waiting = pairings.waiting().await.unwrap();
+        assert_eq!(waiting.iter().map(|it| &it.code).collect::<Vec<_>>(), [&device.code]);
+        pairings.decide(&device.code, Decision::Rejected).await.unwrap();
+    }
 }

@@ -76,6 +76,13 @@ fn rest_shown<'a>(
     before: &mut Before,
     write_out: impl Fn(&mut String, char),
 ) -> Cow<'a, str> {
+    // Nearly all text is plain, and every line of the log comes by here.
+    if text.bytes().all(|byte| is_plain(byte, lines)) {
+        if !text.is_empty() {
+            *before = Before::Plain;
+        }
+        return Cow::Borrowed(text);
+    }
     let mut changed: Option<String> = None;
     for (at, character) in text.char_indices() {
         let stays = stays(character, lines, before);
@@ -92,6 +99,11 @@ fn rest_shown<'a>(
         }
     }
     changed.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// What stays wherever it stands, as `stays` has it.
+const fn is_plain(byte: u8, lines: Lines) -> bool {
+    matches!(byte, b' '..=b'~') || (matches!(lines, Lines::Many) && matches!(byte, b'\n' | b'\t'))
 }
 
 /// Whether a character may be shown as it is; `before` then says what stands before the next one.

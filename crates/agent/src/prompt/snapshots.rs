@@ -154,7 +154,7 @@ impl PromptSnapshots {
     }
 
     /// A rendering for one run that others hear too: who the agent is, and nothing of the person.
-    pub(crate) async fn in_company(
+    pub(crate) async fn before_others(
         &self,
         key: &SessionKey,
         agent: &AgentProfile,

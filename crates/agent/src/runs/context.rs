@@ -13,7 +13,7 @@ use super::lanes::{self, Lanes};
 use super::live::{LiveRun, RunContact};
 use super::opening::{MessageToAnswer, OpenedSession};
 use super::plan::{RunPlan, SessionAddress};
-use super::request::{Company, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use super::request::{DryRun, Privacy, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
     Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, Outlet, RunReport, SessionHold,
@@ -191,9 +191,9 @@ fn share_conditions(
         actor.tool_cx.decisions.granted = granted.clone();
         actor.tool_cx.addresses = Arc::clone(&addresses);
     }
-    let taint = match plan.request.terms.company {
-        Company::Alone => taint(opened, context),
-        Company::Others => Taint::Tainted,
+    let taint = match plan.request.terms.privacy {
+        Privacy::Private => taint(opened, context),
+        Privacy::Shared => Taint::Tainted,
     };
     for lane in &mut context.lanes.setups {
         lane.taint = taint;

@@ -10,7 +10,7 @@ use onyx_types::{
 use super::Shared;
 use super::opening::OpenedSession;
 use super::plan::RunPlan;
-use super::request::Company;
+use super::request::Privacy;
 use crate::agents::{AgentProfile, ModelChoice, Payer, editor_prompt, is_editor, toolless};
 use crate::drive::{LaneActor, LaneTools, Withheld, tool_context};
 use crate::prompt::{self, ForeignFile, PromptSnapshot, RenderedPrompt, UntrustedPiece};
@@ -133,10 +133,10 @@ impl LaneContext<'_> {
             return Ok(RenderedPrompt { snapshot, untrusted: Vec::new(), foreign: Vec::new() });
         }
         let snapshots = &self.runs.context.snapshots;
-        let mut rendered = match (self.plan.request.terms.company, self.client.memory) {
-            (Company::Others, _) => snapshots.in_company(self.key(), agent).await?,
-            (Company::Alone, MemoryUse::Include) => snapshots.current(self.key(), agent).await?,
-            (Company::Alone, MemoryUse::LeaveOut) => {
+        let mut rendered = match (self.plan.request.terms.privacy, self.client.memory) {
+            (Privacy::Shared, _) => snapshots.before_others(self.key(), agent).await?,
+            (Privacy::Private, MemoryUse::Include) => snapshots.current(self.key(), agent).await?,
+            (Privacy::Private, MemoryUse::LeaveOut) => {
                 snapshots.without_memory(self.key(), agent).await?
             }
         };

@@ -52,7 +52,7 @@ pub use owned::{Canceller, OwnedRun, RunHandle};
 pub(crate) use plan::check_content;
 pub(crate) use recovery::Recovery;
 pub use request::{
-    Company, Delegated, DryRun, LightPrompt, RunInput, RunRequest, RunTerms, SessionRef, StopTarget,
+    Delegated, DryRun, LightPrompt, Privacy, RunInput, RunRequest, RunTerms, SessionRef, StopTarget,
 };
 
 /// How long `stop` waits for a run to write its end.

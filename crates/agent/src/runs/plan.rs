@@ -12,7 +12,7 @@ use onyx_types::{
 
 use super::Shared;
 use super::request::{
-    Company, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_IN_COMPANY, TOOLS_THAT_REMEMBER,
+    Privacy, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_BEFORE_OTHERS, TOOLS_THAT_REMEMBER,
 };
 use super::subscription;
 use crate::agents::{AgentProfile, Roster, is_editor};
@@ -89,9 +89,9 @@ pub(super) async fn resolve_input(
             Arc::make_mut(agent).policy = policy;
         }
     }
-    if request.terms.company == Company::Others {
+    if request.terms.privacy == Privacy::Shared {
         for agent in &mut agents {
-            let policy = Arc::new(agent.policy.at_most(Tier::Suggest).only(TOOLS_IN_COMPANY));
+            let policy = Arc::new(agent.policy.at_most(Tier::Suggest).only(TOOLS_BEFORE_OTHERS));
             Arc::make_mut(agent).policy = policy;
         }
     }

@@ -43,21 +43,22 @@ pub struct RunTerms {
     /// A prompt of its own in the place of the agent's.
     pub light: Option<LightPrompt>,
     /// Who hears the answer beside the person.
-    pub company: Company,
+    pub privacy: Privacy,
 }
 
 /// Who hears what a run says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Company {
+pub enum Privacy {
+    /// The person alone.
     #[default]
-    Alone,
+    Private,
     /// Others too, as in a group chat: the run gets none of the person's memory and files, and the
     /// words it answers count as from outside, because others may have said them.
-    Others,
+    Shared,
 }
 
 /// What an agent may use where others listen: nothing that reads or changes what is the person's.
-pub(super) const TOOLS_IN_COMPANY: &[&str] = &["web_search", "web_fetch", "render_mermaid"];
+pub(super) const TOOLS_BEFORE_OTHERS: &[&str] = &["web_search", "web_fetch", "render_mermaid"];
 
 /// What a temporary chat does without: nothing of it goes into memory.
 pub(super) const TOOLS_THAT_REMEMBER: &[&str] = &["memory_write"];

@@ -294,9 +294,8 @@ impl Sessions {
         if self.has_several(person) {
             return Ok(());
         }
-        let filter = SessionFilter { limit: 2, ..SessionFilter::default() };
-        let known = self.shared.ledger.sessions(person, &filter).await?.len();
-        if known + usize::from(is_new) > 1 {
+        let known = self.shared.ledger.count_sessions(person, 2).await?;
+        if known + u32::from(is_new) > 1 {
             let mut known = self.shared.with_several.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(person.clone());
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use onyx_types::{ErrorCode, Grant};
@@ -43,8 +43,7 @@ pub(crate) fn guarded(
     access: Access,
 ) -> MethodRouter<ApiState> {
     let gate = Gate { state: state.clone(), access };
-    let written = route.route_layer(from_fn(write_json));
-    written.route_layer(from_fn_with_state(gate, admit))
+    route.route_layer(from_fn_with_state(gate, admit))
 }
 
 #[derive(Clone)]
@@ -56,17 +55,19 @@ struct Gate {
 /// Finds out who is asking, checks that they may, and tells the handler. What is answered ends
 /// when the credential does.
 async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let handled =
+        async |request| write_json(request, async |request| next.run(request).await).await;
     if gate.access == Access::Public {
-        return next.run(request).await;
+        return handled(request).await;
     }
     let (mut parts, body) = request.into_parts();
     let caller = match gate.state.auth.authenticate(&parts).await {
         Ok(Some(caller)) => caller,
         Ok(None) if gate.access == Access::FirstFrame => {
-            return next.run(Request::from_parts(parts, body)).await;
+            return handled(Request::from_parts(parts, body)).await;
         }
         Err(_) if gate.access == Access::FirstFrame && came_by_itself(&parts.headers) => {
-            return next.run(Request::from_parts(parts, body)).await;
+            return handled(Request::from_parts(parts, body)).await;
         }
         Ok(None) => return nobody().into_response(),
         Err(problem) => return problem.into_response(),
@@ -81,7 +82,7 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     let revoked = caller.revoked.clone();
     parts.extensions.insert(caller);
     tokio::select! {
-        response = next.run(Request::from_parts(parts, body)) => until_revoked(response, revoked),
+        response = handled(Request::from_parts(parts, body)) => until_revoked(response, revoked),
         () = revoked.cancelled() => revoked_meanwhile().into_response(),
     }
 }

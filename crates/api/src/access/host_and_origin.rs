@@ -3,9 +3,8 @@
 
 use std::net::IpAddr;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
 
@@ -15,21 +14,21 @@ use crate::serve::Peer;
 use crate::{ApiState, Problem};
 
 pub(crate) async fn check_host_and_origin(
-    State(state): State<ApiState>,
+    state: &ApiState,
     mut request: Request,
-    next: Next,
+    next: impl AsyncFnOnce(Request) -> Response,
 ) -> Response {
     let at = match request.extensions().get::<Peer>() {
         // No browser speaks over the home's socket, and its requests have no meaningful Host.
         Some(Peer::LocalUser) => {
             request.extensions_mut().insert(Scheme::Http);
-            return next.run(request).await;
+            return next(request).await;
         }
         Some(Peer::Network { at, .. }) => Some(at.ip().to_canonical()),
         None => None,
     };
     let front = state.auth.front();
-    let guest = guest(&front, request.headers()).or_else(|| widget_guest(&state, &request));
+    let guest = guest(&front, request.headers()).or_else(|| widget_guest(state, &request));
     let is_guest = guest.is_some();
     let mut response = match verify(request.uri(), request.headers(), at, &front, is_guest) {
         Ok(()) if guest.is_some() && cors::is_preflight(&request) => cors::preflight(&request),
@@ -39,7 +38,7 @@ pub(crate) async fn check_host_and_origin(
                 request.headers_mut().remove(header::COOKIE);
             }
             know_the_client(&front, &mut request);
-            next.run(request).await
+            next(request).await
         }
         Err(problem) => problem.into_response(),
     };

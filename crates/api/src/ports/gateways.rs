@@ -36,7 +36,21 @@ pub struct GatewayView {
     /// Accounts of other networks that it asks for messages.
     pub connectors: Vec<String>,
     /// What else one gateway does for all.
-    pub duties: Vec<String>,
+    pub duties: Vec<GatewayDuty>,
+}
+
+/// Something that one gateway does for all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum GatewayDuty {
+    /// Ends what gateways that died left behind.
+    CleansUp,
+    /// Renews what is kept of a sign-in.
+    RenewsSignIn { of: String },
+    /// Asks a provider whether a sign-in was finished.
+    AwaitsSignIn { of: String },
+    /// Of a newer gateway, by the name that it has in the database.
+    Other { name: String },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

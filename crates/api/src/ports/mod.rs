@@ -17,7 +17,7 @@ pub use catalogue::{
 pub use configuration::{
     ConfigChange, ConfigFlaw, ConfigView, Configuration, PluginSwitch, Written,
 };
-pub use gateways::{GatewayView, GatewayViewState, Gateways};
+pub use gateways::{GatewayDuty, GatewayView, GatewayViewState, Gateways};
 pub use linkedin::{LinkedInAccount, LinkedInAccounts};
 pub use readiness::{Dependency, DependencyState, Readiness};
 pub use upstream::{

@@ -2,7 +2,6 @@
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
 use serde_json::{Value, json};
@@ -178,9 +177,12 @@ pub(crate) fn form_of(path: &str) -> Option<Form> {
 }
 
 /// Says problems the way the clients of the path expect them, wherever they arose.
-pub(crate) async fn in_the_clients_form(request: Request, next: Next) -> Response {
+pub(crate) async fn in_the_clients_form(
+    request: Request,
+    next: impl AsyncFnOnce(Request) -> Response,
+) -> Response {
     let form = form_of(request.uri().path());
-    let response = next.run(request).await;
+    let response = next(request).await;
     match form {
         Some(Form::OpenAi) => {
             said_as(response, |problem| openai_error(problem.fault(), problem.path()))

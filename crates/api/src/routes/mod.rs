@@ -35,13 +35,16 @@ mod ui_chat;
 mod v1;
 mod ws;
 
+use std::panic::AssertUnwindSafe;
+
 use axum::Router;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt as _;
 use onyx_types::ErrorCode;
 use serde_json::Value;
-use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::access::check_host_and_origin;
 use crate::openapi::document;
@@ -96,19 +99,26 @@ pub fn openapi() -> Value {
 }
 
 pub fn router(state: ApiState) -> Router {
-    let guard = from_fn_with_state(state.clone(), check_host_and_origin);
-    let reserve = from_fn_with_state(state.clone(), spare_the_reserve);
     routes()
         .into_router(&state)
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state.clone())
-        .layer(reserve)
-        .layer(from_fn(oauth::tell_where_to_sign_in))
-        .layer(guard)
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn(in_the_clients_form))
-        .layer(from_fn_with_state(state, followed))
+        .layer(from_fn_with_state(state, on_the_way_in))
+}
+
+/// What every request goes through before its route, and every answer after it, from the outside in.
+/// One layer for all: each layer of axum's boxes a future and copies the routes once more.
+async fn on_the_way_in(State(state): State<ApiState>, request: Request, next: Next) -> Response {
+    let routed = async |request| next.run(request).await;
+    let spared = async |request| spare_the_reserve(&state, request, routed).await;
+    let signed_in = async |request| oauth::tell_where_to_sign_in(request, spared).await;
+    let checked = async |request| check_host_and_origin(&state, request, signed_in).await;
+    let caught = async |request| {
+        AssertUnwindSafe(checked(request)).catch_unwind().await.unwrap_or_else(panicked)
+    };
+    let formed = async |request| in_the_clients_form(request, caught).await;
+    followed(&state, request, formed).await
 }
 
 /// A path that no route has may be a page or file of the web app.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderValue, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use onyx_types::{ErrorCode, Fault};
 
@@ -15,13 +14,13 @@ const HEALTH: &str = "/health";
 
 /// In the reserve a connection is there for one request.
 pub(crate) async fn spare_the_reserve(
-    State(state): State<ApiState>,
+    state: &ApiState,
     request: Request,
-    next: Next,
+    next: impl AsyncFnOnce(Request) -> Response,
 ) -> Response {
     let slot = request.extensions().get::<Arc<ConnectionSlot>>();
     let Some(slot) = slot.filter(|slot| slot.is_in_reserve()).cloned() else {
-        return next.run(request).await;
+        return next(request).await;
     };
     let (parts, body) = request.into_parts();
     // A wrong credential is not tried a second time by the route: it would count twice.
@@ -31,7 +30,7 @@ pub(crate) async fn spare_the_reserve(
             return for_one_request(no_room().into_response());
         }
     }
-    let response = next.run(Request::from_parts(parts, body)).await;
+    let response = next(Request::from_parts(parts, body)).await;
     if slot.is_known() { response } else { for_one_request(response) }
 }
 

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
-use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::BodyExt as _;
 use tracing::Instrument as _;
@@ -61,9 +60,9 @@ impl Drop for OpenStream {
 
 /// Names the request in the log and in the answer, by the client's own name for it if it has one.
 pub(crate) async fn followed(
-    State(state): State<ApiState>,
+    state: &ApiState,
     request: Request,
-    next: Next,
+    next: impl AsyncFnOnce(Request) -> Response,
 ) -> Response {
     let sent = request.headers().get(&REQUEST_ID).filter(|id| is_usable(id)).cloned();
     let id = sent.unwrap_or_else(|| {
@@ -79,7 +78,7 @@ pub(crate) async fn followed(
         method = %request.method(),
         path = request.uri().path(),
     );
-    let mut response = next.run(request).instrument(span).await;
+    let mut response = next(request).instrument(span).await;
     state.traffic.count(&response);
     if anthropic {
         response.headers_mut().insert(ANTHROPIC_ID, id.clone());

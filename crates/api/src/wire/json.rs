@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -39,12 +38,15 @@ impl<T: Serialize + Send + Sync + 'static> IntoResponse for Json<T> {
 }
 
 /// Stands before every handler and writes what it answers.
-pub(crate) async fn write_json(request: Request, next: Next) -> Response {
+pub(crate) async fn write_json(
+    request: Request,
+    next: impl AsyncFnOnce(Request) -> Response,
+) -> Response {
     let names = match FieldNames::asked_for(request.headers()) {
         Ok(names) => names,
         Err(problem) => return problem.into_response(),
     };
-    let mut response = next.run(request).await;
+    let mut response = next(request).await;
     let Some(Unwritten(value)) = response.extensions_mut().remove() else { return response };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

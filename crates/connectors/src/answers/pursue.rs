@@ -16,7 +16,7 @@ use crate::connector::Incoming;
 use crate::context::AccountContext;
 use crate::outbox::{Destination, answer_parts, plain_part};
 use crate::peers::{Asker, agent_for};
-use crate::port::{Company, RunEvents, RunFate, StartRun, StartedRun};
+use crate::port::{Privacy, PromisedRun, RunEvents, StartRun, StartedRun};
 
 /// A message of a peer that agents may answer.
 pub(super) struct PeerMessage<'a> {
@@ -81,15 +81,18 @@ async fn take_up(
     promised: &Promised,
 ) -> Result<TakenUp, Fault> {
     let was_promised = asked.update.run.is_some();
-    let fate =
-        if was_promised { promised.fate(context, promised.run).await? } else { RunFate::Unknown };
-    match fate {
-        RunFate::Told { run, session, events } => {
+    let promised_run = if was_promised {
+        promised.promised_run(context, promised.run).await?
+    } else {
+        PromisedRun::Unknown
+    };
+    match promised_run {
+        PromisedRun::Told { run, session, events } => {
             return Ok(TakenUp::Told(Told { run, session, events }));
         }
-        RunFate::Read => return Ok(TakenUp::Elsewhere),
-        RunFate::Waits => return Err(Fault::plain(ErrorCode::SessionBusy)),
-        RunFate::Unknown => {}
+        PromisedRun::Read => return Ok(TakenUp::Elsewhere),
+        PromisedRun::Waits => return Err(Fault::plain(ErrorCode::SessionBusy)),
+        PromisedRun::Unknown => {}
     }
     let run = promised.run;
     let started = match start(context, asked, conversation, promised).await {
@@ -104,11 +107,11 @@ async fn take_up(
             Ok(TakenUp::Elsewhere)
         }
         // The run was started from another surface, so no other task sends its answer to this chat.
-        StartedRun::Joined { run: other } => match promised.fate(context, other).await? {
-            RunFate::Told { run, session, events } => {
+        StartedRun::Joined { run: other } => match promised.promised_run(context, other).await? {
+            PromisedRun::Told { run, session, events } => {
                 Ok(TakenUp::Told(Told { run, session, events }))
             }
-            RunFate::Read | RunFate::Waits | RunFate::Unknown => {
+            PromisedRun::Read | PromisedRun::Waits | PromisedRun::Unknown => {
                 Err(Fault::plain(ErrorCode::SessionBusy))
             }
         },
@@ -123,8 +126,12 @@ struct Promised {
 }
 
 impl Promised {
-    async fn fate(&self, context: &AccountContext, run: RunId) -> Result<RunFate, Fault> {
-        context.port.fate(&self.person, self.session, run).await
+    async fn promised_run(
+        &self,
+        context: &AccountContext,
+        run: RunId,
+    ) -> Result<PromisedRun, Fault> {
+        context.port.promised_run(&self.person, self.session, run).await
     }
 }
 
@@ -137,13 +144,13 @@ async fn join(
     other: RunId,
 ) -> Result<(), Fault> {
     context.takes_words(update);
-    if let RunFate::Told { mut events, .. } = promised.fate(context, other).await? {
+    if let PromisedRun::Told { mut events, .. } = promised.promised_run(context, other).await? {
         while events.next().await.is_some() {}
     }
     context.takes_no_words(update);
-    match promised.fate(context, promised.run).await? {
-        RunFate::Read => Ok(()),
-        RunFate::Told { .. } | RunFate::Waits | RunFate::Unknown => {
+    match promised.promised_run(context, promised.run).await? {
+        PromisedRun::Read => Ok(()),
+        PromisedRun::Told { .. } | PromisedRun::Waits | PromisedRun::Unknown => {
             Err(Fault::plain(ErrorCode::SessionBusy))
         }
     }
@@ -171,9 +178,9 @@ async fn start(
         title: format!("{} ({})", incoming.peer_name, context.account.key.network),
         text: content.text,
         pictures: content.pictures,
-        company: match incoming.kind {
-            PeerKind::Person => Company::Private,
-            PeerKind::Group => Company::Group,
+        privacy: match incoming.kind {
+            PeerKind::Person => Privacy::Private,
+            PeerKind::Group => Privacy::Group,
         },
     };
     match context.port.start(request.clone()).await {

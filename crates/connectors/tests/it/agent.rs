@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_connectors::{AgentPort, Company, Decision, RunEvents, RunFate, StartRun, StartedRun};
+use onyx_connectors::{AgentPort, Decision, Privacy, PromisedRun, RunEvents, StartRun, StartedRun};
 use onyx_types::{
     AgentId, AsksFor, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, PersonId, Preview, RunId,
     RunStatus, SessionId, Timestamp, TurnId, Usage,
@@ -216,7 +216,7 @@ impl AgentPort for TestAgent {
             request.session.unwrap_or_else(|| SessionId::from_uuid(request.run.as_uuid()));
         let mut words = self.words.lock().unwrap();
         if self.steers.load(Ordering::Acquire)
-            && request.company == Company::Private
+            && request.privacy == Privacy::Private
             && let Some(run) = words.at_work.get(&session).copied()
         {
             words.waiting.entry(session).or_default().push(request.clone());
@@ -234,19 +234,24 @@ impl AgentPort for TestAgent {
         Ok(StartedRun::Own { session, events: Box::new(Reader { events, next: 0 }) })
     }
 
-    async fn fate(&self, _: &PersonId, _: Option<SessionId>, run: RunId) -> Result<RunFate, Fault> {
+    async fn promised_run(
+        &self,
+        _: &PersonId,
+        _: Option<SessionId>,
+        run: RunId,
+    ) -> Result<PromisedRun, Fault> {
         let known = self.runs.lock().unwrap().get(&run).cloned();
         if let Some(Recorded { session, events }) = known {
             let events = Box::new(Reader { events, next: 0 });
-            return Ok(RunFate::Told { run, session, events });
+            return Ok(PromisedRun::Told { run, session, events });
         }
         let words = self.words.lock().unwrap();
         Ok(if words.read.contains(&run) {
-            RunFate::Read
+            PromisedRun::Read
         } else if words.waits(run) {
-            RunFate::Waits
+            PromisedRun::Waits
         } else {
-            RunFate::Unknown
+            PromisedRun::Unknown
         })
     }
 

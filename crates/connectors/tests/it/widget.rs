@@ -1,7 +1,7 @@
 //! The widget: visitors write from pages of the sites that the config names, and fetch answers.
 
 use futures::{StreamExt as _, stream};
-use onyx_connectors::{Company, Plan, Pushed};
+use onyx_connectors::{Plan, Privacy, Pushed};
 use onyx_storage::{AccountKey, PeerChange, PeerKey, PeerKind, PeerState};
 use onyx_types::{ErrorCode, Timestamp};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ async fn an_open_widget_answers_visitors_without_anything_private_and_keeps_them
     write(&process, SECRET, "2", "/agent research").await;
     let asked = agent.asked.lock().unwrap().clone();
     assert_eq!(asked.len(), 2);
-    assert!(asked.iter().all(|request| request.company == Company::Group));
+    assert!(asked.iter().all(|request| request.privacy == Privacy::Group));
     process.crash().await;
     // What was answered is there after a restart, for whom it was meant.
     let process = Process::start(home.path(), &agent, plan).await;
@@ -114,7 +114,7 @@ async fn without_open_a_visitor_is_a_stranger_and_closing_a_widget_pairs_nobody(
     assert!(said.len() == 1 && said[0].contains(&code), "{said:?}");
     process.connectors.approve_code(&code, owner()).await.unwrap();
     write(&process, SECRET, "3", "and now?").await;
-    assert_eq!(agent.asked.lock().unwrap()[1].company, Company::Private);
+    assert_eq!(agent.asked.lock().unwrap()[1].privacy, Privacy::Private);
     assert_eq!(texts(&process, SECRET, 0).await.last().unwrap(), "You said: and now?");
 }
 

@@ -65,7 +65,7 @@ impl Corpus {
             return;
         }
         eprintln!("bench-index: {} vectors to make, once for this machine", wanted - done);
-        let server = server(onyx, weights).await;
+        let server = server_with(onyx, weights).await;
         let path = self.folder.join("vectors.f32");
         let mut file = File::options().create(true).append(true).open(path).unwrap();
         file.set_len((done * DIMS * 4) as u64).unwrap();
@@ -99,7 +99,8 @@ fn question(text: &str) -> String {
     words[from..].iter().take(QUESTION_WORDS).copied().collect::<Vec<_>>().join(" ")
 }
 
-async fn server(onyx: &Path, weights: &Path) -> OnyxProcess {
+/// A server that embeds with these weights.
+pub(crate) async fn server_with(onyx: &Path, weights: &Path) -> OnyxProcess {
     let config = json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
     });

@@ -16,7 +16,9 @@
 
 mod ask;
 mod corpus;
+mod logs;
 mod make;
+mod messages;
 mod peer;
 mod prose;
 mod sessions;
@@ -68,6 +70,12 @@ struct Arguments {
     /// Conversations, up to so many.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     sessions: usize,
+    /// Messages with vectors of tokens.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    messages: usize,
+    /// Chunks of the largest index, which is only made and searched.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    large: usize,
     #[arg(long, hide = true, requires = "home")]
     part: Option<Part>,
     #[arg(long, hide = true)]
@@ -82,6 +90,11 @@ enum Part {
     Ask,
     Tiny,
     Sessions,
+    Messages,
+    AskMessages,
+    ByTheModel,
+    Large,
+    AskLarge,
 }
 
 #[tokio::main]
@@ -98,6 +111,18 @@ async fn main() {
         (Some(Part::Ask), Some(home)) => ask::measure(home, &corpus).await,
         (Some(Part::Tiny), Some(home)) => make::measure_tiny(home, arguments.tiny).await,
         (Some(Part::Sessions), Some(home)) => sessions::measure(home, arguments.sessions).await,
+        (Some(Part::Messages), Some(home)) => {
+            messages::make(home, &corpus, arguments.messages).await
+        }
+        (Some(Part::AskMessages), Some(home)) => messages::ask(home, &corpus).await,
+        (Some(Part::ByTheModel), _) => {
+            messages::by_the_model(&arguments.onyx, &arguments.weights, &corpus).await
+        }
+        (Some(Part::Large), Some(home)) => {
+            make::measure(home, &corpus, arguments.large).await;
+            Vec::new()
+        }
+        (Some(Part::AskLarge), Some(home)) => ask::measure_large(home, &corpus).await,
         (Some(_), None) | (None, _) => return all(&arguments),
     };
     println!("{}", serde_json::to_string(&rows).unwrap());
@@ -115,6 +140,17 @@ fn all(arguments: &Arguments) {
     }
     if arguments.sessions > 0 {
         rows.extend(run(Part::Sessions, tempfile::tempdir().unwrap().path()));
+    }
+    if arguments.messages > 0 {
+        let folder = tempfile::tempdir().unwrap();
+        for part in [Part::Messages, Part::AskMessages, Part::ByTheModel] {
+            rows.extend(run(part, folder.path()));
+        }
+    }
+    if arguments.large > 0 {
+        let folder = tempfile::tempdir().unwrap();
+        rows.extend(run(Part::Large, folder.path()));
+        rows.extend(run(Part::AskLarge, folder.path()));
     }
     let occasion = begun.end(&arguments.commit);
     table::print(&rows, &occasion.load);

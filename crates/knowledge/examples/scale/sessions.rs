@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use onyx_types::{Author, IdGenerator, LaneId, Origin, Timestamp, Turn, TurnBody, UserContent};
+use onyx_types::{IdGenerator, Timestamp};
 
+use crate::logs::log_of;
 use crate::table::{Row, at_most, shown};
 use crate::{anna, cpu_seconds, open, resident_megabytes, seconds};
 
@@ -58,23 +59,9 @@ fn write_logs(home: &Path, count: usize) {
     for number in 0..count {
         let at = Timestamp::from_millis(1_700_000_000_000 + number as i64 * 60_000);
         let (session, run) = (mint.session(at), mint.run(at));
-        let mut log = String::new();
-        for message in 0..MESSAGES {
-            let words =
-                format!("message {message} of {number} about thing{} and more", number % 997);
-            let turn = Turn {
-                id: mint.turn(at),
-                ts: at,
-                run: Some(run),
-                lane: LaneId::default(),
-                author: Author::Person(anna()),
-                origin: Origin::Person,
-                body: TurnBody::User(UserContent::Text(words).into()),
-                extra: serde_json::Map::new(),
-            };
-            log.push_str(&serde_json::to_string(&turn).unwrap());
-            log.push('\n');
-        }
+        let text =
+            |message| format!("message {message} of {number} about thing{} and more", number % 997);
+        let log = log_of(&mut mint, at, run, (0..MESSAGES).map(text));
         fs::write(folder.join(format!("{session}.jsonl")), log).unwrap();
     }
 }

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use std::mem::take;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_providers::Price;
 use onyx_storage::Ledger;
 use onyx_types::{Cancel, Clock, Model, ModelEvent, ModelRequest, Pauses, SessionKey, Usage};
-use tokio::task::JoinHandle;
 
 /// Of plain text; more exact counters know their model.
 pub(super) const BYTES_A_TOKEN: u64 = 4;
@@ -52,6 +52,7 @@ impl<M: Model> Model for Booked<M> {
             said: 0,
             pauses: self.pauses.clone(),
             is_settled: false,
+            booking: None,
         };
         let events = self.model.stream(request, cancel);
         unfold(BookedStream { events, bill, last: VecDeque::new() }, BookedStream::next).boxed()
@@ -102,6 +103,8 @@ struct Bill {
     said: usize,
     pauses: Pauses,
     is_settled: bool,
+    /// Under way, until it is done.
+    booking: Option<BoxFuture<'static, ()>>,
 }
 
 impl Bill {
@@ -131,33 +134,38 @@ impl Bill {
 }
 
 impl Bill {
+    /// Booked here and not in a task of its own, which would wake another thread for every answer.
     async fn settle(&mut self) {
-        if let Some(booking) = self.begin_to_book() {
-            // It says itself what went wrong.
-            let _ = booking.await;
+        self.begin_to_book();
+        if let Some(booking) = &mut self.booking {
+            booking.await;
+            self.booking = None;
         }
     }
 
-    /// A task of its own: a client that goes away meanwhile has used no less.
-    fn begin_to_book(&mut self) -> Option<JoinHandle<()>> {
+    fn begin_to_book(&mut self) {
         if std::mem::replace(&mut self.is_settled, true) {
-            return None;
+            return;
         }
-        let usage = self.used()?;
+        let Some(usage) = self.used() else { return };
         let (ledger, key) = (Arc::clone(&self.ledger), self.key.clone());
         let (model, at) = (take(&mut self.model), self.clock.wall());
         let pauses = self.pauses.clone();
-        Some(tokio::spawn(async move {
+        self.booking = Some(Box::pin(async move {
             pauses.at("bill.begin").await;
             if let Err(error) = ledger.book(&key, &model, usage, at).await {
                 tracing::error!(%error, "what a request has cost could not be booked");
             }
-        }))
+        }));
     }
 }
 
+/// A client that goes away meanwhile has used no less.
 impl Drop for Bill {
     fn drop(&mut self) {
         self.begin_to_book();
+        if let Some(booking) = self.booking.take() {
+            tokio::spawn(booking);
+        }
     }
 }

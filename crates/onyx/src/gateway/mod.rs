@@ -8,6 +8,7 @@ mod claim;
 mod cluster;
 mod connection;
 mod connectors;
+mod duty;
 mod health;
 mod late_gateway;
 mod linkedin;
@@ -119,7 +120,7 @@ impl Gateway {
         let secrets = Arc::new(secrets.await?);
         let sign_ins = shared.clone().map(|shared| SharedLogins::new(shared, Arc::clone(&secrets)));
         let exposure = exposure(&store).await?;
-        let ground = GatewayBase {
+        let base = GatewayBase {
             folder,
             store: &store,
             index: &index,
@@ -129,7 +130,7 @@ impl Gateway {
             shared: shared.as_deref(),
             sign_ins: sign_ins.as_ref(),
         };
-        let (parts, broken) = Parts::of_usable_config(&ground)?;
+        let (parts, broken) = Parts::of_usable_config(&base)?;
         let identity = identity(&store, &clock, parts.declared, shared.as_deref()).await?;
         let auth = Authenticator::new(Arc::new(identity));
         auth.set_front(parts.front);

@@ -62,7 +62,7 @@ impl LiveModels {
         let logins = Arc::new(Logins::new(Arc::new(tokens), Arc::clone(&clock)));
         let secrets = StoredSecrets(secrets);
         let (local, runtimes) = (LocalHost::default(), RuntimeHost::default());
-        let ground = RegistrySetup {
+        let setup = RegistrySetup {
             home,
             clock: Arc::clone(&clock),
             previous: None,
@@ -71,7 +71,7 @@ impl LiveModels {
             local: &local,
             runtimes: &runtimes,
         };
-        let registry = registry(config, ground);
+        let registry = registry(config, setup);
         Self {
             current: RwLock::new(Arc::new(Current::of(registry, config))),
             till: Arc::new(SpendAccounts::new(
@@ -91,7 +91,7 @@ impl LiveModels {
     /// What an edited config makes of the models.
     pub(super) fn next(&self, home: &HomeFolder, config: &Config) -> Current {
         let before = self.get();
-        let ground = RegistrySetup {
+        let setup = RegistrySetup {
             home,
             clock: Arc::clone(&self.clock),
             previous: Some(&before.registry),
@@ -100,7 +100,7 @@ impl LiveModels {
             local: &self.local,
             runtimes: &self.runtimes,
         };
-        Current::of(registry(config, ground), config)
+        Current::of(registry(config, setup), config)
     }
 
     pub(super) fn logins(&self) -> &Logins {
@@ -225,8 +225,8 @@ pub(crate) struct RegistrySetup<'a> {
 }
 
 /// The providers of a config; what stays the same goes on with what `previous` knew of it.
-pub(crate) fn registry(config: &Config, ground: RegistrySetup<'_>) -> Registry {
-    let RegistrySetup { home, clock, previous, secrets, logins, local, runtimes } = ground;
+pub(crate) fn registry(config: &Config, setup: RegistrySetup<'_>) -> Registry {
+    let RegistrySetup { home, clock, previous, secrets, logins, local, runtimes } = setup;
     let environment = |name: &str| config.environment.get(name);
     let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
         // What a person says of models is a convenience; nothing stops without it.

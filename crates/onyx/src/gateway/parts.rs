@@ -74,27 +74,25 @@ pub(super) struct Parts {
 impl Parts {
     /// From the config file. Where that is broken, from the last one that was not, and then with
     /// the reason: a bad edit must not keep a server from starting again.
-    pub(super) fn of_usable_config(
-        ground: &GatewayBase<'_>,
-    ) -> Result<(Self, Option<ConfigError>)> {
-        let folder = ground.folder;
-        let config = load_config(folder, ground.shared);
-        let broken = match config.and_then(|config| Self::of(ground, &config)) {
+    pub(super) fn of_usable_config(base: &GatewayBase<'_>) -> Result<(Self, Option<ConfigError>)> {
+        let folder = base.folder;
+        let config = load_config(folder, base.shared);
+        let broken = match config.and_then(|config| Self::of(base, &config)) {
             Ok(parts) => return Ok((parts, None)),
             // What is in the database was checked before it was written there.
-            Err(broken) if ground.shared.is_some() => return Err(broken.into()),
+            Err(broken) if base.shared.is_some() => return Err(broken.into()),
             Err(broken) => broken,
         };
         let good = last_good::load(folder).ok_or_else(|| broken.clone())?;
-        let parts = good.and_then(|config| Self::of(ground, &config));
+        let parts = good.and_then(|config| Self::of(base, &config));
         let parts = parts.map_err(|_| broken.clone())?;
         tracing::error!(error = %broken, "the last config that worked is used");
         Ok((parts, Some(broken)))
     }
 
-    fn of(ground: &GatewayBase<'_>, config: &Config) -> Result<Self, ConfigError> {
-        let folder = ground.folder;
-        let address = config.gateway.address(ground.exposure)?;
+    fn of(base: &GatewayBase<'_>, config: &Config) -> Result<Self, ConfigError> {
+        let folder = base.folder;
+        let address = config.gateway.address(base.exposure)?;
         let connections = connections(config)?;
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
         // Sign-ins hide their tokens from here on, whenever they get new ones.
@@ -102,41 +100,41 @@ impl Parts {
         let models = Arc::new(LiveModels::new(
             folder,
             config,
-            Arc::clone(&ground.store.ledger),
-            Arc::clone(ground.clock),
-            Arc::clone(ground.secrets),
-            ground.tokens(&masker),
+            Arc::clone(&base.store.ledger),
+            Arc::clone(base.clock),
+            Arc::clone(base.secrets),
+            base.tokens(&masker),
         ));
-        masker.add(masked(&models.get().registry, &token, ground.secrets));
+        masker.add(masked(&models.get().registry, &token, base.secrets));
         masker.add(config.storage_secrets());
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;
-        let remotes = GitRemotes::new(&config.tools, super::secrets::opener(ground.secrets))
+        let remotes = GitRemotes::new(&config.tools, super::secrets::opener(base.secrets))
             .map_err(|error| ConfigError::new(error.to_string()))?;
         let declared = declared(config, token)?;
         let owner = declared.owner().map_err(ConfigError::from)?;
         let (owner_of_tools, owner_of_plugins) = (owner.clone(), owner.clone());
         let desk = Arc::new(LateGateway::default());
         let docker = Docker::new(&config.tools.docker, owner.clone());
-        let open = super::secrets::opener(ground.secrets);
+        let open = super::secrets::opener(base.secrets);
         let menos = Menos::new(&config.tools.menos, web.clone(), open, owner)
             .map_err(|error| ConfigError::new(error.to_string()))?;
-        let linkedin = Arc::new(linkedin(ground, config, &web, &masker)?);
-        let skills = skills(ground);
-        let artifacts = artifacts(ground).map_err(|error| ConfigError::of(&error))?;
-        let runtime = runtime(ground, &web);
+        let linkedin = Arc::new(linkedin(base, config, &web, &masker)?);
+        let skills = skills(base);
+        let artifacts = artifacts(base).map_err(|error| ConfigError::of(&error))?;
+        let runtime = runtime(base, &web);
         let tools = [
             builtin_tools(),
-            index_tools(ground.index),
-            space_tools(&spaces(ground), &ground.store.ledger),
+            index_tools(base.index),
+            space_tools(&spaces(base), &base.store.ledger),
             web_tools(&web),
             menos_tools(&menos),
             linkedin_tools(&linkedin.tools),
             runtime_tools(&runtime),
             git_tools(&runtime, &remotes),
             docker_tools(&docker),
-            session_tools(ground.store),
+            session_tools(base.store),
             delegation_tools(&(Arc::clone(&desk) as Arc<dyn Delegates>), Arc::clone(&router)),
             model_tools(router),
             persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaPort>)),
@@ -148,16 +146,16 @@ impl Parts {
         .concat();
         let repositories = Repositories::new(runtime.clone(), remotes.clone());
         let toolbox =
-            toolbox(ground, &masker, tools, &artifacts).map_err(|error| ConfigError::of(&error))?;
+            toolbox(base, &masker, tools, &artifacts).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
         check_jobs(config)?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.plugins.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        let mcp = mcp(ground, &web, owner_of_tools, Arc::new(ground.tokens(&masker)));
+        let mcp = mcp(base, &web, owner_of_tools, Arc::new(base.tokens(&masker)));
         mcp.set_toolbox(Arc::clone(&toolbox));
-        let plugins = plugins(ground, &web, &skills, owner_of_plugins);
+        let plugins = plugins(base, &web, &skills, owner_of_plugins);
         toolbox.set_hooks(Arc::new(plugins.clone()));
         let mcp_endpoint = Arc::new(mcp_endpoint()?);
         let grants = Arc::default();
@@ -172,11 +170,11 @@ impl Parts {
             grants,
         };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
-        let connectors = super::connectors::plan(config, &knows, ground.secrets)?;
+        let connectors = super::connectors::plan(config, &knows, base.secrets)?;
         masker.add(connectors.secrets());
         let front = config.gateway.front();
         let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
-        ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
+        base.index.set_search(config.memory.search().map_err(ConfigError::new)?);
         remember(folder, config);
         Ok(Self {
             address,
@@ -241,56 +239,56 @@ impl GatewayBase<'_> {
 }
 
 /// Where commands run. They need a vault on this machine's disk, and several gateways have none.
-fn runtime(ground: &GatewayBase<'_>, web: &Web) -> Runtime {
-    let runtime = Runtime::new(sandbox(), ground.folder.path().to_owned()).with_web(web.clone());
-    if ground.shared.is_some() { runtime.without_vaults() } else { runtime }
+fn runtime(base: &GatewayBase<'_>, web: &Web) -> Runtime {
+    let runtime = Runtime::new(sandbox(), base.folder.path().to_owned()).with_web(web.clone());
+    if base.shared.is_some() { runtime.without_vaults() } else { runtime }
 }
 
-fn spaces(ground: &GatewayBase<'_>) -> Spaces {
-    if ground.shared.is_some() {
+fn spaces(base: &GatewayBase<'_>) -> Spaces {
+    if base.shared.is_some() {
         return Spaces::elsewhere();
     }
-    Spaces::new(ground.folder.path().to_owned())
+    Spaces::new(base.folder.path().to_owned())
 }
 
 /// The skills of the home, whatever the config says.
-fn skills(ground: &GatewayBase<'_>) -> Skills {
-    let (files, accepted) = (&ground.store.files, &ground.store.acceptances);
-    Skills::new(Arc::clone(files), Arc::clone(accepted), Arc::clone(ground.clock))
+fn skills(base: &GatewayBase<'_>) -> Skills {
+    let (files, accepted) = (&base.store.files, &base.store.acceptances);
+    Skills::new(Arc::clone(files), Arc::clone(accepted), Arc::clone(base.clock))
 }
 
 /// The servers of the config; none is started.
 fn mcp(
-    ground: &GatewayBase<'_>,
+    base: &GatewayBase<'_>,
     web: &Web,
     owner: PersonId,
     tokens: Arc<dyn TokenKeeper>,
 ) -> McpServers {
     McpServers::new(McpSetup {
         sandbox: sandbox(),
-        scratch: ground.folder.path().join("cache/scratch"),
+        scratch: base.folder.path().join("cache/scratch"),
         web: web.clone(),
-        secrets: super::secrets::opener(ground.secrets),
+        secrets: super::secrets::opener(base.secrets),
         tokens,
-        acceptances: Arc::clone(&ground.store.acceptances),
-        clock: Arc::clone(ground.clock),
+        acceptances: Arc::clone(&base.store.acceptances),
+        clock: Arc::clone(base.clock),
         owner,
     })
 }
 
 /// The plugins of the home; none is started.
-fn plugins(ground: &GatewayBase<'_>, web: &Web, skills: &Skills, owner: PersonId) -> Plugins {
-    let home = ground.folder.path();
+fn plugins(base: &GatewayBase<'_>, web: &Web, skills: &Skills, owner: PersonId) -> Plugins {
+    let home = base.folder.path();
     Plugins::new(PluginsSetup {
         folder: home.join("plugins"),
         cache: home.join("cache/plugins"),
         scratch: home.join("cache/scratch"),
         sandbox: sandbox(),
         web: web.clone(),
-        secrets: super::secrets::opener(ground.secrets),
+        secrets: super::secrets::opener(base.secrets),
         skills: skills.clone(),
-        acceptances: Arc::clone(&ground.store.acceptances),
-        clock: Arc::clone(ground.clock),
+        acceptances: Arc::clone(&base.store.acceptances),
+        clock: Arc::clone(base.clock),
         owner,
         tempo: Tempo::default(),
     })
@@ -306,20 +304,20 @@ fn mcp_endpoint() -> Result<Endpoint, ConfigError> {
 
 /// The way to LinkedIn, and who is signed in there.
 fn linkedin(
-    ground: &GatewayBase<'_>,
+    base: &GatewayBase<'_>,
     config: &Config,
     web: &Web,
     masker: &Masker,
 ) -> Result<LinkedInAdmin, ConfigError> {
-    let tokens = ground.tokens(masker);
-    let open = super::secrets::opener(ground.secrets);
-    let logins = LinkedInLogins::new(Arc::new(tokens), Arc::clone(ground.clock), open);
+    let tokens = base.tokens(masker);
+    let open = super::secrets::opener(base.secrets);
+    let logins = LinkedInLogins::new(Arc::new(tokens), Arc::clone(base.clock), open);
     let logins = Arc::new(logins);
     let accounts = Arc::clone(&logins) as Arc<dyn onyx_tools::Accounts>;
     let tools = LinkedIn::new(&config.tools.linkedin, web.clone(), accounts)
         .map_err(|error| ConfigError::new(error.to_string()))?;
     logins.follow(&config.tools.linkedin);
-    Ok(LinkedInAdmin { logins, tools, clock: Arc::clone(ground.clock) })
+    Ok(LinkedInAdmin { logins, tools, clock: Arc::clone(base.clock) })
 }
 
 /// The connections that a config allows, as far as the system does.
@@ -355,24 +353,24 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
 }
 
 /// Whole outputs that were too long for a model.
-fn artifacts(ground: &GatewayBase<'_>) -> Result<Artifacts> {
-    if let Some(shared) = ground.shared {
+fn artifacts(base: &GatewayBase<'_>) -> Result<Artifacts> {
+    if let Some(shared) = base.shared {
         return Ok(Artifacts::new(shared.membership.artifacts()));
     }
-    let folder = ground.folder.artifacts();
+    let folder = base.folder.artifacts();
     files::make_folder(&folder)?;
     Ok(Artifacts::new(Arc::new(LocalObjects::open(&folder)?)))
 }
 
 fn toolbox(
-    ground: &GatewayBase<'_>,
+    base: &GatewayBase<'_>,
     masker: &Masker,
     tools: Vec<Arc<dyn Tool>>,
     artifacts: &Artifacts,
 ) -> Result<Toolbox> {
     let services = Services {
-        ledger: Arc::clone(&ground.store.ledger),
-        drafts: Arc::clone(&ground.store.drafts),
+        ledger: Arc::clone(&base.store.ledger),
+        drafts: Arc::clone(&base.store.drafts),
         artifacts: artifacts.clone(),
         masker: masker.clone(),
     };

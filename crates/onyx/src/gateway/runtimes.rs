@@ -41,17 +41,17 @@ pub(super) struct RuntimeSetup<'a> {
 
 impl RuntimeHost {
     /// Every provider of the config that is a program, in its order.
-    pub(super) fn sources(&self, config: &Config, ground: &RuntimeSetup<'_>) -> Vec<NamedSource> {
+    pub(super) fn sources(&self, config: &Config, setup: &RuntimeSetup<'_>) -> Vec<NamedSource> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::take(&mut *kept);
         let mut sources: Vec<NamedSource> = Vec::new();
         for (name, raw) in &config.providers {
             let kind = kind_of(name, raw);
             let source = if kind == Some(ProviderKind::ClaudeCli) {
-                let settings = claude(name, raw, config, ground);
-                settings.map(|settings| kept.claude(settings, &before, ground.clock))
+                let settings = claude(name, raw, config, setup);
+                settings.map(|settings| kept.claude(settings, &before, setup.clock))
             } else if kind == Some(ProviderKind::Pi) {
-                Ok(kept.pi(pi(name, raw, ground), &before))
+                Ok(kept.pi(pi(name, raw, setup), &before))
             } else {
                 continue;
             };
@@ -97,11 +97,11 @@ fn claude(
     name: &str,
     raw: &ProviderSettings,
     config: &Config,
-    ground: &RuntimeSetup<'_>,
+    setup: &RuntimeSetup<'_>,
 ) -> Result<ClaudeSettings, String> {
     let environment = |variable: &str| config.environment.get(variable);
     let token = raw.api_key.as_ref();
-    let token = token.map(|key| secret_of("apiKey", key, &environment, ground.secrets));
+    let token = token.map(|key| secret_of("apiKey", key, &environment, setup.secrets));
     let usual = ClaudeLimits::default();
     Ok(ClaudeSettings {
         name: name.to_owned(),
@@ -111,7 +111,7 @@ fn claude(
         thinking_budget: raw.compat.thinking_budget,
         models: raw.models.clone(),
         environment: environment_for_programs(env::passed_on),
-        folder: ground.home.runtimes().join(name),
+        folder: setup.home.runtimes().join(name),
         wrapper: Some(wrapper()),
         limits: ClaudeLimits {
             first_byte: seconds(raw.timeouts.first_byte_seconds, usual.first_byte),
@@ -122,7 +122,7 @@ fn claude(
     })
 }
 
-fn pi(name: &str, raw: &ProviderSettings, ground: &RuntimeSetup<'_>) -> PiSettings {
+fn pi(name: &str, raw: &ProviderSettings, setup: &RuntimeSetup<'_>) -> PiSettings {
     let usual = PiLimits::default();
     PiSettings {
         name: name.to_owned(),
@@ -131,7 +131,7 @@ fn pi(name: &str, raw: &ProviderSettings, ground: &RuntimeSetup<'_>) -> PiSettin
         base_url: raw.base_url.clone(),
         models: raw.models.clone(),
         environment: environment_for_programs(env::passed_on),
-        folder: ground.home.runtimes().join(name),
+        folder: setup.home.runtimes().join(name),
         wrapper: Some(wrapper()),
         limits: PiLimits {
             first_byte: seconds(raw.timeouts.first_byte_seconds, usual.first_byte),

@@ -12,6 +12,7 @@ use onyx_storage::{
 };
 use onyx_types::{Clock, Fault, Hash};
 
+use super::duty::Duty;
 use super::witnesses::audit_witnesses;
 use crate::config::{self, Config, ConfigError, last_good};
 use crate::home::HomeFolder;
@@ -77,7 +78,7 @@ impl SharedStorage {
                 ours.push(account);
                 continue;
             }
-            match self.membership.own(&format!("connector {key}")).await {
+            match self.membership.own(&Duty::Connector(key.to_string()).to_string()).await {
                 Ok(Some(_)) => {
                     names.insert(key.to_string());
                     ours.push(account);

@@ -361,6 +361,13 @@ pub trait Ledger: Send + Sync {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError>;
 
+    /// How many sessions the person's list holds, counted no further than this.
+    async fn count_sessions(&self, person: &PersonId, most: u32) -> Result<u32, StoreError> {
+        let filter = SessionFilter { limit: most, ..SessionFilter::default() };
+        let listed = self.sessions(person, &filter).await?.len();
+        Ok(u32::try_from(listed).unwrap_or(most))
+    }
+
     /// `None`: this ledger keeps no sequence, and whoever follows sessions looks at all of them.
     async fn session_sequence(&self) -> Result<Option<SessionSequence>, StoreError> {
         Ok(None)

@@ -27,6 +27,9 @@ const RESOLVE: ResolveFlags =
 #[cfg(target_os = "linux")]
 const RACES: usize = 64;
 
+/// The folder of a handle itself.
+pub(super) const HERE: &str = ".";
+
 /// What to open a file for. Never a way to follow a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -107,8 +110,11 @@ impl Dir {
     fn open_by_folders(&self, path: &str, flags: OFlags, mode: Mode) -> Result<File, Errno> {
         const FOLDER: OFlags =
             OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+        if path == HERE {
+            return openat(&self.file, path, flags | OFlags::NOFOLLOW, mode).map(File::from);
+        }
         let mut parts: Vec<&str> = path.split('/').collect();
-        if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
+        if parts.iter().any(|part| matches!(*part, "" | HERE | "..")) {
             return Err(Errno::XDEV);
         }
         let name = parts.pop().unwrap_or_default();

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::blocking::lock;
 use crate::{End, Expect, Object, ObjectKey, ObjectMeta, StoreError};
 
-use super::beneath::{Access, Dir, classify, plain_file};
+use super::beneath::{Access, Dir, HERE, classify, plain_file};
 use super::ops::{AppendFault, FileOps, append_whole};
 
 /// Names that begin so are unfinished writes: never listed, read or written by a key.
@@ -168,7 +168,7 @@ impl ObjectFiles {
         folder: Option<&ObjectKey>,
         limit: usize,
     ) -> Result<Vec<ObjectMeta>, StoreError> {
-        let dir = self.root.open_dir(folder.map_or(".", ObjectKey::as_str)).map_err(classify)?;
+        let dir = self.root.open_dir(folder.map_or(HERE, ObjectKey::as_str)).map_err(classify)?;
         let mut names = Vec::new();
         for (name, kind) in dir.children()? {
             if name.starts_with(UNFINISHED) {
@@ -202,14 +202,14 @@ impl ObjectFiles {
         let (folder, name) = split(key);
         let parent = match folder {
             Some(folder) => self.root.make_dirs(&*self.ops, folder)?,
-            None => self.root.open_dir(".").map_err(classify)?,
+            None => self.root.open_dir(HERE).map_err(classify)?,
         };
         Ok((parent, name))
     }
 
     fn open_parent<'a>(&self, key: &'a ObjectKey) -> Result<(Dir, &'a str), StoreError> {
         let (folder, name) = split(key);
-        let parent = self.root.open_dir(folder.unwrap_or(".")).map_err(classify)?;
+        let parent = self.root.open_dir(folder.unwrap_or(HERE)).map_err(classify)?;
         Ok((parent, name))
     }
 

@@ -172,6 +172,11 @@ impl Ledger for SqliteLedger {
         self.readers.read(move |connection| sessions::one(connection, &person, session)).await
     }
 
+    async fn count_sessions(&self, person: &PersonId, most: u32) -> Result<u32, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| sessions::count_most(connection, &person, most)).await
+    }
+
     async fn session_sequence(&self) -> Result<Option<SessionSequence>, StoreError> {
         self.readers.read(|connection| sessions::sequence(connection).map(Some)).await
     }

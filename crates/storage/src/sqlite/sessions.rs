@@ -361,6 +361,19 @@ pub(crate) fn page(
     Ok(matching.take(limit).collect::<Result<_, _>>()?)
 }
 
+/// As many as a page would hold, for who asks at every turn. Forks of one session count as one.
+pub(crate) fn count_most(
+    connection: &Connection,
+    person: &PersonId,
+    most: u32,
+) -> Result<u32, StoreError> {
+    let select = "SELECT count(*) FROM (
+         SELECT DISTINCT root FROM sessions
+         WHERE person = ?1 AND origin NOT IN ('api', 'temporary') LIMIT ?2)";
+    let mut statement = connection.prepare_cached(select)?;
+    Ok(statement.query_row(params![person.as_str(), most], |row| row.get(0))?)
+}
+
 /// The first ones of the families that sessions belong to.
 fn families(
     connection: &Connection,

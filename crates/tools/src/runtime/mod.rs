@@ -6,13 +6,14 @@ mod executed;
 mod for_jobs;
 mod output;
 mod processes;
+mod repositories;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
-use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_egress::HostPort;
@@ -30,13 +31,12 @@ pub(crate) use output::Gathered;
 pub(crate) use processes::{Processes, Started};
 
 use aftermath::Aftermath;
+use repositories::KnownRepositories;
 
 use crate::{ToolCx, ToolError, Web};
 
 const NO_VAULT_HERE: &str =
     "commands need the files on this machine's disk; several gateways keep them in a database";
-/// Looked through for repositories.
-const MOST_FOLDERS: usize = 500;
 
 /// Where commands run.
 #[derive(Clone)]
@@ -47,6 +47,7 @@ pub struct Runtime {
     /// The way out for commands that may reach something.
     web: Option<Web>,
     vaults: Vaults,
+    repositories: Arc<KnownRepositories>,
 }
 
 /// Where people's files lie.
@@ -135,7 +136,8 @@ struct Watch {
 
 impl Runtime {
     pub fn new(sandbox: Sandbox, home: PathBuf) -> Self {
-        Self { sandbox, home, web: None, vaults: Vaults::Here }
+        let repositories = Arc::default();
+        Self { sandbox, home, web: None, vaults: Vaults::Here, repositories }
     }
 
     /// Where no vault lies on this machine's disk, no command runs.
@@ -171,16 +173,8 @@ impl Runtime {
     }
 
     /// Is there a repository at the top of the vault or in one of its folders?
-    #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
     pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
-        let vault = self.vault(person);
-        let Ok(entries) = std::fs::read_dir(&vault) else { return false };
-        // A folder of its own: a file or link of that name leads elsewhere.
-        let is_own = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-        let is_one = |folder: &Path| is_own(folder.join(".git"));
-        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let mut folders = entries.flatten().filter(is_folder);
-        is_one(&vault) || folders.by_ref().take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
+        self.repositories.are_in(&self.vault(person), person)
     }
 
     pub(crate) async fn start(
@@ -192,6 +186,7 @@ impl Runtime {
         if self.vaults == Vaults::Elsewhere {
             return Err(ToolError::Failed(NO_VAULT_HERE.to_owned()));
         }
+        self.repositories.forget(&cx.key.person);
         // Makes the vault if this is the first that happens in it.
         cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
         let folder = order.folder.map(|folder| cx.paths.check(folder)).transpose()?;

@@ -79,12 +79,17 @@ function work({ runs, jobs, drafts, connectors, duties }: Gateway): string {
   return parts.length > 0 ? parts.join(' · ') : 'Nothing of its own right now';
 }
 
-function duty(name: string): string {
-  if (name === 'sweep') return 'Cleans up for all';
-  const awaited = /^sign-in asks (.+)$/.exec(name);
-  if (awaited) return `Waits for the sign-in ${awaited[1]}`;
-  const renewed = /^sign-in (.+)$/.exec(name);
-  return renewed ? `Renews the sign-in ${renewed[1]}` : name;
+function duty(one: Gateway['duties'][number]): string {
+  switch (one.kind) {
+    case 'cleans_up':
+      return 'Cleans up for all';
+    case 'awaits_sign_in':
+      return `Waits for the sign-in ${one.of}`;
+    case 'renews_sign_in':
+      return `Renews the sign-in ${one.of}`;
+    case 'other':
+      return one.name;
+  }
 }
 
 function Drain({ gateway, onChange }: { gateway: Gateway; onChange: () => void }) {

@@ -2,7 +2,6 @@
 
 use axum::extract::{Extension, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::Response;
 use schemars::Schema;
 use schemars::generate::SchemaGenerator;
@@ -60,13 +59,16 @@ pub(super) async fn server(
 }
 
 /// Tells a program that `/mcp` did not let in where it can sign in.
-pub(in crate::routes) async fn tell_where_to_sign_in(request: Request, next: Next) -> Response {
+pub(in crate::routes) async fn tell_where_to_sign_in(
+    request: Request,
+    next: impl AsyncFnOnce(Request) -> Response,
+) -> Response {
     if request.uri().path() != "/mcp" {
-        return next.run(request).await;
+        return next(request).await;
     }
     let scheme = request.extensions().get::<Scheme>().copied().unwrap_or(Scheme::Http);
     let base = base(scheme, request.headers());
-    let mut response = next.run(request).await;
+    let mut response = next(request).await;
     if response.status() == StatusCode::UNAUTHORIZED {
         let place = format!("{base}/.well-known/oauth-protected-resource/mcp");
         let challenge = format!("Bearer resource_metadata=\"{place}\", scope=\"chat read\"");

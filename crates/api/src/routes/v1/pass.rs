@@ -40,8 +40,8 @@ pub(super) async fn through(
         forms: ToolForms::default(),
     };
     let limits = state.agent.roster().limits().clone();
-    let taken = state.upstream.takes(Some(&model));
     let (person, betas) = (caller.person.clone(), sent.betas.clone());
+    let named = model.clone();
     let forward = Forward { person, limits, model, dialect, body, betas };
     match state.upstream.forward(forward)? {
         Forwarded::SameWire(pieces) => {
@@ -53,7 +53,7 @@ pub(super) async fn through(
                 return Err(missing("previous_response_id", previous));
             }
             check_results(&asked.client.turns, dialect.conversation())?;
-            let mut names = asked.left_out(&taken);
+            let mut names = asked.left_out(&state.upstream.takes(Some(&named)));
             names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
             head.forms = std::mem::take(&mut asked.forms);
             // Dropping the events closes the connection, so nothing else needs to cancel.

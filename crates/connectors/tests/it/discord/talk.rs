@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use onyx_connectors::{Company, DraftVerdict};
+use onyx_connectors::{DraftVerdict, Privacy};
 use onyx_test_support::networks::FakeDiscord;
 use onyx_test_support::{wait_for, wait_until};
 use serde_json::json;
@@ -33,8 +33,8 @@ async fn people_channels_and_threads_are_answered_where_they_speak() {
     fake.say(7, "at last");
     said(&process, &fake, 7, "You said: at last").await;
     let asked = agent.asked.lock().unwrap().clone();
-    let companies: Vec<_> = asked.iter().map(|request| request.company).collect();
-    assert_eq!(companies, [Company::Private, Company::Group, Company::Group, Company::Private]);
+    let privacies: Vec<_> = asked.iter().map(|request| request.privacy).collect();
+    assert_eq!(privacies, [Privacy::Private, Privacy::Group, Privacy::Group, Privacy::Private]);
     // A thread is a conversation of its own within its channel.
     assert_eq!((asked[2].session, asked[3].session.is_some()), (None, true));
     assert_eq!(fake.violations(), Vec::<String>::new());

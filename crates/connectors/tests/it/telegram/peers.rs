@@ -1,4 +1,4 @@
-use onyx_connectors::Company;
+use onyx_connectors::Privacy;
 use onyx_storage::{PeerKey, PeerState};
 use onyx_test_support::networks::FakeTelegram;
 use serde_json::json;
@@ -150,13 +150,13 @@ async fn a_group_is_answered_when_mentioned_without_private_memory_and_with_who_
     fake.say_in_group(-50, 2, "@onyx_test_bot /stop");
     process.settled(&fake).await;
     let asked = agent.asked.lock().unwrap().clone();
-    let mut texts: Vec<_> = asked.iter().map(|r| (r.text.clone(), r.company)).collect();
+    let mut texts: Vec<_> = asked.iter().map(|r| (r.text.clone(), r.privacy)).collect();
     texts.sort_by(|a, b| a.0.cmp(&b.0));
     assert_eq!(
         texts,
         [
-            ("> Onyx: because\n\nCarl: why?".to_owned(), Company::Group),
-            ("Person 2: what time is it?".to_owned(), Company::Group),
+            ("> Onyx: because\n\nCarl: why?".to_owned(), Privacy::Group),
+            ("Person 2: what time is it?".to_owned(), Privacy::Group),
         ]
     );
     assert_ne!(asked[0].run, asked[1].run);

@@ -41,7 +41,7 @@ pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHe
             (Box::new(NoSecrets), Arc::new(NoTokens), untested)
         }
     };
-    let ground = RegistrySetup {
+    let setup = RegistrySetup {
         home,
         previous: None,
         secrets: &*secrets,
@@ -50,7 +50,7 @@ pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHe
         local: &local,
         runtimes: &runtimes,
     };
-    let registry = registry(&config, ground);
+    let registry = registry(&config, setup);
     let mut checks: Vec<Check> = untested
         .iter()
         .map(|name| {

@@ -7,6 +7,7 @@ use onyx_api::{GatewayView, GatewayViewState, Gateways};
 use onyx_storage::{GatewayOverview, GatewayState, StoreError};
 use onyx_types::{Cancel, ErrorCode, Fault};
 
+use crate::gateway::duty::Duty;
 use crate::gateway::live::Live;
 use crate::gateway::storage::SharedStorage;
 
@@ -52,12 +53,14 @@ impl Gateways for Live {
 }
 
 fn view(one: GatewayOverview, here: &str) -> GatewayView {
-    let named = |kind: &str| -> Vec<String> {
-        one.owns.iter().filter_map(|name| name.strip_prefix(kind)).map(str::to_owned).collect()
+    let owned: Vec<Duty> = one.owns.iter().map(|name| Duty::named(name)).collect();
+    let drafts = owned.iter().filter(|duty| matches!(duty, Duty::Draft(_))).count();
+    let account = |duty: &Duty| match duty {
+        Duty::Connector(account) => Some(account.clone()),
+        _ => None,
     };
-    let (drafts, connectors) = (named("draft ").len(), named("connector "));
-    let is_other = |name: &&String| !name.starts_with("draft ") && !name.starts_with("connector ");
-    let duties = one.owns.iter().filter(is_other).cloned().collect();
+    let connectors = owned.iter().filter_map(account).collect();
+    let duties = owned.into_iter().filter_map(Duty::view).collect();
     GatewayView {
         answers_you: one.id == here,
         id: one.id,

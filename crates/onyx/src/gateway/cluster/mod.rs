@@ -16,6 +16,7 @@ use axum::Router;
 use onyx_types::Cancel;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::duty::Duty;
 use super::live::Live;
 use super::storage::SharedStorage;
 use peers::{Peers, SharedDraftLeases};
@@ -96,7 +97,7 @@ async fn tidy(shared: &SharedStorage) {
         }
         // One of the gateways is enough.
         let swept = async {
-            if membership.own("sweep").await?.is_some() {
+            if membership.own(&Duty::CleanUp.to_string()).await?.is_some() {
                 membership.forget_notices().await?;
                 membership.sweep_sign_ins().await?;
                 membership.sweep_objects().await?;

@@ -13,6 +13,7 @@ use onyx_types::{ErrorCode, Fault, Hash};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedMutexGuard;
 
+use crate::gateway::duty::Duty;
 use crate::gateway::storage::SharedStorage;
 
 /// How often a gateway looks whether another one has finished.
@@ -81,7 +82,7 @@ impl SharedLogins {
     pub(in crate::gateway) async fn turn(&self, name: &str) -> Result<Turn, Fault> {
         let here = Arc::clone(lock(&self.turns).entry(name.to_owned()).or_default());
         let here = here.lock_owned().await;
-        let owner = format!("sign-in {name}");
+        let owner = Duty::RenewSignIn(name.to_owned()).to_string();
         let began = Instant::now();
         let owned = loop {
             if let Some(owned) = self.shared.membership.own(&owner).await? {
@@ -159,10 +160,8 @@ impl SharedLogins {
     /// Whoever finished a sign-in asks no more. Who comes after it must not redeem the same code again, which would make
     /// what was granted first worthless.
     async fn begin_asking(&self, provider: &str) -> Result<bool, Fault> {
-        let Some(owned) = self.shared.membership.own(&format!("sign-in asks {provider}")).await?
-        else {
-            return Ok(false);
-        };
+        let duty = Duty::AwaitSignIn(provider.to_owned()).to_string();
+        let Some(owned) = self.shared.membership.own(&duty).await? else { return Ok(false) };
         lock(&self.asking).insert(provider.to_owned(), owned);
         let told = {
             let attempts = self.attempts.read().unwrap_or_else(PoisonError::into_inner);

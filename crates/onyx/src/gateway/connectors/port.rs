@@ -6,12 +6,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use async_trait::async_trait;
 use base64::Engine as _;
 use onyx_agent::{
-    AgentServices, ApprovalOptions, Company as RunCompany, DryRun, EventReader, RunInput,
+    AgentServices, ApprovalOptions, DryRun, EventReader, Privacy as RunPrivacy, RunInput,
     RunRequest, RunTerms, SendOutcome, SessionRef, StopTarget,
 };
 use onyx_api::{Authenticator, Change, Changes};
 use onyx_connectors::{
-    AgentPort, Company, Decision, DraftVerdict, RunEvents, RunFate, StartRun, StartedRun,
+    AgentPort, Decision, DraftVerdict, Privacy, PromisedRun, RunEvents, StartRun, StartedRun,
 };
 use onyx_storage::{Area, Delivery, ObjectKey, Store, StoreError};
 use onyx_types::{
@@ -61,7 +61,7 @@ impl AgentPort for AgentDoor {
             // An earlier attempt has kept them, and nobody has read them.
             request.input = RunInput::Queued(words);
             self.agent.runs.start(request).await?
-        } else if request.terms.company == RunCompany::Alone {
+        } else if request.terms.privacy == RunPrivacy::Private {
             match self.agent.runs.send(request, Delivery::Steer).await? {
                 SendOutcome::Started(started) => started,
                 SendOutcome::Queued { run, .. } => return Ok(StartedRun::Joined { run }),
@@ -75,28 +75,28 @@ impl AgentPort for AgentDoor {
         Ok(StartedRun::Own { session: started.session_id, events })
     }
 
-    async fn fate(
+    async fn promised_run(
         &self,
         person: &PersonId,
         session: Option<SessionId>,
         run: RunId,
-    ) -> Result<RunFate, Fault> {
+    ) -> Result<PromisedRun, Fault> {
         if let Some(row) = self.store.ledger.run(person, run).await? {
             return self.told(person, row.key.session, run).await;
         }
-        let Some(session) = session else { return Ok(RunFate::Unknown) };
+        let Some(session) = session else { return Ok(PromisedRun::Unknown) };
         let words = words_of(run);
         if let Some(reader) = self.reader(person, session, words).await? {
             return match reader {
                 Reader::Its(run) => self.told(person, session, run).await,
-                Reader::Another => Ok(RunFate::Read),
+                Reader::Another => Ok(PromisedRun::Read),
             };
         }
         let is_working = self.agent.runs.on_session(person, session).is_some();
         if is_working && self.waits(person, Some(session), words).await? {
-            return Ok(RunFate::Waits);
+            return Ok(PromisedRun::Waits);
         }
-        Ok(RunFate::Unknown)
+        Ok(PromisedRun::Unknown)
     }
 
     async fn stop(&self, person: &PersonId, session: SessionId) -> Result<bool, Fault> {
@@ -220,7 +220,7 @@ impl AgentDoor {
         person: &PersonId,
         session: SessionId,
         run: RunId,
-    ) -> Result<RunFate, Fault> {
+    ) -> Result<PromisedRun, Fault> {
         let events: Box<dyn RunEvents> = match self.agent.runs.events(person, run, 0).await {
             Ok(events) => Box::new(Live(events)),
             Err(fault) if fault.code == ErrorCode::NotFound => {
@@ -229,7 +229,7 @@ impl AgentDoor {
             }
             Err(fault) => return Err(fault),
         };
-        Ok(RunFate::Told { run, session, events })
+        Ok(PromisedRun::Told { run, session, events })
     }
 
     /// Whether words are kept for a session and no run has read them.
@@ -276,9 +276,9 @@ fn chosen(preview: &Preview, option: usize) -> Result<String, Fault> {
 }
 
 fn run_request(request: StartRun) -> RunRequest {
-    let company = match request.company {
-        Company::Private => RunCompany::Alone,
-        Company::Group => RunCompany::Others,
+    let privacy = match request.privacy {
+        Privacy::Private => RunPrivacy::Private,
+        Privacy::Group => RunPrivacy::Shared,
     };
     let session = match request.session {
         // Whoever is bound now answers, also in a conversation that another one began.
@@ -306,7 +306,7 @@ fn run_request(request: StartRun) -> RunRequest {
             run: Some(request.run),
             words: Some(words_of(request.run)),
             title,
-            company,
+            privacy,
             ..RunTerms::default()
         },
         attendance: Attendance::Attended,

@@ -39,6 +39,12 @@ fn meta(make: &mut Maker, updated: i64) -> SessionMeta {
 
 async fn ids(on: &Backend, filter: SessionFilter) -> Vec<SessionId> {
     let page = on.ledger.sessions(&anna(), &filter).await.unwrap();
+    if filter == SessionFilter::default() {
+        for most in [1, 2, 50] {
+            let counted = on.ledger.count_sessions(&anna(), most).await.unwrap() as usize;
+            assert_eq!(counted, page.len().min(most as usize));
+        }
+    }
     page.into_iter().map(|meta| meta.session_id).collect()
 }
 

@@ -1,0 +1,84 @@
+//! What one gateway does for all of them, and the name under which the database keeps whose it is.
+
+use std::fmt;
+
+use onyx_api::GatewayDuty;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Duty {
+    /// Ends what gateways that died left behind.
+    CleanUp,
+    /// Asks a network for what is new in an account.
+    Connector(String),
+    /// Applies an approved change.
+    Draft(String),
+    RenewSignIn(String),
+    /// Asks a provider whether a sign-in was finished.
+    AwaitSignIn(String),
+    /// Of a gateway that knows more of them than this one.
+    Other(String),
+}
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CleanUp => f.write_str("sweep"),
+            Self::Connector(account) => write!(f, "connector {account}"),
+            Self::Draft(draft) => write!(f, "draft {draft}"),
+            Self::RenewSignIn(name) => write!(f, "sign-in {name}"),
+            Self::AwaitSignIn(provider) => write!(f, "sign-in asks {provider}"),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+impl Duty {
+    pub(super) fn named(name: &str) -> Self {
+        let after = |kind: &str| name.strip_prefix(kind).map(str::to_owned);
+        if name == "sweep" {
+            Self::CleanUp
+        } else if let Some(account) = after("connector ") {
+            Self::Connector(account)
+        } else if let Some(draft) = after("draft ") {
+            Self::Draft(draft)
+        } else if let Some(provider) = after("sign-in asks ") {
+            Self::AwaitSignIn(provider)
+        } else if let Some(name) = after("sign-in ") {
+            Self::RenewSignIn(name)
+        } else {
+            Self::Other(name.to_owned())
+        }
+    }
+
+    /// As the API tells of it; `None` for those that it tells of apart.
+    pub(super) fn view(self) -> Option<GatewayDuty> {
+        match self {
+            Self::CleanUp => Some(GatewayDuty::CleansUp),
+            Self::RenewSignIn(name) => Some(GatewayDuty::RenewsSignIn { of: name }),
+            Self::AwaitSignIn(provider) => Some(GatewayDuty::AwaitsSignIn { of: provider }),
+            Self::Other(name) => Some(GatewayDuty::Other { name }),
+            Self::Connector(_) | Self::Draft(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_duty_is_read_back_from_its_name() {
+        let of = || "x y".to_owned();
+        let all = [
+            Duty::CleanUp,
+            Duty::Connector(of()),
+            Duty::Draft(of()),
+            Duty::RenewSignIn(of()),
+            Duty::AwaitSignIn(of()),
+            Duty::Other(of()),
+        ];
+        for duty in all {
+            assert_eq!(Duty::named(&duty.to_string()), duty);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether a person's vault holds a repository, which every turn asks: its tools are offered only then.
+
+use std::collections::HashMap;
+use std::fs::DirEntry;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use onyx_types::PersonId;
+
+/// Looked through for repositories.
+const MOST_FOLDERS: usize = 500;
+/// So long nobody looks into the folders again while none came or went. A repository that another program makes in a folder
+/// that was there is seen this much later.
+const TRUSTED_FOR: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Default)]
+pub(super) struct KnownRepositories(Mutex<HashMap<PersonId, Looked>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Looked {
+    at: Instant,
+    /// When a name was last added to the vault or taken from it.
+    changed: Option<SystemTime>,
+    found: bool,
+}
+
+impl KnownRepositories {
+    /// Is there a repository at the top of the vault or in one of its folders?
+    pub(super) fn are_in(&self, vault: &Path, person: &PersonId) -> bool {
+        let changed = vault.symlink_metadata().and_then(|meta| meta.modified()).ok();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = known.get(person).filter(|last| last.changed == changed);
+        if let Some(last) = last.filter(|last| last.at.elapsed() < TRUSTED_FOR) {
+            return last.found;
+        }
+        let found = look(vault);
+        known.insert(person.clone(), Looked { at: Instant::now(), changed, found });
+        found
+    }
+
+    /// A command may make one, or take it away.
+    pub(super) fn forget(&self, person: &PersonId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(person);
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
+fn look(vault: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(vault) else { return false };
+    // A folder of its own: a file or link of that name leads elsewhere.
+    let is_own = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let is_one = |folder: &Path| is_own(folder.join(".git"));
+    let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut folders = entries.flatten().filter(is_folder);
+    is_one(vault) || folders.by_ref().take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_seen_when_it_comes_with_its_folder_and_after_a_command() {
+        let (vault, person) = (tempfile::tempdir().unwrap(), "anna".parse().unwrap());
+        let known = KnownRepositories::default();
+        std::fs::create_dir(vault.path().join("notes")).unwrap();
+        assert!(!known.are_in(vault.path(), &person));
+        std::fs::create_dir_all(vault.path().join("code/.git")).unwrap();
+        assert!(known.are_in(vault.path(), &person));
+        std::fs::remove_dir(vault.path().join("code/.git")).unwrap();
+        known.forget(&person);
+        assert!(!known.are_in(vault.path(), &person));
+    }
+}
