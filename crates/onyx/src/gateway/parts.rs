@@ -240,10 +240,11 @@ impl GatewayBase<'_> {
     }
 }
 
-/// Where commands run. They need a vault on this machine's disk, and several gateways have none.
+/// Where commands run. Several gateways have no vault on their disks: there commands work on copies.
 fn runtime(ground: &GatewayBase<'_>, web: &Web) -> Runtime {
     let runtime = Runtime::new(sandbox(), ground.folder.path().to_owned()).with_web(web.clone());
-    if ground.shared.is_some() { runtime.without_vaults() } else { runtime }
+    runtime.clean();
+    if ground.shared.is_some() { runtime.with_copies() } else { runtime }
 }
 
 fn spaces(ground: &GatewayBase<'_>) -> Spaces {
