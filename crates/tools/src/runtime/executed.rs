@@ -138,18 +138,18 @@ impl Executed {
         let search = Search { vault, start, stamps, named, room: MOST_READ, looks: MOST_LOOKS };
         let named = search.named_by(argv);
         let mut known = Vec::new();
+        let name = |path: &PathBuf| path.strip_prefix(vault).unwrap_or(path).to_owned();
         for (path, file) in &named {
-            known.extend(
-                [path.as_os_str().as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat(),
-            );
+            // By its name in the vault: a copy lies elsewhere each time.
+            let name = name(path).into_os_string();
+            known.extend([name.as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat());
         }
         let others = tree(vault, &|path, meta| stamps.of(vault, path, meta))?;
         let others = others.as_ref().map_or(&[][..], |others| others.as_bytes());
         let hash = Hash::of_parts([&known[..], others]);
         let mut shown = String::new();
         for (path, file) in &named {
-            let name = path.strip_prefix(vault).unwrap_or(path);
-            show(&mut shown, &name.display().to_string(), file);
+            show(&mut shown, &name(path).display().to_string(), file);
         }
         Ok(Self { hash, shown })
     }

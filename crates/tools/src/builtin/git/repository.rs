@@ -126,8 +126,13 @@ impl Repository {
             Err(StoreError::Refused(why)) => Err(ToolError::Refused(why)),
             Err(error) => Err(error.into()),
         };
-        if read("/objects/info/alternates").await?.is_some() {
-            return Err(none("its objects lie elsewhere (alternates)"));
+        match read("/objects/info/alternates").await {
+            Ok(None) => {}
+            // Refused is what leads elsewhere by a link.
+            Ok(Some(_)) | Err(ToolError::Refused(_)) => {
+                return Err(none("its objects lie elsewhere"));
+            }
+            Err(error) => return Err(error),
         }
         let head = read("/HEAD").await?.ok_or_else(|| none("it has no HEAD"))?;
         let branch =

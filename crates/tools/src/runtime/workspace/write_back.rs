@@ -67,6 +67,10 @@ pub(super) async fn write_back(
     };
     let mut left = Left { left_out, ..Left::default() };
     left.failed = failed.map(|error| work.half_done(&open, &error));
+    if let Some(why) = &left.failed {
+        // Whoever asked for the command may be gone by now.
+        tracing::warn!(person = %cx.key.person, tool = author.tool, "{why}");
+    }
     for (key, end) in &work.ends {
         match end {
             StepEnd::Stored => match files.get(key) {
