@@ -51,7 +51,10 @@ impl Drop for Scratch {
 }
 
 /// Of this process: with the time too, since the first process of every container has the same number.
-#[allow(clippy::disallowed_methods, reason = "a name that no earlier process had; nothing is timed")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a name that no earlier process had; nothing is timed"
+)]
 fn own_prefix() -> &'static str {
     static OWN: OnceLock<String> = OnceLock::new();
     OWN.get_or_init(|| {

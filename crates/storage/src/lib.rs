@@ -64,8 +64,8 @@ pub use postgres::{
     list_gateways, migrate_database, read_shared_config, server_secrets,
 };
 pub use provenance::{
-    Change, ContentRecord, FileStep, History, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS,
-    Version, note_changed,
+    Change, ContentRecord, FileStep, History, MemoryOrigins, OpenCommand, OriginNote, Origins,
+    TICK_MS, Version, note_changed,
 };
 pub use s3::{BlockingBucket, ListedObject, ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};

@@ -183,7 +183,10 @@ async fn a_command_that_only_a_rule_allowed_changes_no_instruction_and_proposes_
     let ran = one.chat_stream(&json!({"message": message(&[("exec", argv)])})).await;
     assert!(ran.iter().all(|event| event["type"] != "confirm"), "{ran:#?}");
     let output = outputs(&events_of(&one, &ran[0]).await);
-    assert!(output[0].contains("put back as before") && output[0].contains("agents.md"), "{output:?}");
+    assert!(
+        output[0].contains("put back as before") && output[0].contains("agents.md"),
+        "{output:?}"
+    );
     let held = said(&two, &[read("fine.md"), read("agents.md")]).await;
     assert!(held[0].contains("fine") && held[1].contains("there is no file"), "{held:?}");
     let drafts = two.get("/api/pending-changes?state=pending").await.expect(200).json();
@@ -234,13 +237,16 @@ async fn a_vault_that_is_too_large_to_copy_is_refused_and_a_folder_of_it_is_not(
 async fn a_gateway_that_was_frozen_past_its_life_writes_nothing_back() {
     let model = obedient().await;
     let (place, one, two) = two(&model).await;
-    let script = "echo begun; sleep 8; echo late > late.md";
+    // The end of what it says is held back until more comes, in which a secret could go on.
+    let script = "seq 5000; sleep 8; echo late > late.md";
     let mut lines = one.chat_lines(&json!({"message": message(&[sh(script)])})).await;
     let run = lines.until("start").await["run_id"].as_str().unwrap().to_owned();
     let confirm = lines.until("confirm").await;
     let feed = one.request(reqwest::Method::GET, &format!("/api/runs/{run}/events"));
     let mut feed = feed.send().await.unwrap();
-    approve(&one, &confirm).await;
+    // The answer comes when the command has ended.
+    let path = format!("/api/pending-changes/{}/approve", confirm["draft_id"].as_str().unwrap());
+    let approval = tokio::spawn(one.request(reqwest::Method::POST, &path).json(&json!({})).send());
     let mut seen = String::new();
     while !seen.contains("tool_output") {
         seen.push_str(&String::from_utf8_lossy(&feed.chunk().await.unwrap().expect("it goes on")));
@@ -253,11 +259,10 @@ async fn a_gateway_that_was_frozen_past_its_life_writes_nothing_back() {
     })
     .await;
     one.thaw();
-    wait_for("it to say why", SOON, async || {
-        one.log().contains("what the command wrote could not be stored").then_some(())
-    })
-    .await;
     wait_for("its copy to be gone", SOON, async || copies(&one).is_empty().then_some(())).await;
+    let why = "what the command wrote could not be stored";
+    assert!(one.log().contains(why), "{}", one.log());
+    drop(approval.await.unwrap());
     assert!(said(&two, &[read("late.md")]).await[0].contains("there is no file"));
 }
 

@@ -98,7 +98,10 @@ async fn commands_are_offered_whether_the_files_lie_on_the_disk_or_in_a_database
         let mut doctor = command(&onyx.home(), &["doctor"]);
         doctor.env("ONYX_KEYS", onyx.home().join("../keys")).env("ONYX_MASTER_KEY", MASTER_KEY);
         let said: Ran = doctor.output().await.unwrap().into();
-        assert!(said.out.contains("run in bubblewrap") || said.out.contains("run behind Landlock"), "{said:?}");
+        assert!(
+            said.out.contains("run in bubblewrap") || said.out.contains("run behind Landlock"),
+            "{said:?}"
+        );
     }
 }
 

@@ -308,17 +308,15 @@ impl Objects for PostgresObjects {
     /// The rows in one go, and the large contents a few at a time.
     async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
         let paths: Vec<String> = keys.iter().map(|key| self.path(key)).collect();
-        let mut entries =
-            rows::many(&self.database.client().await?, &self.person, &paths).await?;
+        let mut entries = rows::many(&self.database.client().await?, &self.person, &paths).await?;
         let mut large = JoinSet::new();
         let mut found = vec![None; keys.len()];
         for (at, path) in paths.iter().enumerate() {
             let entry = entries.remove(path).filter(|entry| !entry.is_folder);
             let Some(entry) = entry else { continue };
             let (modified, changed) = (entry.modified, entry.changed);
-            let object = move |bytes: Vec<u8>| {
-                Object { hash: Hash::of(&bytes), bytes, modified, changed }
-            };
+            let object =
+                move |bytes: Vec<u8>| Object { hash: Hash::of(&bytes), bytes, modified, changed };
             match (entry.bytes, entry.blob) {
                 (Some(bytes), _) => found[at] = Some(object(bytes)),
                 (None, Some(blob)) => {

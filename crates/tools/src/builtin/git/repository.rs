@@ -188,10 +188,7 @@ impl Repository {
 
     /// Folders of it that are repositories of their own. Git asks each of them for its state with
     /// their own settings when it adds changes, so they are left out of every commit.
-    pub(super) async fn nested(
-        &self,
-        workspace: &Workspace,
-    ) -> Result<Vec<String>, ToolError> {
+    pub(super) async fn nested(&self, workspace: &Workspace) -> Result<Vec<String>, ToolError> {
         let tree = self.tree(workspace);
         let found = tokio::task::spawn_blocking(move || nested_in(&tree)).await;
         found

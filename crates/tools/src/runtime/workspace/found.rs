@@ -100,7 +100,8 @@ fn why_not(meta: &Metadata) -> Option<&'static str> {
 /// Locks and half-written objects of a git that was ended.
 fn is_left_by_git(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    is_in_repository(path) && (name.ends_with(".lock") || name.starts_with("tmp_"))
+    let is_object = path.split('/').any(|part| part == "objects");
+    is_in_repository(path) && (name.ends_with(".lock") || (is_object && name.starts_with("tmp_")))
 }
 
 /// A command may take the right to read from what it made: it is ours, so it is given back.

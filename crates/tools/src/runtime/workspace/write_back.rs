@@ -178,7 +178,8 @@ impl WriteBack<'_> {
         if self.cx.files.incarnation()? == self.checkout.incarnation {
             return Ok(());
         }
-        let why = "this gateway was silent for too long while the command ran, and others took over";
+        let why =
+            "this gateway was silent for too long while the command ran, and others took over";
         Err(ToolError::Failed(why.to_owned()))
     }
 
@@ -256,8 +257,7 @@ impl WriteBack<'_> {
         let base = |key: &ObjectKey| {
             kept.iter().find(|delta| delta.key == *key).and_then(|delta| delta.before)
         };
-        left.proposes =
-            proposed(changes, base, &self.vault, self.author.tool, self.cx).await?;
+        left.proposes = proposed(changes, base, &self.vault, self.author.tool, self.cx).await?;
         Ok(())
     }
 }
