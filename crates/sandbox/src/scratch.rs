@@ -1,6 +1,10 @@
+use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A folder for what one job makes and nobody keeps. Removed when it is dropped; what a crash left
 /// is removed with the next one made.
@@ -12,16 +16,21 @@ impl Scratch {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         std::fs::create_dir_all(root)?;
         let root = root.canonicalize()?;
-        let own = format!("{}-", std::process::id());
-        remove_leftovers(&root, &own);
+        let own = own_prefix();
+        remove_leftovers(&root, own);
         loop {
             let path = root.join(format!("{own}{}", NEXT.fetch_add(1, Ordering::Relaxed)));
-            match std::fs::create_dir(&path) {
+            match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Self(path)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Removes what processes before this one left. To be called when a process begins to own the folder.
+    pub fn clean(root: &Path) {
+        remove_leftovers(root, own_prefix());
     }
 
     pub fn path(&self) -> &Path {
@@ -41,6 +50,19 @@ impl Drop for Scratch {
     }
 }
 
+/// Of this process: with the time too, since the first process of every container has the same number.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a name that no earlier process had; nothing is timed"
+)]
+fn own_prefix() -> &'static str {
+    static OWN: OnceLock<String> = OnceLock::new();
+    OWN.get_or_init(|| {
+        let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        format!("{}-{}-", std::process::id(), begun.as_nanos())
+    })
+}
+
 /// One process owns a home, so folders of another are from one that is gone.
 fn remove_leftovers(root: &Path, own: &str) {
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
@@ -52,15 +74,22 @@ fn remove_leftovers(root: &Path, own: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
     fn a_scratch_folder_goes_with_its_job_and_leftovers_with_the_next() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("0-7/deep")).unwrap();
+        // Of a process that had the same number.
+        let before = format!("{}-7", std::process::id());
+        std::fs::create_dir_all(root.path().join(before)).unwrap();
         let (one, two) = (Scratch::make(root.path()).unwrap(), Scratch::make(root.path()).unwrap());
         std::fs::write(one.path().join("file"), "x").unwrap();
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 2);
+        let mode = std::fs::metadata(one.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "nobody else looks into it");
         drop((one, two));
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
     }

@@ -54,7 +54,7 @@ pub use ledger::{
 pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
 pub use objects::{
     Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
-    Wanted,
+    TreeEntry, Wanted,
 };
 pub use postgres::{
     BootClock, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl, FailureBucket,
@@ -64,8 +64,8 @@ pub use postgres::{
     list_gateways, migrate_database, read_shared_config, server_secrets,
 };
 pub use provenance::{
-    Change, ContentRecord, History, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS,
-    Version, note_changed,
+    Change, ContentRecord, FileStep, History, MemoryOrigins, OpenCommand, OriginNote, Origins,
+    TICK_MS, Version, note_changed,
 };
 pub use s3::{BlockingBucket, ListedObject, ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};

@@ -274,6 +274,7 @@ impl Store {
         let leases = PostgresLeases::new(Arc::clone(&gateway));
         let turns =
             PostgresTurnLog::new(database.clone(), blobs.clone(), leases.clone(), settings.sealing);
+        let files = PostgresFiles::new(database.clone(), blobs.clone());
         let store = Self {
             turns: Arc::new(turns.clone()),
             ledger: Arc::new(PostgresLedger::new(
@@ -295,7 +296,7 @@ impl Store {
             connectors: Arc::new(PostgresConnectors::new(database.clone())),
             leases: Arc::new(leases),
             chunks: Arc::new(PostgresChunks::new(database.clone())),
-            files: Arc::new(PostgresFiles::new(database.clone(), blobs.clone())),
+            files: Arc::new(files.of_gateway(Arc::clone(&gateway))),
             steps: Steps::as_they_come(),
         };
         let heartbeat = gateway.keep_alive();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_storage::{
     Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectMeta, Objects, Origins,
-    StoreError, Wanted,
+    StoreError, TreeEntry, Wanted,
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
@@ -36,6 +36,10 @@ impl Files for ObservedFiles {
         wanted: Vec<(Area, Wanted)>,
     ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
         self.files.find(wanted).await
+    }
+
+    fn incarnation(&self) -> Result<i64, StoreError> {
+        self.files.incarnation()
     }
 
     fn origins(&self) -> Arc<dyn Origins> {
@@ -116,6 +120,18 @@ impl Objects for ObservedObjects {
         limit: usize,
     ) -> Result<Vec<ObjectMeta>, StoreError> {
         self.objects.list(folder, limit).await
+    }
+
+    async fn tree(
+        &self,
+        folder: Option<&ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<TreeEntry>, StoreError> {
+        self.objects.tree(folder, limit).await
+    }
+
+    async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
+        self.objects.get_all(keys).await
     }
 
     async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {

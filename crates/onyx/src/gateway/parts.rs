@@ -238,10 +238,11 @@ impl GatewayBase<'_> {
     }
 }
 
-/// Where commands run. They need a vault on this machine's disk, and several gateways have none.
+/// Where commands run. Several gateways have no vault on their disks: there commands work on copies.
 fn runtime(base: &GatewayBase<'_>, web: &Web) -> Runtime {
     let runtime = Runtime::new(sandbox(), base.folder.path().to_owned()).with_web(web.clone());
-    if base.shared.is_some() { runtime.without_vaults() } else { runtime }
+    runtime.clean();
+    if base.shared.is_some() { runtime.with_copies() } else { runtime }
 }
 
 fn spaces(base: &GatewayBase<'_>) -> Spaces {

@@ -131,6 +131,12 @@ pub trait Files: Send + Sync {
     /// Every agent that has files of its own here.
     async fn agents(&self) -> Result<Vec<AgentId>, StoreError>;
 
+    /// Which life of this process writes. It is another one after the process lost what it held, and `LeaseLost` as long
+    /// as it may not write. Whoever works for long compares it before they write what they made.
+    fn incarnation(&self) -> Result<i64, StoreError> {
+        Ok(0)
+    }
+
     /// What is known of where contents came from.
     fn origins(&self) -> Arc<dyn Origins>;
 

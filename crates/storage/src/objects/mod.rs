@@ -105,6 +105,16 @@ pub struct ObjectMeta {
     pub is_folder: bool,
 }
 
+/// A file or a folder somewhere below another, without what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeEntry {
+    pub key: ObjectKey,
+    pub size: u64,
+    /// Of what the file holds; `None`: it is a folder.
+    pub hash: Option<Hash>,
+    pub modified: Timestamp,
+}
+
 /// What must hold for a write to happen; otherwise `StoreError::Conflict`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
@@ -152,6 +162,49 @@ pub trait Objects: Send + Sync {
         folder: Option<&ObjectKey>,
         limit: usize,
     ) -> Result<Vec<ObjectMeta>, StoreError>;
+
+    /// Everything below a folder (the root for `None`), each after the folder it lies in, at most `limit`. Empty where
+    /// there is no such folder.
+    async fn tree(
+        &self,
+        folder: Option<&ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<TreeEntry>, StoreError> {
+        let (mut found, mut folders) = (Vec::new(), vec![folder.cloned()]);
+        while let Some(folder) = folders.pop() {
+            let children = match self.list(folder.as_ref(), limit - found.len()).await {
+                Err(StoreError::NotFound) => continue,
+                children => children?,
+            };
+            for ObjectMeta { key, size, modified, is_folder, .. } in children {
+                let hash = if is_folder {
+                    folders.push(Some(key.clone()));
+                    None
+                } else {
+                    // Gone since it was listed.
+                    let Some(object) = self.get(&key, u64::MAX).await? else { continue };
+                    Some(object.hash)
+                };
+                found.push(TreeEntry { key, size, hash, modified });
+            }
+            if found.len() >= limit {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// What these files hold, whatever their size, in their order, each named once; `None` for each that is no file.
+    async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            found.push(match self.get(key, u64::MAX).await {
+                Err(StoreError::Refused(_)) => None,
+                read => read?,
+            });
+        }
+        Ok(found)
+    }
 
     /// Takes a folder away that holds nothing but empty folders; one that holds more stays. Stores
     /// that only have keys have no such thing.

@@ -35,6 +35,17 @@ pub struct Change {
     pub tool: String,
 }
 
+/// What a change that is about to happen makes of one file.
+#[derive(Clone, Debug)]
+pub struct FileStep<'a> {
+    /// Within the person's folder.
+    pub path: ObjectKey,
+    /// `None`: there is no file.
+    pub before: Option<&'a Object>,
+    /// `None`: it goes.
+    pub after: Option<&'a [u8]>,
+}
+
 /// One change of one file: what it held before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
@@ -100,9 +111,53 @@ impl History {
         path: &ObjectKey,
         before: Option<&Object>,
         after: Option<&[u8]>,
-        mut change: Change,
+        change: Change,
     ) -> Result<Version, StoreError> {
-        let folder = folder_of(path)?;
+        let file = FileStep { path: path.clone(), before, after };
+        let kept = self.keep_all(&[file], &change).await?.pop();
+        kept.ok_or_else(|| StoreError::Failed("no version was kept".to_owned()))
+    }
+
+    /// The same for many files of one change, which costs less than one by one.
+    pub async fn keep_all(
+        &self,
+        files: &[FileStep<'_>],
+        change: &Change,
+    ) -> Result<Vec<Version>, StoreError> {
+        let (mut notes, mut changes) = (Vec::new(), Vec::with_capacity(files.len()));
+        for file in files {
+            folder_of(&file.path)?;
+            let (of_file, change) = self.notes_of(file, change.clone()).await?;
+            notes.extend(of_file);
+            changes.push(change);
+        }
+        self.origins.note(&self.owner, notes).await?;
+        let (mut versions, mut lines) = (Vec::with_capacity(files.len()), Vec::new());
+        for (file, change) in files.iter().zip(changes) {
+            let before = match file.before {
+                Some(object) => Some(self.keep_content(&file.path, &object.bytes).await?),
+                None => None,
+            };
+            let after = file.after.map(Hash::of);
+            let version = Version { path: file.path.clone(), before, after, change };
+            let line = version.line()?;
+            self.person.append(&manifest_key(&file.path)?, &line).await?;
+            lines.extend(line);
+            versions.push(version);
+        }
+        if let Some(run) = change.run.filter(|_| !lines.is_empty()) {
+            self.person.append(&run_key(run)?, &lines).await?;
+        }
+        Ok(versions)
+    }
+
+    /// What is to be written down of a file before it changes, and the change with what its content is to be taken for.
+    async fn notes_of(
+        &self,
+        file: &FileStep<'_>,
+        mut change: Change,
+    ) -> Result<(Vec<OriginNote>, Change), StoreError> {
+        let FileStep { path, before, after } = file;
         let mut notes = Vec::with_capacity(2);
         let mut held = Origin::Person;
         if let Some(object) = before {
@@ -136,19 +191,7 @@ impl History {
                 names: Vec::new(),
             },
         });
-        self.origins.note(&self.owner, notes).await?;
-        let before = match before {
-            Some(object) => Some(self.keep_content(path, &object.bytes).await?),
-            None => None,
-        };
-        let after = after.map(|content| content.hash);
-        let version = Version { path: path.clone(), before, after, change };
-        let line = version.line()?;
-        self.person.append(&folder.join(MANIFEST)?, &line).await?;
-        if let Some(run) = version.change.run {
-            self.person.append(&run_key(run)?, &line).await?;
-        }
-        Ok(version)
+        Ok((notes, change))
     }
 
     /// What a new content is to be taken for.

@@ -18,7 +18,7 @@ use crate::StoreError;
 
 pub use cut_off::note_changed;
 pub(crate) use cut_off::settle_commands_cut_off;
-pub use history::{Change, History, Version};
+pub use history::{Change, FileStep, History, Version};
 pub(crate) use import::import_histories;
 pub use memory::MemoryOrigins;
 

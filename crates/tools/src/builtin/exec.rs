@@ -78,12 +78,14 @@ impl TypedTool for Exec {
         let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
         let Arguments { argv, folder, seconds } = asked;
+        let workspace = self.runtime.workspace(folder.as_deref(), cx).await?;
         // A person approved what was there then.
         if by == AuthorisedBy::Person {
-            self.runtime.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
+            workspace.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
         }
         let order = Order {
             argv,
+            workspace,
             folder: folder.as_deref(),
             access,
             network: Network::None,
@@ -112,7 +114,7 @@ pub(super) fn outcome(ran: &Ran, summary: String) -> ToolOutcome {
         Ending::Exited(0) => String::new(),
         ending => ending.to_string(),
     };
-    let is_error = ran.ending != Ending::Exited(0);
+    let is_error = ran.ending != Ending::Exited(0) || ran.left.is_failure();
     let said = ran.output.trim_end();
     let output = match (said.is_empty(), note.is_empty()) {
         (true, true) => "[no output]".to_owned(),

@@ -146,11 +146,13 @@ impl TypedTool for Process {
         let plan = plan.into_inner();
         let output = match asked.wish()? {
             Wish::Start(argv, folder) => {
+                let workspace = self.runtime.workspace(folder, cx).await?;
                 if by == AuthorisedBy::Person {
-                    self.runtime.still_executes(&plan, argv, folder, cx).await?;
+                    workspace.still_executes(&plan, argv, folder, cx).await?;
                 }
                 let order = Order {
                     argv: argv.to_vec(),
+                    workspace,
                     folder,
                     access,
                     network: Network::None,

@@ -318,7 +318,15 @@ impl AgentFiles {
         }
     }
 
-    fn path(&self, key: &ObjectKey) -> Result<ObjectKey, ToolError> {
+    pub(super) fn objects(&self) -> &dyn Objects {
+        &*self.objects
+    }
+
+    pub(super) fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub(super) fn path(&self, key: &ObjectKey) -> Result<ObjectKey, ToolError> {
         match self.in_person.as_str() {
             "" => Ok(key.clone()),
             folder => crate::paths::key(&format!("{folder}/{key}")),
@@ -348,7 +356,7 @@ impl Writer<'_> {
         }
     }
 
-    fn change(&self, origin: Origin) -> Change {
+    pub(super) fn change(&self, origin: Origin) -> Change {
         Change {
             ts: self.cx.clock.wall(),
             author: self.cx.author(),

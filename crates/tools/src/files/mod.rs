@@ -6,10 +6,12 @@
 
 mod agent_files;
 mod changes;
+mod command_files;
 pub(crate) mod conversation;
 pub(crate) mod entities;
 mod person_files;
 
 pub(crate) use agent_files::{AgentFiles, Writer};
 pub(crate) use changes::{apply, current_hash, diff_to_disk, origin_of_targets};
+pub(crate) use command_files::{CommandStep, StepEnd};
 pub use person_files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};

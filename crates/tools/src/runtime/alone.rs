@@ -23,11 +23,7 @@ impl Runtime {
         network: Network,
         limit: Duration,
     ) -> Result<Alone, ToolError> {
-        let root = self.scratch_folder();
-        let folder = tokio::task::spawn_blocking(move || Scratch::make(&root)).await;
-        let folder = folder
-            .map_err(|_| ToolError::Failed("the command's folder cannot be made".into()))?
-            .map_err(|error| ToolError::Failed(format!("the command's folder: {error}")))?;
+        let folder = self.make_scratch().await?;
         let job = Job {
             argv: argv(folder.path()),
             folder: folder.path().to_owned(),

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use onyx_types::{Hash, Plan, Preview};
 
 use super::Runtime;
+use super::workspace::{Stamps, Workspace};
 use crate::commands::{Runs, runs};
 use crate::{ToolCx, ToolError};
 
@@ -64,7 +65,11 @@ impl Runtime {
         folder: Option<&str>,
         cx: &ToolCx,
     ) -> Result<Plan, ToolError> {
-        let Some(executed) = self.executed(argv, folder, cx).await? else { return Ok(plan) };
+        if runs(argv) == Runs::OnlyItself {
+            return Ok(plan);
+        }
+        let workspace = self.workspace(folder, cx).await?;
+        let Some(executed) = workspace.executed(argv, folder, cx).await? else { return Ok(plan) };
         let mut plan = plan;
         if let Some(target) = plan.targets.first_mut() {
             target.base = Some(executed.hash);
@@ -74,7 +79,9 @@ impl Runtime {
         }
         Ok(plan)
     }
+}
 
+impl Workspace {
     /// `Conflict` when it is no longer what was approved.
     pub(crate) async fn still_executes(
         &self,
@@ -101,16 +108,10 @@ impl Runtime {
             return Ok(None);
         }
         let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
-        let (vault, argv) = (self.vault(&cx.key.person), argv.to_vec());
+        let (vault, argv, stamps) = (self.root().to_owned(), argv.to_vec(), self.stamps().await);
         let looked = tokio::task::spawn_blocking(move || {
-            let vault = match onyx_sandbox::real_path(&vault) {
-                Ok(vault) => vault,
-                // The first thing that happens in it: there is nothing to run.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(error),
-            };
             let start = folder.map_or_else(|| vault.clone(), |folder| vault.join(folder.as_str()));
-            Executed::of(&argv, &vault, &start).map(Some)
+            Executed::of(&argv, &vault, &start, &stamps).map(Some)
         });
         let failed =
             |why: String| ToolError::Failed(format!("the vault cannot be looked at: {why}"));
@@ -132,23 +133,23 @@ struct Named {
 }
 
 impl Executed {
-    fn of(argv: &[String], vault: &Path, start: &Path) -> io::Result<Self> {
+    fn of(argv: &[String], vault: &Path, start: &Path, stamps: &Stamps) -> io::Result<Self> {
         let named = Vec::new();
-        let search = Search { vault, start, named, room: MOST_READ, looks: MOST_LOOKS };
+        let search = Search { vault, start, stamps, named, room: MOST_READ, looks: MOST_LOOKS };
         let named = search.named_by(argv);
         let mut known = Vec::new();
+        let name = |path: &PathBuf| path.strip_prefix(vault).unwrap_or(path).to_owned();
         for (path, file) in &named {
-            known.extend(
-                [path.as_os_str().as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat(),
-            );
+            // By its name in the vault: a copy lies elsewhere each time.
+            let name = name(path).into_os_string();
+            known.extend([name.as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat());
         }
-        let others = tree(vault)?;
+        let others = tree(vault, &|path, meta| stamps.of(vault, path, meta))?;
         let others = others.as_ref().map_or(&[][..], |others| others.as_bytes());
         let hash = Hash::of_parts([&known[..], others]);
         let mut shown = String::new();
         for (path, file) in &named {
-            let name = path.strip_prefix(vault).unwrap_or(path);
-            show(&mut shown, &name.display().to_string(), file);
+            show(&mut shown, &name(path).display().to_string(), file);
         }
         Ok(Self { hash, shown })
     }
@@ -157,6 +158,7 @@ impl Executed {
 struct Search<'a> {
     vault: &'a Path,
     start: &'a Path,
+    stamps: &'a Stamps,
     named: Vec<(PathBuf, Named)>,
     /// Bytes that may still be read.
     room: u64,
@@ -217,7 +219,10 @@ impl Search<'_> {
                 self.room = self.room.saturating_sub(size);
                 Named { hash: Hash::of(&bytes), size, text: String::from_utf8(bytes).ok() }
             }
-            None => Named { hash: Hash::of(&stamp(&meta)), size, text: None },
+            None => {
+                let stamp = self.stamps.of(self.vault, &path, &meta);
+                Named { hash: Hash::of(&stamp), size, text: None }
+            }
         };
         self.named.push((path, file));
     }
@@ -249,7 +254,10 @@ fn show(shown: &mut String, name: &str, file: &Named) {
 
 /// Stands for every file below that is not plainly a document; `None` where there is none.
 #[allow(clippy::disallowed_methods, reason = "names and times only, and no link is followed")]
-fn tree(folder: &Path) -> io::Result<Option<Hash>> {
+fn tree(
+    folder: &Path,
+    stamp: &impl Fn(&Path, &std::fs::Metadata) -> Vec<u8>,
+) -> io::Result<Option<Hash>> {
     let in_git = folder.file_name().is_some_and(|name| name == ".git");
     let mut found = BTreeMap::new();
     let entries = match std::fs::read_dir(folder) {
@@ -268,11 +276,11 @@ fn tree(folder: &Path) -> io::Result<Option<Hash>> {
         // Gone meanwhile, if it cannot be asked.
         let Ok(meta) = entry.metadata() else { continue };
         if meta.is_dir() {
-            if let Some(below) = tree(&entry.path())? {
+            if let Some(below) = tree(&entry.path(), stamp)? {
                 found.insert(name, below.as_bytes().to_vec());
             }
         } else if !is_document(Path::new(&name)) || meta.mode() & 0o111 != 0 {
-            found.insert(name, stamp(&meta));
+            found.insert(name, stamp(&entry.path(), &meta));
         }
     }
     if found.is_empty() {
@@ -288,6 +296,19 @@ fn tree(folder: &Path) -> io::Result<Option<Hash>> {
 fn is_document(name: &Path) -> bool {
     let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     DOCUMENTS.binary_search(&ending.to_ascii_lowercase().as_str()).is_ok()
+}
+
+impl Stamps {
+    fn of(&self, vault: &Path, path: &Path, meta: &std::fs::Metadata) -> Vec<u8> {
+        match self {
+            Self::FileSystem => stamp(meta),
+            Self::Contents(known) => {
+                let key = path.strip_prefix(vault).ok().and_then(Path::to_str);
+                let hash = key.and_then(|key| known.get(&key.parse().ok()?));
+                hash.map(|hash| hash.as_bytes().to_vec()).unwrap_or_default()
+            }
+        }
+    }
 }
 
 /// Changes with every write to a file; the last time a file changed cannot be set back.

@@ -6,7 +6,7 @@ use onyx_egress::Address;
 use onyx_types::{ErrorCode, Fault, Origin};
 
 use super::{Access, Ending, Network, Order, Runtime, Steering};
-use crate::{ToolCx, Web};
+use crate::{ToolCx, ToolError, Web};
 
 /// The most of an answer that is looked through for words.
 const ANSWER_BYTES: usize = 1024 * 1024;
@@ -64,17 +64,21 @@ impl JobOutside {
             // Whoever wrote what it reads, nobody looked at what it writes.
             CommandAccess::Change => Access::Change(Origin::AgentTainted, Steering::Kept),
         };
+        let fault = |error: ToolError| Fault::new(ErrorCode::ToolFailed, error.to_string());
         let order = Order {
             argv,
+            workspace: runtime.workspace(None, cx).await.map_err(fault)?,
             folder: None,
             access,
             network: Network::None,
             beside: None,
             tool: "job".to_owned(),
         };
-        let ran = runtime.run(order, limit, cx).await;
-        let ran = ran.map_err(|error| Fault::new(ErrorCode::ToolFailed, error.to_string()))?;
+        let ran = runtime.run(order, limit, cx).await.map_err(fault)?;
         let why = match ran.ending {
+            Ending::Exited(0) if ran.left.is_failure() => {
+                Some("Not all that the command wrote could be stored.".to_owned())
+            }
             Ending::Exited(0) => None,
             Ending::Exited(code) => Some(format!("The command ended with exit code {code}.")),
             Ending::Killed => Some("The command was killed.".to_owned()),

@@ -1,6 +1,5 @@
 //! Commands: where they run, how long, and what of their output is kept.
 
-mod aftermath;
 mod alone;
 mod executed;
 mod for_jobs;
@@ -9,6 +8,7 @@ mod processes;
 mod repositories;
 #[cfg(test)]
 mod tests;
+mod workspace;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,31 +18,28 @@ use std::time::Duration;
 
 use onyx_egress::HostPort;
 use onyx_sandbox::{Bounds, Input, Job, Running, Sandbox, SandboxError, Scratch};
-use onyx_storage::{Area, OpenCommand, note_changed};
+use onyx_storage::Area;
 use onyx_types::Origin;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use for_jobs::{CommandAccess, CommandEnd, HttpAnswer, JobOutside};
 
-pub(crate) use aftermath::{Left, Steering};
 pub(crate) use alone::Alone;
 pub(crate) use output::Gathered;
 pub(crate) use processes::{Processes, Started};
+pub(crate) use workspace::{Left, Steering, Workspace};
 
-use aftermath::Aftermath;
 use repositories::KnownRepositories;
+use workspace::{Authorship, Watch};
 
 use crate::{ToolCx, ToolError, Web};
-
-const NO_VAULT_HERE: &str =
-    "commands need the files on this machine's disk; several gateways keep them in a database";
 
 /// Where commands run.
 #[derive(Clone)]
 pub struct Runtime {
     sandbox: Sandbox,
-    /// The home on this machine's disk: a vault elsewhere cannot be worked in.
+    /// The home on this machine's disk.
     home: PathBuf,
     /// The way out for commands that may reach something.
     web: Option<Web>,
@@ -53,14 +50,16 @@ pub struct Runtime {
 /// Where people's files lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vaults {
+    /// On this machine's disk, under the home.
     Here,
-    /// In a store that several gateways share: no command can work there.
+    /// In a store that several gateways share: commands work on copies.
     Elsewhere,
 }
 
 /// A command as a tool asks for it.
 pub(crate) struct Order<'a> {
     pub(crate) argv: Vec<String>,
+    pub(crate) workspace: Arc<Workspace>,
     /// In the vault; none is the vault itself.
     pub(crate) folder: Option<&'a str>,
     pub(crate) access: Access,
@@ -119,19 +118,12 @@ pub(crate) struct Ran {
 pub(crate) struct AtWork {
     pub(crate) running: Running,
     _scratch: Option<Scratch>,
+    /// Where it works.
+    workspace: Option<Arc<Workspace>>,
+    /// What is looked at again there, where it may change files.
     watch: Option<Watch>,
     /// What answers it, if it may reach something; ends with it.
     _proxy: Option<AbortOnDrop>,
-}
-
-/// What is looked at again when the command has ended.
-struct Watch {
-    /// `None`: the vault holds too many files.
-    aftermath: Option<Aftermath>,
-    /// Until it is told of, whatever changes in the vault may be the command's work.
-    open: OpenCommand,
-    tool: String,
-    origin: Origin,
 }
 
 impl Runtime {
@@ -140,10 +132,15 @@ impl Runtime {
         Self { sandbox, home, web: None, vaults: Vaults::Here, repositories }
     }
 
-    /// Where no vault lies on this machine's disk, no command runs.
+    /// Where no vault lies on this machine's disk, commands work on copies.
     #[must_use]
-    pub fn without_vaults(self) -> Self {
+    pub fn with_copies(self) -> Self {
         Self { vaults: Vaults::Elsewhere, ..self }
+    }
+
+    /// Removes copies and other folders of commands that a crash left behind.
+    pub fn clean(&self) {
+        Scratch::clean(&self.scratch_folder());
     }
 
     /// With a way out for commands that may reach something. Without one they reach nothing.
@@ -159,11 +156,27 @@ impl Runtime {
 
     /// May a command run here? Starts nothing.
     pub(crate) fn is_likely(&self) -> bool {
-        self.vaults == Vaults::Here && self.sandbox.is_likely()
+        self.sandbox.is_likely()
+    }
+
+    /// Where a command in this folder works on the person's files.
+    pub(crate) async fn workspace(
+        &self,
+        folder: Option<&str>,
+        cx: &ToolCx,
+    ) -> Result<Arc<Workspace>, ToolError> {
+        let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
+        let workspace = match self.vaults {
+            Vaults::Here => Workspace::here(self.vault(&cx.key.person), cx).await?,
+            Vaults::Elsewhere => {
+                Workspace::copied(self.scratch_folder(), folder.as_ref(), cx).await?
+            }
+        };
+        Ok(Arc::new(workspace))
     }
 
     /// Where a person's vault lies on this disk.
-    pub(crate) fn vault(&self, person: &onyx_types::PersonId) -> PathBuf {
+    fn vault(&self, person: &onyx_types::PersonId) -> PathBuf {
         self.home.join(Area::Vault(person.clone()).path())
     }
 
@@ -172,9 +185,10 @@ impl Runtime {
         self.home.join("cache/scratch")
     }
 
-    /// Is there a repository at the top of the vault or in one of its folders?
+    /// Is there a repository at the top of the vault or in one of its folders? Where the vault lies elsewhere that is not
+    /// known: to ask would be a question to the database with every turn.
     pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
-        self.repositories.are_in(&self.vault(person), person)
+        self.vaults == Vaults::Elsewhere || self.repositories.are_in(&self.vault(person), person)
     }
 
     pub(crate) async fn start(
@@ -183,56 +197,52 @@ impl Runtime {
         stdin: Stdio,
         cx: &ToolCx,
     ) -> Result<AtWork, ToolError> {
-        if self.vaults == Vaults::Elsewhere {
-            return Err(ToolError::Failed(NO_VAULT_HERE.to_owned()));
-        }
         self.repositories.forget(&cx.key.person);
-        // Makes the vault if this is the first that happens in it.
-        cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
-        let folder = order.folder.map(|folder| cx.paths.check(folder)).transpose()?;
-        let (vault, root) = (self.vault(&cx.key.person), self.scratch_folder());
-        let prepared = tokio::task::spawn_blocking(move || prepare(&vault, &root)).await;
-        let (vault, scratch) = prepared
-            .map_err(|_| ToolError::Failed("the command's folders cannot be made".into()))?
-            .map_err(|error| ToolError::Failed(format!("the command's folders: {error}")))?;
-        let vaults = std::slice::from_ref(&vault);
-        let (readable, changeable): (&[PathBuf], &[PathBuf]) = match order.access {
-            Access::Look => (vaults, &[]),
-            Access::Change(..) => (&[], vaults),
-        };
-        let watch = match order.access {
-            Access::Look => None,
+        let Order { argv, workspace, folder, access, network, beside, tool } = order;
+        let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
+        let scratch = self.make_scratch().await?;
+        let top = workspace.root().to_owned();
+        let root = vec![top.clone()];
+        let (readable, changeable, watch) = match access {
+            Access::Look => (root, Vec::new(), None),
             Access::Change(origin, steering) => {
-                let aftermath = Aftermath::before(vault.clone(), steering, cx).await?;
-                let owner = Area::Person(cx.key.person.clone()).path();
-                let open = cx.files.origins().begin_command(&owner).await?;
-                Some(Watch { aftermath, open, tool: order.tool, origin })
+                let watch = workspace.watch(Authorship { tool, origin, steering }, cx).await?;
+                (Vec::new(), root, Some(watch))
             }
         };
         let job = Job {
-            argv: order.argv,
-            folder: folder.map_or_else(|| vault.clone(), |folder| vault.join(folder.as_str())),
-            readable: readable.to_vec(),
-            writable: [changeable, order.beside.as_slice(), &[scratch.path().to_owned()]].concat(),
+            argv,
+            folder: folder.map_or(top.clone(), |folder| top.join(folder.as_str())),
+            readable,
+            writable: [changeable.as_slice(), beside.as_slice(), &[scratch.path().to_owned()]]
+                .concat(),
             scratch: scratch.path().to_owned(),
-            network: match order.network {
+            network: match network {
                 Network::None => onyx_sandbox::Network::None,
                 Network::Servers(_) => onyx_sandbox::Network::Proxied,
             },
             input: Input::Given,
             bounds: Bounds::default(),
         };
-        match self.start_answered(job, stdin, order.network).await {
+        match self.start_answered(job, stdin, network).await {
             Ok((running, proxy)) => {
-                Ok(AtWork { running, _scratch: Some(scratch), watch, _proxy: proxy })
+                let (scratch, workspace) = (Some(scratch), Some(workspace));
+                Ok(AtWork { running, _scratch: scratch, workspace, watch, _proxy: proxy })
             }
             Err(error) => {
-                if let Some(Watch { open, .. }) = watch {
-                    cx.files.origins().end_command(open.id).await?;
+                if let Some(watch) = watch {
+                    watch.end(cx).await?;
                 }
                 Err(error)
             }
         }
+    }
+
+    async fn make_scratch(&self) -> Result<Scratch, ToolError> {
+        let root = self.scratch_folder();
+        let made = tokio::task::spawn_blocking(move || Scratch::make(&root)).await;
+        made.map_err(|_| ToolError::Failed("the command's folder cannot be made".into()))?
+            .map_err(|error| ToolError::Failed(format!("the command's folder: {error}")))
     }
 
     async fn start_answered(
@@ -281,7 +291,7 @@ impl AtWork {
     /// A program of the owner's, which needs no folder.
     pub(crate) fn trusted(program: &Path, arguments: &[&str]) -> Result<Self, ToolError> {
         let running = onyx_sandbox::trusted(program, arguments).map_err(|error| not_run(&error))?;
-        Ok(Self { running, _scratch: None, watch: None, _proxy: None })
+        Ok(Self { running, _scratch: None, workspace: None, watch: None, _proxy: None })
     }
 
     pub(crate) async fn until_end(
@@ -303,25 +313,13 @@ impl AtWork {
     /// Ends what is left of it and looks at what it did.
     pub(crate) async fn end(&mut self, cx: &ToolCx) -> Result<Left, ToolError> {
         self.running.kill();
-        match self.watch.take() {
-            None => Ok(Left::default()),
-            Some(Watch { aftermath, open, tool, origin }) => {
-                // What was killed may write until it is gone.
-                let ended = self.running.wait().await;
-                ended.map_err(|error| not_run(&SandboxError::Read(error)))?;
-                let left = match aftermath {
-                    Some(aftermath) => aftermath.settle(&tool, origin, cx).await?,
-                    None => None,
-                };
-                if left.is_none() {
-                    let area = Area::Person(cx.key.person.clone());
-                    note_changed(&*cx.files, &area, open.started_at, origin).await?;
-                }
-                // Where anything above failed it stays open, and what changes meanwhile is nobody's.
-                cx.files.origins().end_command(open.id).await?;
-                Ok(left.unwrap_or_else(Left::unwatched))
-            }
-        }
+        let (Some(workspace), Some(watch)) = (self.workspace.clone(), self.watch.take()) else {
+            return Ok(Left::default());
+        };
+        // What was killed may write until it is gone.
+        let ended = self.running.wait().await;
+        ended.map_err(|error| not_run(&SandboxError::Read(error)))?;
+        workspace.settle(watch, cx).await
     }
 }
 
@@ -345,10 +343,6 @@ async fn gather(
     }
     let status = running.wait().await.map_err(failed)?;
     Ok(status.code().map_or(Ending::Killed, Ending::Exited))
-}
-
-fn prepare(vault: &Path, root: &Path) -> std::io::Result<(PathBuf, Scratch)> {
-    Ok((onyx_sandbox::real_path(vault)?, Scratch::make(root)?))
 }
 
 fn not_run(error: &SandboxError) -> ToolError {

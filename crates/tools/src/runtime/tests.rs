@@ -73,7 +73,8 @@ async fn curl(rung: SandboxKind, servers: Vec<HostPort>, words: &[&str]) -> Resu
     let argv = words.map(|word| (*word).to_owned()).collect();
     let (access, network) = (Access::Look, Network::Servers(servers));
     let tool = "exec".to_owned();
-    let order = Order { argv, folder: None, access, network, beside: None, tool };
+    let workspace = runtime.workspace(None, &cx).await?;
+    let order = Order { argv, workspace, folder: None, access, network, beside: None, tool };
     runtime.run(order, Duration::from_secs(60), &cx).await
 }
 

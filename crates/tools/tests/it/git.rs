@@ -19,7 +19,7 @@ pub(crate) fn remotes() -> GitRemotes {
     GitRemotes::new(&ToolsSettings::default(), std::sync::Arc::new(|_: &str| Ok(None))).unwrap()
 }
 
-fn git(folder: &Path, words: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
     let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
     let output =
         Command::new("git").args(identity).args(words).current_dir(folder).output().unwrap();

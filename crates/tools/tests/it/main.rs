@@ -5,6 +5,7 @@ mod bounds;
 mod calls;
 mod confinement;
 mod conflicts;
+mod copies;
 mod decisions;
 mod docker;
 mod drafts;

@@ -101,8 +101,8 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     };
     if server.is_none() {
         checks.push(backups::check(home));
-        checks.push(checks::commands().await);
     }
+    checks.push(checks::commands().await);
     checks.extend(checks::config(home, config.as_ref()));
     let secrets = match (claim(home)?, server) {
         (Claim::Ours(_), Some(settings)) => {

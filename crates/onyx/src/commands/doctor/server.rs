@@ -20,10 +20,6 @@ pub(super) async fn config(
 
 pub(super) async fn check(settings: &ServerSettings) -> Vec<Check> {
     let mut checks = database(settings).await;
-    checks.push(Check::ok(
-        "commands",
-        "not offered: they need the files on this machine's disk, and gateways share theirs",
-    ));
     checks.push(match settings.probe_objects().await {
         Ok(()) => Check::ok("objects", "the store takes, gives, lists and deletes"),
         Err(error) => broken("objects", &error),

@@ -1,6 +1,7 @@
 //! Server mode: the binary on a real PostgreSQL and a real S3 server, one gateway and several.
 
 mod backups;
+mod commands;
 mod draining;
 mod moving;
 mod renewals;

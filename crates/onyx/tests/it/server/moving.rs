@@ -37,7 +37,7 @@ pub(super) fn target(place: &ServerPlace) -> tempfile::TempDir {
     home
 }
 
-async fn storage_move(home: &Path, keys: &Path, from: &str, to: &str) -> Ran {
+pub(super) async fn storage_move(home: &Path, keys: &Path, from: &str, to: &str) -> Ran {
     let mut command = command(home, &["storage", "move", "--from", from, "--to", to]);
     command.env("ONYX_KEYS", keys).env("ONYX_MASTER_KEY", MASTER_KEY);
     command.output().await.unwrap().into()

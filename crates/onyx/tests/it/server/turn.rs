@@ -1,12 +1,14 @@
 //! A conversation on PostgreSQL and S3, through real HTTP.
 
-use onyx_test_support::{Answer, OnyxProcess, Script, ScriptedModel, ServerPlace, Step, wait_for};
+use onyx_test_support::{
+    Answer, MASTER_KEY, OnyxProcess, Script, ScriptedModel, ServerPlace, Step, wait_for,
+};
 use reqwest::Method;
 use serde_json::json;
 
 use super::{gateway, place, start};
 use crate::drafts::{message, obedient};
-use crate::{SOON, builder, said, types};
+use crate::{Ran, SOON, builder, command, said, types};
 
 #[tokio::test]
 async fn a_whole_turn_is_kept_in_the_database_and_nothing_of_it_in_the_home() {
@@ -70,26 +72,37 @@ async fn tools_write_files_that_are_proposed_approved_read_and_found() {
 }
 
 #[tokio::test]
-async fn commands_are_offered_where_the_files_lie_on_the_disk_and_nowhere_else() {
+async fn commands_are_offered_whether_the_files_lie_on_the_disk_or_in_a_database() {
     let (place, model) = (place().await, obedient().await);
     let may_count = json!({"agents": {"list": [{
         "id": "main", "default": true, "model": "mine/some-model", "tier": "act",
         "tools": {"commands": [["wc", "-w"]]},
     }]}});
     let offered = async |onyx: &OnyxProcess| -> Vec<String> {
-        let count = message(&[("exec", json!({"argv": ["wc", "-w", "a.md"]}))]);
-        onyx.chat_stream(&json!({"message": count})).await;
-        let tools = model.last_request().body["tools"].clone();
-        let names = tools.as_array().unwrap().iter().map(|tool| &tool["function"]["name"]);
+        let write = ("write_file", json!({"path": "a.md", "content": "one two three"}));
+        let count = ("exec", json!({"argv": ["wc", "-w", "a.md"]}));
+        onyx.chat_stream(&json!({"message": message(&[write, count])})).await;
+        let request = model.last_request();
+        assert!(request.body["messages"].to_string().contains("3 a.md"), "{}", request.body);
+        let tools = request.body["tools"].as_array().unwrap().clone();
+        let names = tools.iter().map(|tool| &tool["function"]["name"]);
         names.map(|name| name.as_str().unwrap().to_owned()).collect()
     };
     let alone = builder(&model).merge(may_count.clone()).start().await;
-    let here = offered(&alone).await;
-    assert!(here.contains(&"exec".to_owned()) && here.contains(&"read_file".to_owned()));
     let one_of_several = gateway(&place, "one", &model).merge(may_count).start().await;
-    let there = offered(&one_of_several).await;
-    assert!(there.contains(&"read_file".to_owned()), "{there:?}");
-    assert!(!there.iter().any(|name| name == "exec" || name == "process"), "{there:?}");
+    for onyx in [&alone, &one_of_several] {
+        let names = offered(onyx).await;
+        for name in ["exec", "process", "read_file"] {
+            assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
+        }
+        let mut doctor = command(&onyx.home(), &["doctor"]);
+        doctor.env("ONYX_KEYS", onyx.home().join("../keys")).env("ONYX_MASTER_KEY", MASTER_KEY);
+        let said: Ran = doctor.output().await.unwrap().into();
+        assert!(
+            said.out.contains("run in bubblewrap") || said.out.contains("run behind Landlock"),
+            "{said:?}"
+        );
+    }
 }
 
 /// Ends every connection to the database and says whether new ones are let in.

@@ -12,6 +12,7 @@ use onyx_types::{AgentId, PersonId};
 
 use super::connect::Database;
 use super::convert::get;
+use super::gateway::Gateway;
 use super::origins::PostgresOrigins;
 use super::query;
 use crate::{Area, Files, Objects, Origins, StoreError};
@@ -25,12 +26,18 @@ pub(crate) struct PostgresFiles {
     database: Database,
     blobs: Blobs,
     origins: Arc<PostgresOrigins>,
+    /// Whose writes these are; `None`: those of a program that is no gateway.
+    gateway: Option<Arc<Gateway>>,
 }
 
 impl PostgresFiles {
     pub(crate) fn new(database: Database, blobs: Blobs) -> Self {
         let origins = Arc::new(PostgresOrigins::new(database.clone()));
-        Self { database, blobs, origins }
+        Self { database, blobs, origins, gateway: None }
+    }
+
+    pub(crate) fn of_gateway(self, gateway: Arc<Gateway>) -> Self {
+        Self { gateway: Some(gateway), ..self }
     }
 
     /// What belongs to nobody in particular, under a folder that no area has.
@@ -86,6 +93,10 @@ impl Files for PostgresFiles {
             person: person.to_owned(),
             root: area.path(),
         }))
+    }
+
+    fn incarnation(&self) -> Result<i64, StoreError> {
+        self.gateway.as_ref().map_or(Ok(0), |gateway| gateway.alive())
     }
 
     fn origins(&self) -> Arc<dyn Origins> {

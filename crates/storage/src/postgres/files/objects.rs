@@ -2,18 +2,21 @@
 
 use async_trait::async_trait;
 use onyx_types::Hash;
+use tokio::task::JoinSet;
 use tokio_postgres::error::SqlState;
 
 use super::blobs::Blobs;
 use super::rows::{self, Entry, NewContent};
 use crate::postgres::connect::Database;
-use crate::postgres::convert::{count, get, timestamp};
+use crate::postgres::convert::{count, get, hash, timestamp};
 use crate::postgres::query;
 use crate::postgres::transaction::{Trouble, transact};
-use crate::{End, Expect, Object, ObjectKey, ObjectMeta, Objects, StoreError};
+use crate::{End, Expect, Object, ObjectKey, ObjectMeta, Objects, StoreError, TreeEntry};
 
 /// Up to this size a content lies in its row: one look instead of two.
 const INLINE: usize = 32 * 1024;
+/// Large contents that are read at the same time.
+const AT_ONCE: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct PostgresObjects {
@@ -60,7 +63,7 @@ impl PostgresObjects {
         match (entry.bytes, entry.blob) {
             (Some(bytes), _) => Ok(bytes),
             (None, Some(blob)) => self.blobs.get(&self.person, &blob).await,
-            (None, None) => Err(StoreError::Damaged("a file without content".to_owned())),
+            (None, None) => Err(without_content()),
         }
     }
 
@@ -111,6 +114,14 @@ impl PostgresObjects {
             Ok(true)
         })
     }
+}
+
+fn without_content() -> StoreError {
+    StoreError::Damaged("a file without content".to_owned())
+}
+
+fn not_read() -> StoreError {
+    StoreError::Failed("a file could not be read".to_owned())
 }
 
 /// Tells a write that lost to one of the same file from a refusal.
@@ -263,6 +274,71 @@ impl Objects for PostgresObjects {
             });
         }
         Ok(listed)
+    }
+
+    /// By the order of paths alone: `/` is followed by `0`, so all that lies below a folder lies between the two.
+    async fn tree(
+        &self,
+        folder: Option<&ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<TreeEntry>, StoreError> {
+        let place = folder.map_or_else(|| self.root.clone(), |folder| self.path(folder));
+        let (from, to) = (format!("{place}/"), format!("{place}0"));
+        let (client, limit) =
+            (self.database.client().await?, i64::try_from(limit).unwrap_or(i64::MAX));
+        let found = query::rows(
+            &client,
+            "SELECT path, size, modified, is_folder, hash FROM files
+             WHERE person = $1 AND path > $2 AND path < $3 ORDER BY path LIMIT $4",
+            &[&self.person, &from, &to, &limit],
+        )
+        .await?;
+        let below = format!("{}/", self.root);
+        let mut entries = Vec::with_capacity(found.len());
+        for row in &found {
+            let path: &str = get(row, 0)?;
+            let Some(Ok(key)) = path.strip_prefix(&below).map(str::parse) else { continue };
+            let hash = if get(row, 3)? { None } else { Some(hash(row, 4)?) };
+            let (size, modified) = (count(row, 1)?, timestamp(row, 2)?);
+            entries.push(TreeEntry { key, size, hash, modified });
+        }
+        Ok(entries)
+    }
+
+    /// The rows in one go, and the large contents a few at a time.
+    async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
+        let paths: Vec<String> = keys.iter().map(|key| self.path(key)).collect();
+        let mut entries = rows::many(&self.database.client().await?, &self.person, &paths).await?;
+        let mut large = JoinSet::new();
+        let mut found = vec![None; keys.len()];
+        for (at, path) in paths.iter().enumerate() {
+            let entry = entries.remove(path).filter(|entry| !entry.is_folder);
+            let Some(entry) = entry else { continue };
+            let (modified, changed) = (entry.modified, entry.changed);
+            let object =
+                move |bytes: Vec<u8>| Object { hash: Hash::of(&bytes), bytes, modified, changed };
+            match (entry.bytes, entry.blob) {
+                (Some(bytes), _) => found[at] = Some(object(bytes)),
+                (None, Some(blob)) => {
+                    if large.len() >= AT_ONCE
+                        && let Some(read) = large.join_next().await
+                    {
+                        let (at, object) = read.map_err(|_| not_read())??;
+                        found[at] = Some(object);
+                    }
+                    let (blobs, person) = (self.blobs.clone(), self.person.clone());
+                    large.spawn(async move {
+                        Ok::<_, StoreError>((at, object(blobs.get(&person, &blob).await?)))
+                    });
+                }
+                (None, None) => return Err(without_content()),
+            }
+        }
+        while let Some(read) = large.join_next().await {
+            let (at, object) = read.map_err(|_| not_read())??;
+            found[at] = Some(object);
+        }
+        Ok(found)
     }
 
     /// The deepest first; one that somebody put something into meanwhile stays.

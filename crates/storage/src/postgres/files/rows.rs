@@ -1,5 +1,7 @@
 //! The rows of files and folders.
 
+use std::collections::HashMap;
+
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::{Hash, Timestamp};
 use tokio_postgres::Row;
@@ -43,6 +45,18 @@ pub(super) async fn one(
                   FROM files WHERE person = $1 AND path = $2";
     let found = row_if_any(client, select, &[&person, &path]).await?;
     found.as_ref().map(entry).transpose()
+}
+
+/// Those of these paths that are there.
+pub(super) async fn many(
+    client: &impl GenericClient,
+    person: &str,
+    paths: &[String],
+) -> Result<HashMap<String, Entry>, StoreError> {
+    let select = "SELECT is_folder, hash, size, bytes, sha256, modified, changed, path
+                  FROM files WHERE person = $1 AND path = ANY ($2)";
+    let found = rows(client, select, &[&person, &paths]).await?;
+    found.iter().map(|row| Ok((get(row, 7)?, entry(row)?))).collect()
 }
 
 /// The same, held until the transaction ends.

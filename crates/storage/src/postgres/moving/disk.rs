@@ -14,6 +14,8 @@ use crate::{Home, ObjectKey};
 const ROOTS: [&str; 3] = ["agents", "people", "shared"];
 /// Beside what is written, until it is whole.
 const FRESH: &str = ".onyx-moving";
+/// Where a folder holds this file, it is a repository.
+const REPOSITORY_HEAD: &str = ".git/HEAD";
 
 /// What a home holds, in order.
 #[derive(Debug, Default)]
@@ -112,6 +114,9 @@ pub(super) fn write(
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     let make = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
     make.map_err(|error| at(&folder, &error))?;
+    if path.ends_with(REPOSITORY_HEAD) {
+        make_repository_folders(&folder)?;
+    }
     let fresh = folder.join(FRESH);
     std::fs::write(&fresh, bytes).map_err(|error| at(&fresh, &error))?;
     let dated = File::options().write(true).open(&fresh).and_then(|file| {
@@ -120,6 +125,16 @@ pub(super) fn write(
     });
     dated.map_err(|error| at(&fresh, &error))?;
     std::fs::rename(&fresh, path).map_err(|error| at(path, &error))
+}
+
+/// Git takes no folder for a repository that lacks one of these, and where they are empty no file of theirs is moved.
+fn make_repository_folders(repository: &Path) -> Result<(), MoveError> {
+    for name in ["objects", "refs"] {
+        let folder = repository.join(name);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|error| at(&folder, &error))?;
+    }
+    Ok(())
 }
 
 fn at(path: &Path, error: &std::io::Error) -> MoveError {

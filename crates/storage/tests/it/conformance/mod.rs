@@ -268,6 +268,7 @@ conformance! {
         listing_is_sorted_bounded_and_direct
         a_file_over_the_limit_is_refused
         a_folder_is_no_file
+        all_below_a_folder_is_listed_and_read_in_one_go
         ;
     chunks:
         a_source_comes_back_with_its_chunks

@@ -211,3 +211,34 @@ pub(crate) async fn people_and_agents_are_those_who_have_files(on: Backend) {
     let through = whole.get(&key("memory/main/MEMORY.md"), 9).await.unwrap().unwrap();
     assert_eq!(through.bytes, b"x");
 }
+
+pub(crate) async fn all_below_a_folder_is_listed_and_read_in_one_go(on: Backend) {
+    let large = "x".repeat(100_000);
+    for (path, text) in
+        [("a/b/c.md", "deep"), ("a/large.bin", &large), ("a0", "beside"), ("ab/c.md", "other")]
+    {
+        on.write(path, text, Expect::Absent).await.unwrap();
+    }
+    let tree = async |folder: Option<&str>, limit: usize| {
+        let folder = folder.map(key);
+        let mut entries = on.objects.tree(folder.as_ref(), limit).await.unwrap();
+        entries.sort_by(|one, other| one.key.cmp(&other.key));
+        let shown = entries.into_iter().map(|entry| (entry.key.to_string(), entry.hash));
+        shown.collect::<Vec<_>>()
+    };
+    let folder = |path: &str| (path.to_owned(), None);
+    let file = |path: &str, text: &str| (path.to_owned(), Some(Hash::of(text.as_bytes())));
+    let below_a = [folder("a/b"), file("a/b/c.md", "deep"), file("a/large.bin", &large)];
+    assert_eq!(tree(Some("a"), 100).await, below_a);
+    assert_eq!(tree(Some("nowhere"), 100).await, []);
+    let all = tree(None, 100).await;
+    assert_eq!(all.len(), 7, "{all:?}");
+    assert!(all.contains(&file("a0", "beside")) && all.contains(&folder("a")), "{all:?}");
+    assert_eq!(tree(None, 2).await.len(), 2);
+    let wanted = ["a/large.bin", "a", "none", "a/b/c.md"].map(key);
+    let read = on.objects.get_all(&wanted).await.unwrap();
+    let read: Vec<Option<(Hash, usize)>> =
+        read.into_iter().map(|file| file.map(|file| (file.hash, file.bytes.len()))).collect();
+    let deep = Some((Hash::of(b"deep"), 4));
+    assert_eq!(read, [Some((Hash::of(large.as_bytes()), 100_000)), None, None, deep]);
+}

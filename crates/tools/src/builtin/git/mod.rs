@@ -8,9 +8,11 @@ mod exchange;
 mod remote;
 mod repository;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use onyx_storage::Area;
 use onyx_types::{
     CallLabel, Capability, Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome,
     ToolSpec, Verb,
@@ -22,7 +24,7 @@ use serde_json::Value;
 use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{Access, Ending, Left, Network, Order, Ran, Runtime, Steering};
+use crate::runtime::{Access, Ending, Left, Network, Order, Ran, Runtime, Steering, Workspace};
 use crate::text::argv::quoted;
 use crate::{Authorised, LiveOutput, ToolCx, ToolError, TypedTool};
 
@@ -65,6 +67,13 @@ pub(super) struct Arguments {
     paths: Option<Vec<String>>,
     remote: Option<String>,
     branch: Option<String>,
+}
+
+impl Arguments {
+    /// `None`: the top of the vault.
+    fn folder(&self) -> Option<&str> {
+        self.folder.as_deref().filter(|folder| !matches!(*folder, "" | "."))
+    }
 }
 
 #[derive(JsonSchema)]
@@ -219,6 +228,7 @@ fn words(words: &[&str]) -> Vec<String> {
 /// Git at work in one repository, with what it needs for that.
 struct Work<'a> {
     runtime: &'a Runtime,
+    workspace: Arc<Workspace>,
     repository: &'a Repository,
     control: Control,
     access: Access,
@@ -234,6 +244,7 @@ impl Work<'_> {
     ) -> Result<Ran, ToolError> {
         let order = Order {
             argv: self.control.argv(command),
+            workspace: Arc::clone(&self.workspace),
             folder: self.repository.folder(),
             access: self.access,
             network,
@@ -293,12 +304,26 @@ impl Git {
     async fn work<'a>(
         &'a self,
         repository: &'a Repository,
+        workspace: &Arc<Workspace>,
         access: Access,
         towards: Option<Towards<'_>>,
-        cx: &ToolCx,
     ) -> Result<Work<'a>, ToolError> {
-        let control = repository.control(&self.runtime, towards, cx).await?;
-        Ok(Work { runtime: &self.runtime, repository, control, access, tool: &self.spec.name })
+        let control = repository.control(&self.runtime, workspace, towards).await?;
+        let (runtime, workspace, tool) =
+            (&self.runtime, Arc::clone(workspace), self.spec.name.as_str());
+        Ok(Work { runtime, workspace, repository, control, access, tool })
+    }
+
+    /// The repository of a call and where git works on it.
+    async fn open(
+        &self,
+        asked: &Arguments,
+        cx: &ToolCx,
+    ) -> Result<(Repository, Arc<Workspace>), ToolError> {
+        let folder = asked.folder();
+        let workspace = self.runtime.workspace(folder, cx).await?;
+        let repository = Repository::open(&*workspace.files(cx)?, folder, cx).await?;
+        Ok((repository, workspace))
     }
 
     async fn transfer(
@@ -306,9 +331,10 @@ impl Git {
         direction: Direction,
         asked: &Arguments,
         repository: &Repository,
+        workspace: &Arc<Workspace>,
         cx: &ToolCx,
     ) -> Result<Transfer, ToolError> {
-        let work = self.work(repository, Access::Look, None, cx).await?;
+        let work = self.work(repository, workspace, Access::Look, None).await?;
         Transfer::plan(direction, asked, &self.remotes, &work, cx).await
     }
 
@@ -321,15 +347,15 @@ impl Git {
         access: Access,
         cx: &ToolCx,
     ) -> Result<Ran, ToolError> {
-        let repository = Repository::open(asked.folder.as_deref(), cx).await?;
-        let transfer = self.transfer(direction, asked, &repository, cx).await?;
+        let (repository, workspace) = self.open(asked, cx).await?;
+        let transfer = self.transfer(direction, asked, &repository, &workspace, cx).await?;
         if !plan.has_targets(&transfer.targets()) {
             return Err(ToolError::Conflict("the repository or its remote".to_owned()));
         }
         let address = &transfer.address;
         let credential = self.remotes.credential(address)?;
         let towards = Towards { address, remotes: &self.remotes, credential };
-        let reaching = self.work(&repository, access, Some(towards), cx).await?;
+        let reaching = self.work(&repository, &workspace, access, Some(towards)).await?;
         let (mut all, mut network) = (nothing_yet(), address.network()?);
         for command in transfer.commands() {
             let reachable = std::mem::replace(&mut network, Network::None);
@@ -343,12 +369,12 @@ impl Git {
 
     async fn stay(&self, asked: &Arguments, access: Access, cx: &ToolCx) -> Result<Ran, ToolError> {
         let mut steps = self.command.steps(asked, cx)?;
-        let repository = Repository::open(asked.folder.as_deref(), cx).await?;
+        let (repository, workspace) = self.open(asked, cx).await?;
         if let (Command::Commit, Some(add)) = (self.command, steps.first_mut()) {
-            let nested = repository.nested(&self.runtime, cx).await?;
+            let nested = repository.nested(&workspace).await?;
             add.extend(nested.iter().map(|path| format!(":(exclude,top,literal){path}")));
         }
-        let work = self.work(&repository, access, None, cx).await?;
+        let work = self.work(&repository, &workspace, access, None).await?;
         let mut all = nothing_yet();
         for command in &steps {
             follow(&mut all, work.run(command, Network::None, cx).await?);
@@ -367,7 +393,7 @@ fn nothing_yet() -> Ran {
 fn follow(all: &mut Ran, next: Ran) {
     all.output.push_str(&next.output);
     all.ending = next.ending;
-    all.left = next.left;
+    all.left = std::mem::take(&mut all.left).and(next.left);
 }
 
 #[async_trait]
@@ -413,7 +439,8 @@ impl TypedTool for Git {
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let steps = self.command.steps(asked, cx)?;
-        let repository = Repository::open(asked.folder.as_deref(), cx).await?;
+        let vault = cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
+        let repository = Repository::open(&*vault, asked.folder(), cx).await?;
         if self.command == Command::Commit && repository.branch.is_none() {
             let message = "no branch is checked out; a commit would belong to none";
             return Err(ToolError::Arguments(message.to_owned()));
@@ -421,7 +448,8 @@ impl TypedTool for Git {
         let place = repository.name();
         let effect = self.spec.usual_effect;
         if let Some(direction) = self.command.direction() {
-            let transfer = self.transfer(direction, asked, &repository, cx).await?;
+            let workspace = self.runtime.workspace(asked.folder(), cx).await?;
+            let transfer = self.transfer(direction, asked, &repository, &workspace, cx).await?;
             let verb = match direction {
                 Direction::Pull => "Pull from",
                 Direction::Push => "Push to",

@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use onyx_sandbox::Scratch;
-use onyx_storage::ObjectKey;
+use onyx_storage::{ObjectKey, ObjectMeta, Objects, StoreError};
 
 use super::config::GitConfig;
 use super::remote::{GitRemotes, RemoteAddress, Scheme};
-use crate::files::AgentFiles;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Workspace};
 use crate::{ToolCx, ToolError};
 
 const ENTRIES: usize = 1_000;
+/// Of a file of a repository that is read here.
+const LARGEST: u64 = 8 * 1024 * 1024;
+const NO_OBJECTS: &str = "its .git holds no objects and refs";
 
 /// Looked through for repositories inside of one.
 const MOST_ENTRIES: usize = 500_000;
@@ -85,7 +87,6 @@ pub(super) struct Repository {
     pub(super) branch: Option<String>,
     head: Vec<u8>,
     exclude: Vec<u8>,
-    present: Vec<&'static str>,
 }
 
 /// A folder for one call's `GIT_DIR`. It goes when this is dropped.
@@ -96,13 +97,14 @@ pub(super) struct Control {
 
 impl Repository {
     /// Plainly a repository of the vault: `.git` is a folder of its own with everything in it.
-    pub(super) async fn open(folder: Option<&str>, cx: &ToolCx) -> Result<Self, ToolError> {
-        let folder = folder.filter(|folder| !matches!(*folder, "" | "."));
+    pub(super) async fn open(
+        vault: &dyn Objects,
+        folder: Option<&str>,
+        cx: &ToolCx,
+    ) -> Result<Self, ToolError> {
         let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
         let name = folder.as_ref().map_or_else(|| "the vault".to_owned(), ToString::to_string);
-        let none =
-            |why: &str| ToolError::Refused(format!("{name} is no repository of its own: {why}"));
-        let vault = AgentFiles::vault(cx)?;
+        let none = |why: &str| no_repository(&name, why);
         let inside = |rest: &str| -> Result<ObjectKey, ToolError> {
             let path = match &folder {
                 Some(folder) => format!("{folder}/.git{rest}"),
@@ -114,17 +116,23 @@ impl Repository {
         let Ok(entries) = vault.list(Some(&inside("")?), ENTRIES).await else {
             return Err(none("it has no folder .git"));
         };
-        let names = entries.iter().map(|entry| {
-            let name = entry.key.parts().last().unwrap_or_default();
-            (name, entry.is_folder)
-        });
-        let names: Vec<(&str, bool)> = names.collect();
-        if !["objects", "refs"].iter().all(|name| names.contains(&(name, true))) {
-            return Err(none("its .git holds no objects and refs"));
+        let name_of = |entry: &ObjectMeta| entry.key.parts().last().unwrap_or_default().to_owned();
+        let is_file = |name: &str| entries.iter().any(|e| !e.is_folder && name_of(e) == name);
+        if ["objects", "refs"].into_iter().any(is_file) {
+            return Err(none(NO_OBJECTS));
         }
-        let read = async |rest: &str| vault.bytes(&inside(rest)?).await;
-        if read("/objects/info/alternates").await?.is_some() {
-            return Err(none("its objects lie elsewhere (alternates)"));
+        let read = async |rest: &str| match vault.get(&inside(rest)?, LARGEST).await {
+            Ok(object) => Ok(object.map(|object| object.bytes)),
+            Err(StoreError::Refused(why)) => Err(ToolError::Refused(why)),
+            Err(error) => Err(error.into()),
+        };
+        match read("/objects/info/alternates").await {
+            Ok(None) => {}
+            // Refused is what leads elsewhere by a link.
+            Ok(Some(_)) | Err(ToolError::Refused(_)) => {
+                return Err(none("its objects lie elsewhere"));
+            }
+            Err(error) => return Err(error),
         }
         let head = read("/HEAD").await?.ok_or_else(|| none("it has no HEAD"))?;
         let branch =
@@ -136,9 +144,7 @@ impl Repository {
             return Err(none(&format!("it needs extensions.{name}, which is not supported here")));
         }
         let exclude = read("/info/exclude").await.ok().flatten().unwrap_or_default();
-        let is_there = |name: &&str| names.iter().any(|(known, _)| known == name);
-        let present = LINKED.into_iter().filter(|name| is_there(name)).collect();
-        Ok(Self { folder, config, branch, head, exclude, present })
+        Ok(Self { folder, config, branch, head, exclude })
     }
 
     /// How people are told of it.
@@ -154,12 +160,17 @@ impl Repository {
     pub(super) async fn control(
         &self,
         runtime: &Runtime,
+        workspace: &Workspace,
         towards: Option<Towards<'_>>,
-        cx: &ToolCx,
     ) -> Result<Control, ToolError> {
-        let (vault, root) = (runtime.vault(&cx.key.person), runtime.scratch_folder());
+        let (tree, root) = (self.tree(workspace), runtime.scratch_folder());
+        let mut config = self.settings();
+        if workspace.is_copy() {
+            // Whether a file can be run is not kept there, so git goes by its own list.
+            config.push_str("[core]\n\tfilemode = false\n");
+        }
         let mut files = Files {
-            config: self.settings(),
+            config,
             head: self.head.clone(),
             exclude: self.exclude.clone(),
             secrets: Vec::new(),
@@ -168,33 +179,27 @@ impl Repository {
             towards.add_to(&mut files);
         }
         let proxy_command = runtime.proxy_command();
-        let (folder, present) = (self.folder.clone(), self.present.clone());
-        let made = tokio::task::spawn_blocking(move || {
-            let vault = onyx_sandbox::real_path(&vault)?;
-            let tree = folder.map_or(vault.clone(), |folder| vault.join(folder.as_str()));
-            make(&tree, &root, &present, &files, &proxy_command)
-        });
-        let made = made.await;
+        let made =
+            tokio::task::spawn_blocking(move || make(&tree, &root, &files, &proxy_command)).await;
         made.map_err(|_| ToolError::Failed("git's folder cannot be made".into()))?
-            .map_err(|error| ToolError::Failed(format!("git's folder cannot be made: {error}")))
+            .map_err(|error| ToolError::Failed(format!("git's folder cannot be made: {error}")))?
+            .ok_or_else(|| no_repository(&self.name(), NO_OBJECTS))
     }
 
     /// Folders of it that are repositories of their own. Git asks each of them for its state with
     /// their own settings when it adds changes, so they are left out of every commit.
-    pub(super) async fn nested(
-        &self,
-        runtime: &Runtime,
-        cx: &ToolCx,
-    ) -> Result<Vec<String>, ToolError> {
-        let (vault, folder) = (runtime.vault(&cx.key.person), self.folder.clone());
-        let found = tokio::task::spawn_blocking(move || {
-            let vault = onyx_sandbox::real_path(&vault)?;
-            nested_in(&folder.map_or(vault.clone(), |folder| vault.join(folder.as_str())))
-        });
-        let found = found.await;
+    pub(super) async fn nested(&self, workspace: &Workspace) -> Result<Vec<String>, ToolError> {
+        let tree = self.tree(workspace);
+        let found = tokio::task::spawn_blocking(move || nested_in(&tree)).await;
         found
             .map_err(|_| ToolError::Failed("the repository cannot be looked through".into()))?
             .map_err(|error| ToolError::Failed(format!("the repository: {error}")))
+    }
+
+    /// Where its files lie.
+    fn tree(&self, workspace: &Workspace) -> PathBuf {
+        let root = workspace.root();
+        self.folder.as_ref().map_or(root.to_owned(), |folder| root.join(folder.as_str()))
     }
 
     /// Ours, and of the repository's only what is harmless.
@@ -238,6 +243,10 @@ impl Repository {
             }
         }
     }
+}
+
+fn no_repository(name: &str, why: &str) -> ToolError {
+    ToolError::Refused(format!("{name} is no repository of its own: {why}"))
 }
 
 /// A remote that a call works with, and what opens it.
@@ -303,28 +312,34 @@ impl Control {
     }
 }
 
+/// `None`: the repository lacks what it is made of, or that leads elsewhere.
 #[allow(clippy::disallowed_methods, reason = "a folder of ours, made new for one command")]
 fn make(
     tree: &Path,
     root: &Path,
-    present: &[&str],
     files: &Files,
     proxy_command: &str,
-) -> std::io::Result<Control> {
+) -> std::io::Result<Option<Control>> {
     let scratch = Scratch::make(root)?;
     let (own, repository) = (scratch.path(), tree.join(".git"));
+    // Nothing of it leads elsewhere: a link is none of these.
+    let kind = |name: &str| repository.join(name).symlink_metadata().map(|meta| meta.file_type());
+    if !["objects", "refs"].into_iter().all(|name| kind(name).is_ok_and(|kind| kind.is_dir())) {
+        return Ok(None);
+    }
     write(&own.join("config"), files.config.as_bytes())?;
     write(&own.join("HEAD"), &files.head)?;
     std::fs::create_dir(own.join("info"))?;
     write(&own.join("info/exclude"), &files.exclude)?;
-    for name in present {
+    let is_there = |name: &&str| kind(name).is_ok_and(|kind| kind.is_dir() || kind.is_file());
+    for name in LINKED.into_iter().filter(is_there) {
         symlink(repository.join(name), own.join(name))?;
     }
     for (name, secret) in &files.secrets {
         write(&own.join(name), secret.as_bytes())?;
     }
     let environment = environment(own, tree, &repository, proxy_command);
-    Ok(Control { scratch, environment })
+    Ok(Some(Control { scratch, environment }))
 }
 
 #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]

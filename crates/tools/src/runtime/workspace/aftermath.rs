@@ -7,11 +7,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use onyx_storage::ObjectKey;
-use onyx_types::{FileChange, Hash, Origin, Plan, ToolEffect};
-use serde_json::json;
+use onyx_types::{Hash, Origin};
 
+use super::left::{Left, Steering, change_of, is_git_data, is_in_repository, proposed};
 use crate::files::AgentFiles;
-use crate::files::diff_to_disk;
 use crate::{ToolCx, ToolError};
 
 /// More files than this are not looked at one by one.
@@ -20,36 +19,8 @@ const MOST_FILES: usize = 200_000;
 const BATCH: usize = 200;
 /// What steers agents is kept up to this size in all while a command runs.
 const MOST_KEPT_BYTES: usize = 64 * 1024 * 1024;
-/// More of them than this are put back but not proposed.
-const MOST_PROPOSED: usize = 20;
-const REPOSITORY: &str = ".git";
-/// Of a repository's inside, what git itself writes all the time. Nothing is run from it and no
-/// tool reads it.
-const GIT_DATA: [&str; 12] = [
-    "COMMIT_EDITMSG",
-    "FETCH_HEAD",
-    "HEAD",
-    "MERGE_HEAD",
-    "MERGE_MSG",
-    "ORIG_HEAD",
-    "index",
-    "lfs",
-    "logs",
-    "objects",
-    "packed-refs",
-    "refs",
-];
 
-/// May the command change files that steer agents or the person's own programs?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Steering {
-    /// A person approved this very command.
-    Free,
-    /// Put back afterwards.
-    Kept,
-}
-
-pub(crate) struct Aftermath {
+pub(super) struct Aftermath {
     vault: PathBuf,
     before: Stamps,
     /// Content of what steers agents, where that is to be kept.
@@ -84,40 +55,8 @@ impl Stamp {
     }
 }
 
-/// What was found afterwards, for the model to know.
-#[derive(Debug, Default)]
-pub(crate) struct Left {
-    taken_back: Vec<String>,
-    too_many: bool,
-    /// What the command made of the files that were put back.
-    pub(crate) proposes: Option<Box<Plan>>,
-}
-
-impl Left {
-    pub(crate) fn unwatched() -> Self {
-        Self { too_many: true, ..Self::default() }
-    }
-
-    pub(crate) fn note(&self) -> String {
-        let mut note = String::new();
-        if !self.taken_back.is_empty() {
-            let names = self.taken_back.join(", ");
-            note.push_str(&format!(
-                "\n[put back as before, since agents or your programs obey them and nobody approved it: \
-                 {names}]"
-            ));
-        }
-        if self.too_many {
-            note.push_str(
-                "\n[too many files to compare: all that changed meanwhile counts as its work]",
-            );
-        }
-        note
-    }
-}
-
 impl Aftermath {
-    pub(crate) async fn before(
+    pub(super) async fn before(
         vault: PathBuf,
         steering: Steering,
         cx: &ToolCx,
@@ -157,7 +96,7 @@ impl Aftermath {
     }
 
     /// To be called when no process of the command is left. `None`: there are too many files by now.
-    pub(crate) async fn settle(
+    pub(super) async fn settle(
         self,
         tool: &str,
         origin: Origin,
@@ -171,7 +110,7 @@ impl Aftermath {
         }
         let ours: Vec<(&ObjectKey, bool)> = changed(&self.before, &after)
             .filter(|(key, _)| {
-                !is_in_repository(key) && (self.kept.is_none() || !cx.paths.steers(key))
+                !is_in_repository(key.as_str()) && (self.kept.is_none() || !cx.paths.steers(key))
             })
             .collect();
         for batch in ours.chunks(BATCH) {
@@ -212,58 +151,18 @@ impl Aftermath {
             let before = kept.get(key).map(Vec::as_slice);
             if after.get(key).is_some_and(|stamp| stamp.kind == Kind::Link) {
                 remove_link(&self.vault, key)?;
-            } else if let Some(change) = change_of(key, before, vault, origin, cx).await {
+            } else if let Ok(now) = vault.bytes(key).await
+                && now.as_deref() != before
+                && let Some(change) = change_of(key, now, origin, vault, cx)
+            {
                 changes.push((key.clone(), change));
             }
             vault.put_back(key, before).await?;
         }
-        changes.truncate(MOST_PROPOSED);
-        if !changes.is_empty() {
-            left.proposes = Some(Box::new(proposed(changes, kept, vault, tool, cx).await?));
-        }
+        let base = |key: &ObjectKey| kept.get(key).map(|bytes| Hash::of(bytes));
+        left.proposes = proposed(changes, base, vault, tool, cx).await?;
         Ok(left)
     }
-}
-
-/// What the command made of a file, where a person can be shown it and a tool could write it.
-async fn change_of(
-    key: &ObjectKey,
-    before: Option<&[u8]>,
-    vault: &AgentFiles,
-    origin: Origin,
-    cx: &ToolCx,
-) -> Option<FileChange> {
-    // Too large to be shown, or no file: put back and said, but not proposed.
-    let now = vault.bytes(key).await.ok()?;
-    let after = now.map(String::from_utf8).transpose().ok()?;
-    let is_same = after.as_deref().map(str::as_bytes) == before;
-    if is_same || !cx.paths.shows(key) {
-        return None;
-    }
-    Some(FileChange { target: vault.name(key), after, origin })
-}
-
-/// A draft that, once approved, writes what the command wrote.
-async fn proposed(
-    changes: Vec<(ObjectKey, FileChange)>,
-    kept: &BTreeMap<ObjectKey, Vec<u8>>,
-    vault: &AgentFiles,
-    tool: &str,
-    cx: &ToolCx,
-) -> Result<Plan, ToolError> {
-    let base = |key: &ObjectKey| kept.get(key).map(|bytes| Hash::of(bytes));
-    let names: Vec<&str> = changes.iter().map(|(key, _)| key.as_str()).collect();
-    let summary = format!("Change {} as {tool} did", names.join(", "));
-    let content = changes.first().and_then(|(_, change)| change.after.as_deref());
-    let arguments = json!({"path": names.first(), "content": content.unwrap_or_default()});
-    let targets = changes.iter().map(|(key, _)| vault.target(cx, key, base(key))).collect();
-    let mut plan = Plan {
-        targets,
-        changes: changes.iter().map(|(_, change)| change.clone()).collect(),
-        ..Plan::new("write_file", arguments, ToolEffect::Write, summary).draft_only()
-    };
-    plan.preview = diff_to_disk(&plan, cx).await?;
-    Ok(plan)
 }
 
 #[allow(clippy::disallowed_methods, reason = "a link that a command left; it is not followed")]
@@ -272,10 +171,6 @@ fn remove_link(vault: &Path, key: &ObjectKey) -> Result<(), ToolError> {
     let is_link = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
     let removed = if is_link { std::fs::remove_file(&path) } else { Ok(()) };
     removed.map_err(|error| ToolError::Failed(format!("{key} cannot be taken back: {error}")))
-}
-
-fn is_in_repository(key: &ObjectKey) -> bool {
-    key.parts().any(|part| part == REPOSITORY)
 }
 
 /// What is other than before, and whether it is new.
@@ -309,8 +204,7 @@ fn walk(vault: &Path) -> std::io::Result<Option<Stamps>> {
             // Gone meanwhile, if it cannot be asked.
             let Ok(meta) = entry.metadata() else { continue };
             let path = format!("{prefix}{name}");
-            let in_repository = prefix.split('/').any(|part| part == REPOSITORY);
-            if in_repository && GIT_DATA.contains(&name.as_str()) {
+            if is_git_data(&path) {
                 continue;
             }
             if meta.is_dir() {

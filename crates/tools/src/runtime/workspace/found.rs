@@ -1,0 +1,116 @@
+//! What a copy of the files holds after a command has worked in it. No process of the command is left by then.
+
+use std::fs::{DirEntry, Metadata, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use onyx_storage::ObjectKey;
+use onyx_types::Hash;
+
+use super::checkout::{Contents, MOST_BYTES, MOST_FILES};
+use super::left::is_in_repository;
+
+/// What was found.
+pub(super) struct Found {
+    pub(super) files: Contents,
+    /// What no store can keep, with why.
+    pub(super) left_out: Vec<String>,
+}
+
+/// The outer error is the disk's; the inner one says that there is too much.
+pub(super) fn look(root: &Path) -> std::io::Result<Result<Found, String>> {
+    let mut walk = Walk { root, entries: 0, bytes: 0, files: Vec::new(), left_out: Vec::new() };
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            if let Some(inner) = walk.take(&entry?)? {
+                folders.push(inner);
+            }
+            if let Some(too_much) = walk.too_much() {
+                return Ok(Err(too_much));
+            }
+        }
+    }
+    let mut files = Contents::new();
+    for (key, path) in walk.files {
+        files.insert(key, Hash::of(&readable(&path, || read(&path))?));
+    }
+    Ok(Ok(Found { files, left_out: walk.left_out }))
+}
+
+/// What the file of a copy holds.
+#[allow(clippy::disallowed_methods, reason = "a plain file of our copy; no process changes it")]
+pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    std::fs::read(path)
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    entries: usize,
+    bytes: u64,
+    files: Vec<(ObjectKey, PathBuf)>,
+    left_out: Vec<String>,
+}
+
+impl Walk<'_> {
+    /// Notes a file. Returns a folder, to be looked into.
+    fn take(&mut self, entry: &DirEntry) -> std::io::Result<Option<PathBuf>> {
+        let (path, meta) = (entry.path(), entry.metadata()?);
+        let inside = path.strip_prefix(self.root).unwrap_or(&path);
+        self.entries += 1;
+        let Some(name) = inside.to_str() else {
+            self.left_out.push(format!("{} (its name is not text)", inside.display()));
+            return Ok(None);
+        };
+        if meta.is_dir() {
+            // It can be looked into and taken away again, whatever the command made of its rights.
+            std::fs::set_permissions(&path, Permissions::from_mode(0o700))?;
+            return Ok(Some(path));
+        }
+        if is_left_by_git(name) {
+            return Ok(None);
+        }
+        match (why_not(&meta), name.parse::<ObjectKey>()) {
+            (None, Ok(key)) => {
+                self.bytes += meta.len();
+                self.files.push((key, path));
+            }
+            (Some(why), _) => self.left_out.push(format!("{name} ({why})")),
+            (None, Err(error)) => self.left_out.push(error.to_string()),
+        }
+        Ok(None)
+    }
+
+    fn too_much(&self) -> Option<String> {
+        if self.entries > MOST_FILES {
+            return Some(format!("more than {MOST_FILES} files and folders"));
+        }
+        let most = MOST_BYTES >> 20;
+        (self.bytes > MOST_BYTES).then(|| format!("more than {most} MiB"))
+    }
+}
+
+fn why_not(meta: &Metadata) -> Option<&'static str> {
+    if meta.is_symlink() {
+        return Some("a link");
+    }
+    (!meta.is_file()).then_some("no plain file")
+}
+
+/// Locks and half-written objects of a git that was ended.
+fn is_left_by_git(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_object = path.split('/').any(|part| part == "objects");
+    is_in_repository(path) && (name.ends_with(".lock") || (is_object && name.starts_with("tmp_")))
+}
+
+/// A command may take the right to read from what it made: it is ours, so it is given back.
+fn readable<T>(path: &Path, look: impl Fn() -> std::io::Result<T>) -> std::io::Result<T> {
+    match look() {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
+            look()
+        }
+        looked => looked,
+    }
+}
