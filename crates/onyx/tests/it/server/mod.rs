@@ -4,6 +4,7 @@ mod backups;
 mod draining;
 mod moving;
 mod renewals;
+mod round_trips;
 mod sign_ins;
 mod start;
 mod together;
