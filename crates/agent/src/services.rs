@@ -305,6 +305,7 @@ impl Shared {
         DriveServices {
             turns: Arc::clone(&self.store.turns),
             ledger: Arc::clone(&self.store.ledger),
+            run_log: Arc::clone(&self.store.runs),
             drafts: Arc::clone(&self.store.drafts),
             leases: Arc::clone(&self.store.leases),
             files: Arc::clone(&self.store.files),

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use crate::postgres::{
     AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
     PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
-    PostgresLeases, PostgresLedger, PostgresPending, PostgresSecrets, PostgresTurnLog,
-    ask_to_drain, half_moved, overview,
+    PostgresLeases, PostgresLedger, PostgresPending, PostgresRunLog, PostgresSecrets,
+    PostgresTurnLog, ask_to_drain, half_moved, overview,
 };
 use crate::s3::Bucket;
 use crate::{
@@ -170,14 +170,9 @@ impl Membership {
         self.gateway.put_config(before, text).await
     }
 
-    /// Hints for the other gateways; nothing of this must be relied on.
-    pub async fn notify(&self, notices: &[String]) -> Result<(), StoreError> {
-        self.gateway.notify(notices).await
-    }
-
-    /// What the others did since `heard`.
-    pub async fn news(&self, heard: &mut Heard) -> Result<News, StoreError> {
-        self.gateway.news(heard).await
+    /// What the others did since `heard`. The others hear what is told, as hints: nothing of it must be relied on.
+    pub async fn news(&self, heard: &mut Heard, told: &[String]) -> Result<News, StoreError> {
+        self.gateway.news(heard, told).await
     }
 
     /// Returns how many hints it forgot that everybody has heard.
@@ -275,15 +270,17 @@ impl Store {
         let turns =
             PostgresTurnLog::new(database.clone(), blobs.clone(), leases.clone(), settings.sealing);
         let files = PostgresFiles::new(database.clone(), blobs.clone());
+        let ledger = PostgresLedger::new(
+            database.clone(),
+            audit.clone(),
+            clocks.records,
+            Arc::clone(&gateway),
+            leases.clone(),
+        );
         let store = Self {
             turns: Arc::new(turns.clone()),
-            ledger: Arc::new(PostgresLedger::new(
-                database.clone(),
-                audit.clone(),
-                clocks.records,
-                Arc::clone(&gateway),
-                leases.clone(),
-            )),
+            runs: Arc::new(PostgresRunLog::new(ledger.clone(), turns.clone())),
+            ledger: Arc::new(ledger),
             drafts: Arc::new(PostgresDrafts::new(database.clone(), audit.clone(), leases.clone())),
             accounts: Arc::new(PostgresAccounts::new(database.clone())),
             secrets: Arc::new(PostgresSecrets::new(database.clone())),

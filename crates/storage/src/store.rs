@@ -13,7 +13,7 @@ use crate::sessions::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
 use crate::{
     Acceptances, Accounts, AuditWitnesses, ChunkStore, ConnectorLedger, Drafts, JobLedger, Leases,
-    Ledger, Origins, SealedSecrets, StoreError, TurnLog,
+    Ledger, Origins, RunLog, SealedSecrets, StepwiseRunLog, StoreError, TurnLog,
 };
 
 /// Every store of one home, behind the traits that callers see.
@@ -21,6 +21,8 @@ use crate::{
 pub struct Store {
     pub turns: Arc<dyn TurnLog>,
     pub ledger: Arc<dyn Ledger>,
+    /// Both of the above, where a run begins and ends.
+    pub runs: Arc<dyn RunLog>,
     pub drafts: Arc<dyn Drafts>,
     pub accounts: Arc<dyn Accounts>,
     pub secrets: Arc<dyn SealedSecrets>,
@@ -67,10 +69,15 @@ impl Store {
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking.clone());
-        let ledger = Arc::new(ledger);
+        let (ledger, turns, leases) = (Arc::new(ledger), Arc::new(turns), Arc::new(leases));
         home.keep_origins_in(Arc::clone(&ledger) as Arc<dyn Origins>);
         let store = Self {
-            turns: Arc::new(turns),
+            runs: Arc::new(StepwiseRunLog {
+                turns: Arc::clone(&turns) as Arc<dyn TurnLog>,
+                ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
+                leases: Arc::clone(&leases) as Arc<dyn Leases>,
+            }),
+            turns,
             drafts: Arc::clone(&ledger) as Arc<dyn Drafts>,
             accounts: Arc::clone(&ledger) as Arc<dyn Accounts>,
             secrets: Arc::clone(&ledger) as Arc<dyn SealedSecrets>,
@@ -78,7 +85,7 @@ impl Store {
             acceptances: Arc::clone(&ledger) as Arc<dyn Acceptances>,
             connectors: Arc::clone(&ledger) as Arc<dyn ConnectorLedger>,
             ledger,
-            leases: Arc::new(leases),
+            leases,
             chunks: Arc::new(chunks),
             files: Arc::new(home),
             steps: Steps::on_one_thread(blocking),

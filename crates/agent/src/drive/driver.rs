@@ -1,26 +1,27 @@
 //! One run from its beginning to its end.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::StreamExt;
-use onyx_storage::{LogState, RunOutcome};
+use onyx_storage::{LogState, StoreError};
 use onyx_tools::{Execution, LiveOutput};
-use onyx_types::{Cancel, Event, Fault, LaneId, Limits, ModelRequest, RunId, ToolOutcome, Turn};
+use onyx_types::{Cancel, Event, LaneId, Limits, ModelRequest, RunId, ToolOutcome};
 use tokio::sync::mpsc;
 
 use super::decisions::await_decision;
 use super::messages::RunMessage;
 use super::parts::{
-    Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, Outlet, SessionHold, UnderWay,
+    BookState, Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, Outlet, SessionHold,
+    UnderWay,
 };
 use crate::agents::{ModelChoice, Payer};
 use crate::notices::NoticeKind;
 use crate::prompt::History;
 use crate::sessions::LEASE_LIFE;
-use crate::step::{Batch, Effect, Input, Invocation, NewModel, RunState, RunSummary, step};
+use crate::step::{Effect, Input, Invocation, NewModel, RunState, step};
 
 /// How often a session's lease is renewed.
 const LEASE_RENEWAL: Duration = Duration::from_secs(10);
@@ -66,9 +67,17 @@ async fn ringing(alarm: &mut Option<Alarm>) {
 }
 
 impl Driver {
-    /// Performs what the run begins with: its question is in the log when this returns.
-    pub(crate) async fn open(self: Box<Self>) -> Box<Self> {
-        self.take(Input::Begin).await
+    /// Performs what the run begins with: its question is in the log when this returns. An error says that there is no
+    /// such run in the books, and that the session is free.
+    pub(crate) async fn open(self: Box<Self>) -> Result<Box<Self>, StoreError> {
+        let mut driver = self.take(Input::Begin).await;
+        match std::mem::replace(&mut driver.session.books, BookState::Open) {
+            BookState::Refused(error) => Err(error),
+            books => {
+                driver.session.books = books;
+                Ok(driver)
+            }
+        }
     }
 
     /// Runs to the end and gives back the session's history as it stands then, and how its log was
@@ -224,31 +233,11 @@ impl Driver {
                 }
             }
             Effect::StopTools(lane) => self.under_way.tool_cancels[usize::from(lane.0)].cancel(),
-            Effect::Finish(summary) => self.finish(summary).await,
+            Effect::Finish(summary) => self.finish(&summary).await,
             // Noted text stays: whoever closes the run keeps it.
             Effect::Abandon => self.release().await,
         }
         None
-    }
-
-    async fn append(&mut self, batch: Batch) -> Input {
-        let turns = &batch.turns;
-        if let Err(error) = self.services.turns.append(&self.session.lease, turns).await {
-            tracing::error!(run = %self.run, %error, "turns could not be written");
-            return Input::StoreFailed(Fault::from(error));
-        }
-        self.session.log = self.services.turns.state_now(&self.session.lease.key);
-        self.outlet.live_text.written(turns);
-        self.clear_inbox(turns).await;
-        if !batch.decided.is_empty() {
-            let key = &self.session.lease.key;
-            let delivered = self.services.drafts.deliver_drafts(key, &batch.decided).await;
-            if let Err(error) = delivered {
-                // The log is looked at before a decision is told again.
-                tracing::warn!(%error, "told decisions could not be noted");
-            }
-        }
-        Input::Appended(batch)
     }
 
     fn emit(&mut self, lane: LaneId, event: Event) {
@@ -337,66 +326,6 @@ impl Driver {
             }
             Input::ToolDone(lane, id, outcome)
         }));
-    }
-
-    async fn clear_inbox(&mut self, turns: &[Turn]) {
-        let waiting = &mut self.session.inbox;
-        let delivered: Vec<_> =
-            waiting.extract_if(.., |id| turns.iter().any(|turn| turn.id == *id)).collect();
-        if delivered.is_empty() {
-            return;
-        }
-        let key = &self.session.lease.key;
-        if let Err(error) = self.services.ledger.clear_inbox(key, &delivered).await {
-            // They stand in the log under these ids, so nobody takes them for new.
-            tracing::warn!(run = %self.run, %error, "delivered words could not be taken out of the inbox");
-        }
-    }
-
-    async fn finish(&mut self, summary: RunSummary) {
-        self.keep_report(&summary).await;
-        if let Some(spent) = &self.books.spent {
-            *spent.lock().unwrap_or_else(PoisonError::into_inner) = summary.cost;
-        }
-        let outcome = RunOutcome {
-            run: self.run,
-            status: summary.status,
-            ended_at: self.services.clock.wall(),
-            usage: summary.usage,
-            used: summary.used,
-            messages_added: summary.messages.count,
-            preview: summary.messages.preview,
-            title: self.books.title.take(),
-        };
-        if let Err(error) = self.services.ledger.end_run(outcome).await {
-            // The log has the end; the books catch up when the session is next opened.
-            tracing::error!(run = %self.run, %error, "the run's end could not be booked");
-        }
-        // Before the end is told: who hears of it may search for what was said at once.
-        if let Some(index) = self.services.index.get() {
-            let key = &self.session.lease.key;
-            index.session_changed(key.person.clone(), key.session);
-        }
-        self.outlet.live_text.clear(&*self.services.turns, &self.session.lease).await;
-        self.release().await;
-    }
-
-    async fn keep_report(&mut self, summary: &RunSummary) {
-        let Some(report) = self.outlet.report.take() else { return };
-        let (files, key) = (&*self.services.files, &self.session.lease.key);
-        let now = self.services.clock.wall();
-        let zone = self.services.clock.zone_of(&key.person);
-        if let Err(error) = report.keep(files, key, summary, &zone, now).await {
-            // The session's log holds all of it.
-            tracing::error!(run = %self.run, %error, "the run's page could not be written");
-        }
-    }
-
-    async fn release(&mut self) {
-        self.session.slot = None;
-        if let Err(error) = self.services.leases.release(&self.session.lease).await {
-            tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
-        }
     }
 }
 

@@ -93,13 +93,19 @@ impl LiveNotes {
         self.saving.is_some()
     }
 
-    pub(crate) async fn clear(&mut self, turns: &dyn TurnLog, lease: &Lease) {
-        if !self.saved_any {
-            return;
-        }
+    /// Says whether there are notes to be cleared, once none are being written any more: whoever asks is about to write
+    /// the last turns, or has.
+    pub(crate) async fn has_any(&mut self) -> bool {
         if let Some(saving) = self.saving.take() {
-            // Whether it was noted is the same now: its turn is in the log.
+            // Whether it was noted is the same: its turn goes into the log.
             let _ = saving.await;
+        }
+        self.saved_any
+    }
+
+    pub(crate) async fn clear(&mut self, turns: &dyn TurnLog, lease: &Lease) {
+        if !self.has_any().await {
+            return;
         }
         if let Err(error) = turns.clear_live(lease).await {
             // Its turns are in the log, so recovery knows the notes for what they are.

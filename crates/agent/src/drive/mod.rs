@@ -13,12 +13,14 @@ mod parts;
 mod report;
 mod slots;
 mod tool_context;
+mod writing;
 
 pub(crate) use driver::Driver;
 pub(crate) use live_text::LiveNotes;
 pub(crate) use messages::{MessageSender, messages};
 pub(crate) use parts::{
-    Books, DriveServices, LaneActor, LaneTools, Mailbox, Outlet, SessionHold, UnderWay, Withheld,
+    BookState, Books, DriveServices, LaneActor, LaneTools, Mailbox, Outlet, SessionHold, UnderWay,
+    Withheld,
 };
 pub use report::ActionName;
 pub(crate) use report::PAGES_FOLDER;

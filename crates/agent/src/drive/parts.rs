@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use onyx_knowledge::Index;
-use onyx_storage::{Drafts, Files, Lease, Leases, Ledger, LogState, Steps, TurnLog};
+use onyx_storage::{
+    BeginRun, Drafts, Files, Lease, Leases, Ledger, LogState, RunLog, Steps, StoreError, TurnLog,
+};
 use onyx_tools::{Offering, Policy, ToolCx, Toolbox};
 use onyx_types::{AgentId, Cancel, Clock, LaneId, Model, PersonId, ToolUseId, TurnId};
 use tokio::sync::mpsc;
@@ -26,6 +28,7 @@ pub(super) const LIVE_OUTPUT_QUEUE: usize = 64;
 pub(crate) struct DriveServices {
     pub(crate) turns: Arc<dyn TurnLog>,
     pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) run_log: Arc<dyn RunLog>,
     pub(crate) drafts: Arc<dyn Drafts>,
     pub(crate) leases: Arc<dyn Leases>,
     pub(crate) files: Arc<dyn Files>,
@@ -117,6 +120,18 @@ pub(crate) struct SessionHold {
     pub(crate) log: Option<LogState>,
     /// Words from the inbox that are not known to stand in the log yet.
     pub(crate) inbox: Vec<TurnId>,
+    pub(crate) books: BookState,
+}
+
+/// What of the run is in the books.
+pub(crate) enum BookState {
+    /// Nothing yet: its row is written with its first turns.
+    ToBegin(Box<BeginRun>),
+    /// Why nothing ever will.
+    Refused(StoreError),
+    Open,
+    /// Its end was written with its last turns, and the session is free.
+    Closed,
 }
 
 /// Where the run hears from others.

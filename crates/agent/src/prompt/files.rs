@@ -31,22 +31,24 @@ impl PromptFiles<'_> {
     ) -> Result<(PromptSources, Vec<ForeignFile>), StoreError> {
         let agent = Area::Agent(self.agent.id.clone());
         let person = Area::Person(self.person.clone());
-        let [identity, soul, agents, tools, user, standing_instructions] = self
-            .find([
-                Lookup(&agent, "IDENTITY.md"),
-                Lookup(&agent, "SOUL.md"),
-                Lookup(&agent, "AGENTS.md"),
-                Lookup(&agent, "TOOLS.md"),
-                Lookup(&person, "USER.md"),
-                Lookup(&person, "vault/agents.md"),
-            ])
-            .await?;
+        let found = self.find([
+            Lookup(&agent, "IDENTITY.md"),
+            Lookup(&agent, "SOUL.md"),
+            Lookup(&agent, "AGENTS.md"),
+            Lookup(&agent, "TOOLS.md"),
+            Lookup(&person, "USER.md"),
+            Lookup(&person, "vault/agents.md"),
+        ]);
+        // Read together: a store on another machine is asked once.
+        let (found, areas) = tokio::join!(found, self.judge.look_at([&agent, &person]));
+        let [identity, soul, agents, tools, user, standing_instructions] = found?;
+        let [agent, person] = areas?;
         let (judge, mut foreign) = (self.judge, Vec::new());
         let mut sources = PromptSources {
             agent_name: self.agent.name.clone(),
-            user: judge.admit(&person, "USER.md", user, &mut foreign).await?,
+            user: judge.admit(person, "USER.md", user, &mut foreign).await?,
             standing_instructions: judge
-                .admit(&person, "vault/agents.md", standing_instructions, &mut foreign)
+                .admit(person, "vault/agents.md", standing_instructions, &mut foreign)
                 .await?,
             ..PromptSources::default()
         };
@@ -54,10 +56,10 @@ impl PromptFiles<'_> {
             self.read_workspace(folder, &mut sources).await?;
             return Ok((sources, foreign));
         }
-        sources.identity = judge.admit(&agent, "IDENTITY.md", identity, &mut foreign).await?;
-        sources.soul = judge.admit(&agent, "SOUL.md", soul, &mut foreign).await?;
-        sources.agents = judge.admit(&agent, "AGENTS.md", agents, &mut foreign).await?;
-        sources.tools = judge.admit(&agent, "TOOLS.md", tools, &mut foreign).await?;
+        sources.identity = judge.admit(agent, "IDENTITY.md", identity, &mut foreign).await?;
+        sources.soul = judge.admit(agent, "SOUL.md", soul, &mut foreign).await?;
+        sources.agents = judge.admit(agent, "AGENTS.md", agents, &mut foreign).await?;
+        sources.tools = judge.admit(agent, "TOOLS.md", tools, &mut foreign).await?;
         Ok((sources, foreign))
     }
 
@@ -104,14 +106,14 @@ impl PromptFiles<'_> {
         let dates = [zone.date_before(now), zone.date(now)];
         let folder = Area::Memory(self.person.clone(), self.agent.id.clone());
         let logs = dates.each_ref().map(|date| format!("daily/{date}.md"));
-        let [memory, before, today] = self
-            .find([
-                Lookup(&folder, "MEMORY.md"),
-                Lookup(&folder, &logs[0]),
-                Lookup(&folder, &logs[1]),
-            ])
-            .await?;
-        sources.memory = self.judge.admit(&folder, "MEMORY.md", memory, foreign).await?;
+        let found = self.find([
+            Lookup(&folder, "MEMORY.md"),
+            Lookup(&folder, &logs[0]),
+            Lookup(&folder, &logs[1]),
+        ]);
+        let (found, areas) = tokio::join!(found, self.judge.look_at([&folder]));
+        let ([memory, before, today], [folder]) = (found?, areas?);
+        sources.memory = self.judge.admit(folder, "MEMORY.md", memory, foreign).await?;
         let mut untrusted = Vec::new();
         for (date, log) in dates.into_iter().zip([before, today]) {
             let Some(log) = text(log) else { continue };

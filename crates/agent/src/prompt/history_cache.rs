@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onyx_storage::{LogState, StoreError, TurnLog};
+use onyx_storage::{LogState, Pos, StoreError, TurnLog};
 use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 
 use super::history::{History, is_question};
@@ -67,7 +67,7 @@ impl HistoryCache {
     /// until a window of this size is filled. Never reads more of a long log than that.
     pub(crate) async fn load(&self, key: &SessionKey, window: usize) -> Result<History, Fault> {
         if let Some(mut entry) = self.take(key)
-            && entry.is_current(&*self.turns, key).await?
+            && entry.catch_up(&*self.turns, key).await?
         {
             entry.history.limit(window * 2);
             return Ok(entry.history);
@@ -93,12 +93,27 @@ impl CachedHistories {
 }
 
 impl Entry {
-    /// Is the log still as it was left? Another run, a crash or a person with an editor may have
-    /// been there.
-    async fn is_current(&self, turns: &dyn TurnLog, key: &SessionKey) -> Result<bool, Fault> {
-        if let (Some(left), Some(found)) = (self.log, turns.state_now(key)) {
-            return Ok(left == found);
+    /// Is this the session's history? What another gateway appended since is read and added. After a
+    /// crash, or a person with an editor, it is of no more use.
+    async fn catch_up(&mut self, turns: &dyn TurnLog, key: &SessionKey) -> Result<bool, Fault> {
+        let (Some(left), Some(found)) = (self.log, turns.state_now(key)) else {
+            return self.is_newest(turns, key).await;
+        };
+        if left == found {
+            return Ok(true);
         }
+        if left.stamp != found.stamp || found.len < left.len {
+            return Ok(false);
+        }
+        let page = turns.tail_within(key, None, found.len - left.len).await?;
+        if page.start != Pos(left.len) || !page.damage.is_empty() {
+            return Ok(false);
+        }
+        self.history.extend(page.turns.into_iter().map(Arc::new));
+        Ok(true)
+    }
+
+    async fn is_newest(&self, turns: &dyn TurnLog, key: &SessionKey) -> Result<bool, Fault> {
         let newest = match turns.tail(key, None, 1).await {
             Ok(page) => page.turns.into_iter().next(),
             Err(StoreError::NotFound) => None,

@@ -40,13 +40,26 @@ pub(super) struct Judge {
     known: Mutex<HashMap<(Area, ObjectKey), JudgedFile>>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+/// An area, and which version of what is known about its origins it had when its files were read.
+#[derive(Clone, Copy)]
+pub(super) struct SeenArea<'a> {
+    area: &'a Area,
+    version: u64,
+}
+
+#[derive(Clone, Copy)]
 struct JudgedFile {
+    seen: SeenFile,
+    origin: Origin,
+}
+
+/// As long as this is the same, so is the verdict.
+#[derive(Clone, Copy, PartialEq)]
+struct SeenFile {
     changed: Timestamp,
     bytes: u64,
     /// Of what is known about origins.
     version: u64,
-    origin: Origin,
 }
 
 impl Judge {
@@ -54,17 +67,28 @@ impl Judge {
         Self { files, known: Mutex::default() }
     }
 
+    /// These areas with the versions of what is known about their origins, for `admit`.
+    pub(super) async fn look_at<'a, const N: usize>(
+        &self,
+        areas: [&'a Area; N],
+    ) -> Result<[SeenArea<'a>; N], StoreError> {
+        let owners = areas.map(|area| owner(area).path());
+        let mut versions = self.files.origins().versions(&owners).await?.into_iter();
+        Ok(areas.map(|area| SeenArea { area, version: versions.next().unwrap_or_default() }))
+    }
+
     /// The text, if it may be obeyed; else it goes to the foreign ones.
     pub(super) async fn admit(
         &self,
-        area: &Area,
+        SeenArea { area, version }: SeenArea<'_>,
         path: &str,
         found: FoundObject,
         foreign: &mut Vec<ForeignFile>,
     ) -> Result<Option<FileText>, StoreError> {
         let Some((changed, bytes)) = seen(&found) else { return Ok(None) };
         let (area, path) = owner_of(area, path)?;
-        let origin = self.origin(&area, &path, &found, (changed, bytes)).await?;
+        let seen = SeenFile { changed, bytes, version };
+        let origin = self.origin(&area, &path, &found, seen).await?;
         let text = super::files::text(found);
         if !origin.taints() {
             return Ok(text);
@@ -80,13 +104,10 @@ impl Judge {
         area: &Area,
         path: &ObjectKey,
         found: &FoundObject,
-        (changed, bytes): (Timestamp, u64),
+        seen: SeenFile,
     ) -> Result<Origin, StoreError> {
-        let version = self.files.origins().version(&area.path()).await?;
         let key = (area.clone(), path.clone());
-        let is_same = |known: &JudgedFile| {
-            (known.changed, known.bytes, known.version) == (changed, bytes, version)
-        };
+        let is_same = |known: &JudgedFile| known.seen == seen;
         if let Some(known) = self.lock().get(&key).copied().filter(is_same) {
             return Ok(known.origin);
         }
@@ -98,7 +119,7 @@ impl Judge {
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        known.insert(key, JudgedFile { changed, bytes, version, origin });
+        known.insert(key, JudgedFile { seen, origin });
         Ok(origin)
     }
 
@@ -135,13 +156,20 @@ fn seen(found: &FoundObject) -> Option<(Timestamp, u64)> {
     }
 }
 
-/// Whose file it is, and its path there, as the history knows it.
+/// Whose files these are, as the history knows it.
+fn owner(area: &Area) -> Area {
+    match area {
+        Area::Memory(person, _) | Area::Vault(person) => Area::Person(person.clone()),
+        Area::Agent(_) | Area::Person(_) | Area::Shared => area.clone(),
+    }
+}
+
+/// The same, and a file's path there.
 fn owner_of(area: &Area, path: &str) -> Result<(Area, ObjectKey), StoreError> {
-    Ok(match area {
-        Area::Memory(person, agent) => {
-            (Area::Person(person.clone()), format!("memory/{agent}/{path}").parse()?)
-        }
-        Area::Vault(person) => (Area::Person(person.clone()), format!("vault/{path}").parse()?),
-        Area::Agent(_) | Area::Person(_) | Area::Shared => (area.clone(), path.parse()?),
-    })
+    let path = match area {
+        Area::Memory(_, agent) => format!("memory/{agent}/{path}").parse()?,
+        Area::Vault(_) => format!("vault/{path}").parse()?,
+        Area::Agent(_) | Area::Person(_) | Area::Shared => path.parse()?,
+    };
+    Ok((owner(area), path))
 }

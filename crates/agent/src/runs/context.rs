@@ -16,8 +16,8 @@ use super::plan::{RunPlan, SessionAddress};
 use super::request::{DryRun, Privacy, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
-    Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, Outlet, RunReport, SessionHold,
-    UnderWay, messages,
+    BookState, Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, Outlet, RunReport,
+    SessionHold, UnderWay, messages,
 };
 use crate::feed::Feed;
 use crate::prompt::{
@@ -43,14 +43,21 @@ pub(crate) struct ContextOptions {
 
 /// A run that is ready to begin; nothing of it is written yet.
 pub(super) struct Run {
-    pub(super) row: BeginRun,
-    /// Where a new session comes from, and who answers in it; `None` for one that exists.
-    pub(super) new_session: Option<(SessionOrigin, Vec<AgentId>)>,
+    /// The session that begins with it; `None` for one that exists.
+    pub(super) new_session: Option<NewSession>,
     pub(super) live: LiveRun,
     pub(super) driver: Box<Driver>,
     pub(super) to_name: Option<SessionToName>,
     /// Files that may not steer it, and for whom they are asked about.
     pub(super) foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
+}
+
+/// A session whose row is made with that of its first run, before anything stands in its log.
+pub(super) struct NewSession {
+    pub(super) row: BeginRun,
+    pub(super) origin: SessionOrigin,
+    /// Who answers in it.
+    pub(super) agents: Vec<AgentId>,
 }
 
 impl ContextSources {
@@ -138,7 +145,7 @@ fn assemble(
         granted,
     };
     let live = live_run(&plan, &opened, contact);
-    let (row, new_session) = (row(&plan, &opened), new_session(&plan));
+    let (books, new_session) = books(&plan, row(&plan, &opened));
     let actors = std::mem::take(&mut context.lanes.actors);
     let foreign = foreign_files(&mut context.lanes.foreign, &actors);
     let to_name = session_to_name(runs, &plan, &actors);
@@ -160,9 +167,15 @@ fn assemble(
         outlet: Outlet { feed, live_text: LiveNotes::new(model), report },
         books: Books { title, spent },
         state: run_state(runs, &plan, opened, context),
-        session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, inbox },
+        session: SessionHold {
+            lease: lease.clone(),
+            slot: Some(plan.slot),
+            log: None,
+            inbox,
+            books,
+        },
     };
-    Run { row, new_session, live, driver: Box::new(driver), to_name, foreign }
+    Run { new_session, live, driver: Box::new(driver), to_name, foreign }
 }
 
 fn foreign_files(
@@ -200,9 +213,13 @@ fn share_conditions(
     }
 }
 
-fn new_session(plan: &RunPlan) -> Option<(SessionOrigin, Vec<AgentId>)> {
-    let agents = || plan.agents.iter().map(|agent| agent.id.clone()).collect();
-    plan.session.is_new.then(|| (plan.session.origin, agents()))
+/// The row of a run is written with its first turns. In a new session it comes before them, with the session's own.
+fn books(plan: &RunPlan, row: BeginRun) -> (BookState, Option<NewSession>) {
+    if !plan.session.is_new {
+        return (BookState::ToBegin(Box::new(row)), None);
+    }
+    let agents = plan.agents.iter().map(|agent| agent.id.clone()).collect();
+    (BookState::Open, Some(NewSession { row, origin: plan.session.origin, agents }))
 }
 
 /// Whether the run begins with content from outside in its prompt.

@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use onyx_storage::{Area, BeginRun, Lease, ObjectKey, SessionChange, StoreError};
+use onyx_storage::{Area, Lease, ObjectKey, SessionChange, StoreError};
 use onyx_tools::ToolCx;
 use onyx_types::{
     AgentId, ErrorCode, Event, Fault, LaneId, RunId, RunStatus, Scope, SessionId, SessionKey,
@@ -18,7 +18,7 @@ use onyx_types::{
 use tokio::sync::oneshot;
 
 use super::Runs;
-use super::context::{Run, load_context};
+use super::context::{NewSession, Run, load_context};
 use super::hooks::after_run;
 use super::live::RunContact;
 use super::opening::open_session;
@@ -137,43 +137,51 @@ impl Runs {
     async fn begin(&self, run: Run, lease: LeaseGuard) -> Result<BegunRun, Fault> {
         let runs = self.clone();
         let steps = async move {
-            let Run { row, new_session, live, driver, to_name, foreign } = run;
-            let origin = new_session.as_ref().map(|(origin, _)| *origin);
+            let Run { new_session, live, driver, to_name, foreign } = run;
+            let origin = new_session.as_ref().map(|new| new.origin);
             let is_of_client = origin == Some(SessionOrigin::Api);
-            if let Err(fault) = runs.note_begin(row, new_session).await {
+            if let Some(new) = new_session
+                && let Err(fault) = runs.begin_session(new).await
+            {
                 lease.release().await;
                 return Err(fault);
             }
             let lease = lease.hand_over();
             let contact = live.contact.clone();
             runs.shared.live.add(live);
+            let driver = match AssertUnwindSafe(driver.open()).catch_unwind().await {
+                Ok(Ok(driver)) => Ok(driver),
+                Ok(Err(error)) => {
+                    runs.give_up(&contact).await;
+                    return Err(not_begun(error, lease.key.session));
+                }
+                Err(panic) => Err(panic),
+            };
             let (person, session) = (&contact.key.person, contact.key.session);
             runs.shared.notices.tell(person, session, NoticeKind::RunStarted(contact.run));
-            let driver = AssertUnwindSafe(driver.open()).catch_unwind().await;
             let (run, feed) = (contact.run, contact.feed);
             Ok(BegunRun { run, lease, feed, to_name, is_of_client, foreign, driver })
         };
         self.shared.drive.steps.follow(Box::pin(steps)).await
     }
 
-    async fn note_begin(
-        &self,
-        row: BeginRun,
-        new_session: Option<(SessionOrigin, Vec<AgentId>)>,
-    ) -> Result<(), Fault> {
-        let key = row.key.clone();
-        self.shared.drive.ledger.begin_run(row).await.map_err(|error| match error {
-            StoreError::AlreadyRun => {
-                Fault::new(ErrorCode::SessionBusy, "This message is being answered, or was.")
-                    .with_hint("Ask for another answer to get a second one.")
-            }
-            StoreError::NotFound => no_such_session(key.session),
-            other => other.into(),
-        })?;
-        match new_session {
-            Some((origin, agents)) => self.keep_new_session(&key, origin, agents).await,
-            None => Ok(()),
+    /// The run is no run: its session is free, and words that came for it get a run of their own.
+    async fn give_up(&self, contact: &RunContact) {
+        contact.feed.close();
+        let Some(refused) = self.shared.live.remove(contact.run) else { return };
+        self.shared.retired.notify_waiters();
+        if refused.expects_words {
+            self.answer_waiting(refused.contact.key, refused.follow_up).await;
         }
+    }
+
+    /// Makes the rows of a session and of its first run.
+    async fn begin_session(&self, new: NewSession) -> Result<(), Fault> {
+        let NewSession { row, origin, agents } = new;
+        let key = row.key.clone();
+        let begun = self.shared.drive.ledger.begin_run(row).await;
+        begun.map_err(|error| not_begun(error, key.session))?;
+        self.keep_new_session(&key, origin, agents).await
     }
 
     /// Keeps on disk what the log of a new session will not say, as far as there is such a thing.
@@ -263,6 +271,18 @@ impl Runs {
         if ended.expects_words && !ended.contact.cancel.is_cancelled() {
             self.answer_waiting(key, ended.follow_up).await;
         }
+    }
+}
+
+/// Why a run is none, for whoever asked for it.
+fn not_begun(error: StoreError, session: SessionId) -> Fault {
+    match error {
+        StoreError::AlreadyRun => {
+            Fault::new(ErrorCode::SessionBusy, "This message is being answered, or was.")
+                .with_hint("Ask for another answer to get a second one.")
+        }
+        StoreError::NotFound => no_such_session(session),
+        other => other.into(),
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn end_lane_with(
         (None, false) => RunStatus::Done,
     };
     turns.push(run_end_turn(state, status));
-    state.append(turns, events, Next::RunOver, effects)
+    state.append_last(turns, events, status, effects)
 }
 
 fn run_end_turn(state: &mut RunState, status: RunStatus) -> Turn {
@@ -137,17 +137,16 @@ pub(super) fn cancel_agent(
 }
 
 /// The end is durable: close the books, and only then say `done`.
-pub(super) fn run_over(state: &mut RunState, effects: &mut Vec<Effect>) -> Next {
-    let status = state.ending.status.unwrap_or(RunStatus::Error);
+pub(super) fn run_over(
+    state: &mut RunState,
+    mut summary: Box<RunSummary>,
+    effects: &mut Vec<Effect>,
+) -> Next {
     state.ending.over = true;
-    effects.push(Effect::Finish(RunSummary {
-        status,
-        usage: state.spent.usage,
-        used: state.lanes.iter_mut().flat_map(|lane| take(&mut lane.used)).collect(),
-        cost: state.cost(),
-        taint: state.lanes.iter().map(|lane| lane.setup.taint).max().unwrap_or_default(),
-        messages: take(&mut state.ending.messages),
-    }));
+    // The last turns may have brought something from outside.
+    summary.taint = state.widest_taint();
+    let status = summary.status;
+    effects.push(Effect::Finish(summary));
     effects.push(Effect::Emit(LaneId::default(), done(state, status)));
     Next::Wait
 }
@@ -215,7 +214,7 @@ pub(super) fn finish_stopping(state: &mut RunState, effects: &mut Vec<Effect>) -
         events.push((LaneId::default(), Event::error(fault)));
     }
     turns.push(run_end_turn(state, status));
-    state.append(turns, events, Next::RunOver, effects)
+    state.append_last(turns, events, status, effects)
 }
 
 /// What a lane that is stopped leaves in the log.

@@ -59,8 +59,9 @@ pub enum Effect {
     AwaitDecision(LaneId, ToolUseId, Box<ToolOutcome>, Duration),
     /// Tell running tools to stop; they still report.
     StopTools(LaneId),
-    /// The run is over on disk: close the books and free the session, then go on to what follows.
-    Finish(RunSummary),
+    /// The run is over on disk: close the books and free the session, unless that was done with its last turns, then go on
+    /// to what follows.
+    Finish(Box<RunSummary>),
     /// Nothing can be written any more: free the session and leave the books open for recovery.
     Abandon,
 }
@@ -73,6 +74,8 @@ pub struct Batch {
     pub turns: Vec<Turn>,
     /// Drafts whose decision the turns tell the model of.
     pub decided: Vec<DraftId>,
+    /// With these turns the run is over: what its books need, so that a store can write both in one go.
+    pub end: Option<Box<RunSummary>>,
 }
 
 /// A tool call that is to run now, and under which conditions.

@@ -106,7 +106,7 @@ fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
             Next::LaneOver => ending::lane_over(state),
             Next::Stop(reason) => ending::stop(state, reason, effects),
             Next::FinishStopping => ending::finish_stopping(state, effects),
-            Next::RunOver => ending::run_over(state, effects),
+            Next::RunOver(summary) => ending::run_over(state, summary, effects),
         };
     }
 }
@@ -118,7 +118,7 @@ fn appended(state: &mut RunState, batch: Batch, effects: &mut Vec<Effect>) -> Ne
     effects.extend(told);
     taint::by_others(state, &batch.turns, effects);
     state.history.extend(batch.turns.into_iter().map(Arc::new));
-    pending.next
+    batch.end.map_or(pending.next, Next::RunOver)
 }
 
 fn tick(state: &RunState) -> Next {

@@ -1,6 +1,7 @@
 //! A run at work, in named parts.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use onyx_types::{
 };
 
 use super::client::ClientTurn;
-use super::input::{Batch, DecidedDraft, Effect, StopReason, UserInput};
+use super::input::{Batch, DecidedDraft, Effect, RunSummary, StopReason, UserInput};
 use super::lane::{Lane, LaneSetup};
 use crate::prompt::History;
 
@@ -162,7 +163,7 @@ pub(super) enum Next {
     /// Every tool has reported, or its last moment is over.
     FinishStopping,
     /// The run is durable to its end.
-    RunOver,
+    RunOver(Box<RunSummary>),
 }
 
 impl RunState {
@@ -279,6 +280,27 @@ impl RunState {
         next: Next,
         effects: &mut Vec<Effect>,
     ) -> Next {
+        let batch = self.batch(turns, events, next);
+        effects.push(Effect::Append(batch));
+        Next::Wait
+    }
+
+    /// Hands the run's last turns over, with what its books need. Once they are durable the events are told and the run
+    /// is over.
+    pub(super) fn append_last(
+        &mut self,
+        turns: Vec<Turn>,
+        events: Vec<(LaneId, Event)>,
+        status: RunStatus,
+        effects: &mut Vec<Effect>,
+    ) -> Next {
+        let batch = self.batch(turns, events, Next::Wait);
+        let end = Some(Box::new(self.summary(status)));
+        effects.push(Effect::Append(Batch { end, ..batch }));
+        Next::Wait
+    }
+
+    fn batch(&mut self, turns: Vec<Turn>, events: Vec<(LaneId, Event)>, next: Next) -> Batch {
         let mut decided = Vec::new();
         for turn in &turns {
             self.ending.messages.add(turn);
@@ -293,8 +315,23 @@ impl RunState {
         }
         let id = self.mint.batch(self.clock.now.wall);
         self.pending.push_back(Pending { batch: id, events, next });
-        effects.push(Effect::Append(Batch { id, turns, decided }));
-        Next::Wait
+        Batch { id, turns, decided, end: None }
+    }
+
+    fn summary(&mut self, status: RunStatus) -> RunSummary {
+        RunSummary {
+            status,
+            usage: self.spent.usage,
+            used: self.lanes.iter_mut().flat_map(|lane| take(&mut lane.used)).collect(),
+            cost: self.cost(),
+            taint: self.widest_taint(),
+            messages: take(&mut self.ending.messages),
+        }
+    }
+
+    /// Whether any lane has read anything from outside.
+    pub(super) fn widest_taint(&self) -> Taint {
+        self.lanes.iter().map(|lane| lane.setup.taint).max().unwrap_or_default()
     }
 
     pub(super) fn take_pending(&mut self, batch: BatchId) -> Option<Pending> {

@@ -157,7 +157,7 @@ impl Bench {
                 | Effect::NoteAddresses(_)
                 | Effect::StopTools(_)
                 | Effect::Abandon => {}
-                Effect::Finish(summary) => self.finished.push(summary),
+                Effect::Finish(summary) => self.finished.push(*summary),
             }
         }
     }

@@ -29,9 +29,9 @@ impl Acceptances for PostgresAcceptances {
         person: &PersonId,
         kind: AcceptanceKind,
     ) -> Result<Vec<Acceptance>, StoreError> {
-        let client = self.database.client().await?;
+        let reader = self.database.reader().await?;
         let found = rows(
-            &client,
+            &*reader,
             "SELECT person, kind, name, hash, content, accepted_at
              FROM acceptances WHERE person = $1 AND kind = $2 ORDER BY name",
             &[&person.as_str(), &kind.as_str()],

@@ -38,7 +38,7 @@ pub use gateway::{
 };
 pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases, ask_to_drain, overview};
 pub(crate) use jobs::PostgresJobs;
-pub(crate) use ledger::PostgresLedger;
+pub(crate) use ledger::{PostgresLedger, PostgresRunLog};
 pub(crate) use moving::half_moved;
 pub use moving::{
     CopiedContent, CopiedFile, CopiedLog, MoveError, MoveExtras, Moved, MovingServer, OpenRuns,

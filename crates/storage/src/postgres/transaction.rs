@@ -82,17 +82,13 @@ impl Trouble {
     /// Nothing was written, and the same work may succeed when it is done again.
     fn lost_a_race(&self) -> bool {
         match self {
-            Self::Database(error) => lost_a_race(error),
+            Self::Database(error) => error.code().is_some_and(|code| {
+                *code == SqlState::T_R_SERIALIZATION_FAILURE
+                    || *code == SqlState::T_R_DEADLOCK_DETECTED
+            }),
             Self::Store(_) => false,
         }
     }
-}
-
-/// The statement was taken back because of another; done again it may succeed.
-pub(super) fn lost_a_race(error: &tokio_postgres::Error) -> bool {
-    error.code().is_some_and(|code| {
-        *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED
-    })
 }
 
 const MOST_TRIES: u32 = 10;
@@ -117,13 +113,19 @@ impl Tries {
             }
         };
         match outcome {
-            Err(trouble) if trouble.lost_a_race() && self.0 < MOST_TRIES => {
-                self.0 += 1;
-                tokio::time::sleep(Duration::from_millis(1 << self.0.min(6))).await;
-                None
-            }
+            Err(trouble) if self.again(&trouble).await => None,
             outcome => Some(outcome.map_err(StoreError::from)),
         }
+    }
+
+    /// Is it to be done again? Waits a moment before it says yes.
+    pub(super) async fn again(&mut self, trouble: &Trouble) -> bool {
+        if !trouble.lost_a_race() || self.0 >= MOST_TRIES {
+            return false;
+        }
+        self.0 += 1;
+        tokio::time::sleep(Duration::from_millis(1 << self.0.min(6))).await;
+        true
     }
 }
 

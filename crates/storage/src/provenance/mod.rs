@@ -96,4 +96,13 @@ pub trait Origins: Send + Sync {
 
     /// Another number after every change of what would be answered of this owner.
     async fn version(&self, owner: &str) -> Result<u64, StoreError>;
+
+    /// The same of several owners in one go, in the order of the questions.
+    async fn versions(&self, owners: &[String]) -> Result<Vec<u64>, StoreError> {
+        let mut versions = Vec::with_capacity(owners.len());
+        for owner in owners {
+            versions.push(self.version(owner).await?);
+        }
+        Ok(versions)
+    }
 }

@@ -19,7 +19,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use onyx_storage::{Steps, Store, StoreError};
+use onyx_storage::{Steps, StepwiseRunLog, Store, StoreError};
 use onyx_types::{Clock, SessionKey};
 
 use accounts::{Doors, MemoryAccounts};
@@ -136,12 +136,15 @@ impl MemoryDisk {
         let leases = MemoryLeases::new(table, Arc::clone(&clock), Arc::clone(&turnstile), place);
         let ledger =
             Arc::new(MemoryLedger::new(self.clone(), Arc::clone(&clock), Arc::clone(&turnstile)));
+        let turns = MemoryTurnLog::new(self.clone(), leases.clone(), Arc::clone(&turnstile));
+        let (turns, leases) = (Arc::new(turns), Arc::new(leases));
         Store {
-            turns: Arc::new(MemoryTurnLog::new(
-                self.clone(),
-                leases.clone(),
-                Arc::clone(&turnstile),
-            )),
+            runs: Arc::new(StepwiseRunLog {
+                turns: Arc::clone(&turns) as _,
+                ledger: Arc::clone(&ledger) as _,
+                leases: Arc::clone(&leases) as _,
+            }),
+            turns,
             ledger: Arc::clone(&ledger) as _,
             drafts: Arc::clone(&ledger) as _,
             jobs: Arc::clone(&ledger) as _,
@@ -149,7 +152,7 @@ impl MemoryDisk {
             connectors: Arc::new(connectors::NoConnectors),
             accounts: Arc::new(MemoryAccounts::new(self.clone())),
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
-            leases: Arc::new(leases),
+            leases,
             chunks: self.chunks.open(Arc::clone(&clock)),
             files: Arc::new(MemoryFiles::new(self.clone(), clock, turnstile)),
             steps: Steps::as_they_come(),

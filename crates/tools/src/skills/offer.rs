@@ -98,13 +98,15 @@ impl SkillsCore {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        let accepted = self.acceptances(person).await?;
         let wanted = candidates.iter().map(|(place, entry)| {
             let key = entry.text_path(place)?;
             Ok((*place, Wanted::File { key, max_bytes: MOST_BYTES }))
         });
         let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
-        let found = places::find(self, person, wanted).await?;
+        // Read together: a store on another machine is asked once.
+        let (found, accepted) =
+            tokio::join!(places::find(self, person, wanted), self.acceptances(person));
+        let (found, accepted) = (found?, accepted?);
         let mut lines = Vec::new();
         for ((place, entry), found) in candidates.iter().zip(found) {
             // What cannot be read is told where skills are listed.

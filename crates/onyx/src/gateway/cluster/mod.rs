@@ -7,6 +7,7 @@ mod peers;
 mod proof;
 mod routes;
 mod sign_ins;
+mod tell;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,6 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::Router;
 use onyx_types::Cancel;
-use tokio::sync::broadcast::error::RecvError;
 
 use super::duty::Duty;
 use super::live::Live;
@@ -25,8 +25,6 @@ use routes::Answering;
 
 pub(crate) use sign_ins::SharedLogins;
 
-/// How long notices are gathered before they are passed on together.
-const GATHER: Duration = Duration::from_millis(20);
 /// Runs and jobs of a gateway that died are looked for so often.
 pub(super) const LOOK_AFTER: Duration = Duration::from_secs(2);
 /// Accounts of a gateway that died are looked for so often.
@@ -53,31 +51,9 @@ pub(super) async fn tend(live: Arc<Live>, stop: Cancel) {
     tokio::select! {
         () = follow::follow(&live, &shared, &asked_to_drain) => {}
         () = drain::when_asked(&live, &shared, &asked_to_drain) => {}
-        () = tell(&live, &shared) => {}
         () = tidy(&shared) => {}
         () = keep_accounts(&live) => {}
         () = stop.cancelled() => {}
-    }
-}
-
-async fn tell(live: &Live, shared: &SharedStorage) {
-    let mut own = live.agent.own_notices();
-    loop {
-        let mut told = Vec::new();
-        match own.recv().await {
-            Ok(notice) => told.extend(serde_json::to_string(&notice)),
-            Err(RecvError::Lagged(missed)) => {
-                tracing::warn!(missed, "the other gateways were not told of everything");
-            }
-            Err(RecvError::Closed) => return std::future::pending().await,
-        }
-        tokio::time::sleep(GATHER).await;
-        while let Ok(notice) = own.try_recv() {
-            told.extend(serde_json::to_string(&notice));
-        }
-        if let Err(error) = shared.membership.notify(&told).await {
-            tracing::warn!(%error, "the other gateways could not be told");
-        }
     }
 }
 

@@ -5,6 +5,7 @@ mod commands;
 mod draining;
 mod moving;
 mod renewals;
+mod round_trips;
 mod sign_ins;
 mod start;
 mod together;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
+    Manager, ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod, Runtime,
 };
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config};
@@ -104,6 +104,8 @@ fn pool(url: &DatabaseUrl, config: Config, most: usize) -> Result<Pool, ServerEr
     let manager = Manager::from_config(with_patience(config), tls::connector(url)?, recycling);
     Pool::builder(manager)
         .max_size(most)
+        // The one that was used last has its statements prepared, and what they touch in its caches.
+        .queue_mode(QueueMode::Lifo)
         .wait_timeout(Some(PATIENCE_IN_THE_QUEUE))
         .create_timeout(Some(PATIENCE))
         .recycle_timeout(Some(PATIENCE))

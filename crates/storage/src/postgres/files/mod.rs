@@ -2,6 +2,7 @@
 //! a write is compared in the same transaction; folders are rows, so that no path is a file and a folder at once.
 
 mod blobs;
+mod find;
 mod objects;
 mod rows;
 
@@ -15,7 +16,7 @@ use super::convert::get;
 use super::gateway::Gateway;
 use super::origins::PostgresOrigins;
 use super::query;
-use crate::{Area, Files, Objects, Origins, StoreError};
+use crate::{Area, Files, FoundObject, Objects, Origins, StoreError, Wanted};
 
 pub(crate) use blobs::Blobs;
 use objects::PostgresObjects;
@@ -60,6 +61,19 @@ impl PostgresFiles {
         }
     }
 
+    fn area(&self, area: &Area) -> PostgresObjects {
+        let person = match area {
+            Area::Person(person) | Area::Vault(person) | Area::Memory(person, _) => person.as_str(),
+            Area::Agent(_) | Area::Shared => "",
+        };
+        PostgresObjects {
+            database: self.database.clone(),
+            blobs: self.blobs.clone(),
+            person: person.to_owned(),
+            root: area.path(),
+        }
+    }
+
     /// Names in a folder of the home; those that are no ids belong to somebody else.
     async fn names_in<T: std::str::FromStr + Ord>(
         &self,
@@ -83,16 +97,15 @@ impl PostgresFiles {
 #[async_trait]
 impl Files for PostgresFiles {
     fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
-        let person = match area {
-            Area::Person(person) | Area::Vault(person) | Area::Memory(person, _) => person.as_str(),
-            Area::Agent(_) | Area::Shared => "",
-        };
-        Ok(Arc::new(PostgresObjects {
-            database: self.database.clone(),
-            blobs: self.blobs.clone(),
-            person: person.to_owned(),
-            root: area.path(),
-        }))
+        Ok(Arc::new(self.area(area)))
+    }
+
+    async fn find(
+        &self,
+        wanted: Vec<(Area, Wanted)>,
+    ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
+        let wanted: Vec<_> = wanted.iter().map(|(area, one)| (self.area(area), one)).collect();
+        find::find(&self.database, &wanted).await
     }
 
     fn incarnation(&self) -> Result<i64, StoreError> {

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use tokio_postgres::error::SqlState;
 
 use super::blobs::Blobs;
-use super::rows::{self, Entry, NewContent};
+use super::rows::{self, Entry, FolderAsked, NewContent};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, hash, timestamp};
 use crate::postgres::query;
@@ -46,7 +46,7 @@ impl KnownContent<'_> {
 }
 
 impl PostgresObjects {
-    fn path(&self, key: &ObjectKey) -> String {
+    pub(super) fn path(&self, key: &ObjectKey) -> String {
         format!("{}/{key}", self.root)
     }
 
@@ -65,6 +65,31 @@ impl PostgresObjects {
             (None, Some(blob)) => self.blobs.get(&self.person, &blob).await,
             (None, None) => Err(without_content()),
         }
+    }
+
+    /// Refuses what is larger.
+    pub(super) async fn object(&self, entry: Entry, max_bytes: u64) -> Result<Object, StoreError> {
+        if entry.size > max_bytes {
+            return Err(StoreError::Refused(format!("it is larger than {max_bytes} bytes")));
+        }
+        let (modified, changed) = (entry.modified, entry.changed);
+        let bytes = self.bytes_of(entry).await?;
+        Ok(Object { hash: Hash::of(&bytes), bytes, modified, changed })
+    }
+
+    pub(super) async fn end_of(&self, entry: Entry, max_bytes: u64) -> Result<End, StoreError> {
+        let (size, changed) = (entry.size, entry.changed);
+        let before = size.saturating_sub(max_bytes);
+        let bytes = match &entry.blob {
+            Some(blob) if before > 0 && before < size => {
+                self.blobs.end(&self.person, blob, before..size).await?
+            }
+            Some(_) | None => {
+                let mut whole = self.bytes_of(entry).await?;
+                whole.split_off(usize::try_from(before).unwrap_or(whole.len()).min(whole.len()))
+            }
+        };
+        Ok(End { bytes, before, changed })
     }
 
     /// Refuses folders; `None` when there is nothing.
@@ -133,28 +158,12 @@ fn raced() -> Trouble {
 impl Objects for PostgresObjects {
     async fn get(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<Object>, StoreError> {
         let Some(entry) = self.file(key).await? else { return Ok(None) };
-        if entry.size > max_bytes {
-            return Err(StoreError::Refused(format!("it is larger than {max_bytes} bytes")));
-        }
-        let (modified, changed) = (entry.modified, entry.changed);
-        let bytes = self.bytes_of(entry).await?;
-        Ok(Some(Object { hash: Hash::of(&bytes), bytes, modified, changed }))
+        self.object(entry, max_bytes).await.map(Some)
     }
 
     async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
         let Some(entry) = self.file(key).await? else { return Ok(None) };
-        let (size, changed) = (entry.size, entry.changed);
-        let before = size.saturating_sub(max_bytes);
-        let bytes = match &entry.blob {
-            Some(blob) if before > 0 && before < size => {
-                self.blobs.end(&self.person, blob, before..size).await?
-            }
-            Some(_) | None => {
-                let mut whole = self.bytes_of(entry).await?;
-                whole.split_off(usize::try_from(before).unwrap_or(whole.len()).min(whole.len()))
-            }
-        };
-        Ok(Some(End { bytes, before, changed }))
+        self.end_of(entry, max_bytes).await.map(Some)
     }
 
     async fn put(&self, key: &ObjectKey, bytes: &[u8], expect: Expect) -> Result<Hash, StoreError> {
@@ -243,15 +252,9 @@ impl Objects for PostgresObjects {
         limit: usize,
     ) -> Result<Vec<ObjectMeta>, StoreError> {
         let place = folder.map_or_else(|| self.root.clone(), |folder| self.path(folder));
-        let (reader, limit) =
-            (self.database.reader().await?, i64::try_from(limit).unwrap_or(i64::MAX));
-        let given: query::Given<'_> = &[&self.person, &place, &limit];
-        let found = query::rows(
-            &*reader,
-            "SELECT path, size, modified, changed, is_folder FROM files
-             WHERE person = $1 AND parent = $2 ORDER BY path LIMIT $3",
-            given,
-        );
+        let reader = self.database.reader().await?;
+        let asked = [FolderAsked { person: &self.person, path: &place, limit }];
+        let found = rows::children(&*reader, &asked);
         // Asked together: one trip tells of an empty folder and of none.
         let itself = rows::one(&*reader, &self.person, &place);
         let (found, itself) = tokio::join!(found, itself);
@@ -260,20 +263,7 @@ impl Objects for PostgresObjects {
         if found.is_empty() && !is_there {
             return Err(StoreError::NotFound);
         }
-        let below = format!("{}/", self.root);
-        let mut listed = Vec::with_capacity(found.len());
-        for row in &found {
-            let path: &str = get(row, 0)?;
-            let Some(Ok(key)) = path.strip_prefix(&below).map(str::parse) else { continue };
-            listed.push(ObjectMeta {
-                key,
-                size: count(row, 1)?,
-                modified: timestamp(row, 2)?,
-                changed: timestamp(row, 3)?,
-                is_folder: get(row, 4)?,
-            });
-        }
-        Ok(listed)
+        found.iter().filter_map(|row| rows::child(row, &self.root).transpose()).collect()
     }
 
     /// By the order of paths alone: `/` is followed by `0`, so all that lies below a folder lies between the two.
@@ -308,12 +298,11 @@ impl Objects for PostgresObjects {
     /// The rows in one go, and the large contents a few at a time.
     async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
         let paths: Vec<String> = keys.iter().map(|key| self.path(key)).collect();
-        let mut entries = rows::many(&self.database.client().await?, &self.person, &paths).await?;
+        let people = vec![self.person.as_str(); keys.len()];
+        let entries = rows::several(&*self.database.reader().await?, &people, &paths).await?;
         let mut large = JoinSet::new();
         let mut found = vec![None; keys.len()];
-        for (at, path) in paths.iter().enumerate() {
-            let entry = entries.remove(path).filter(|entry| !entry.is_folder);
-            let Some(entry) = entry else { continue };
+        for (at, entry) in entries.into_iter().filter(|(_, entry)| !entry.is_folder) {
             let (modified, changed) = (entry.modified, entry.changed);
             let object =
                 move |bytes: Vec<u8>| Object { hash: Hash::of(&bytes), bytes, modified, changed };

@@ -1,7 +1,5 @@
 //! The rows of files and folders.
 
-use std::collections::HashMap;
-
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::{Hash, Timestamp};
 use tokio_postgres::Row;
@@ -9,7 +7,7 @@ use tokio_postgres::Row;
 use crate::postgres::convert::{count, get, hash, integer, timestamp};
 use crate::postgres::query::{execute, row_if_any, rows};
 use crate::postgres::transaction::Trouble;
-use crate::{Expect, StoreError};
+use crate::{Expect, ObjectMeta, StoreError};
 
 /// A file or a folder, with a small content.
 #[derive(Debug)]
@@ -47,19 +45,73 @@ pub(super) async fn one(
     found.as_ref().map(entry).transpose()
 }
 
-/// Those of these paths that are there.
-pub(super) async fn many(
+/// Many of them in one go, each with its place among the questions.
+pub(super) async fn several(
     client: &impl GenericClient,
-    person: &str,
+    people: &[&str],
     paths: &[String],
-) -> Result<HashMap<String, Entry>, StoreError> {
-    let select = "SELECT is_folder, hash, size, bytes, sha256, modified, changed, path
-                  FROM files WHERE person = $1 AND path = ANY ($2)";
-    let found = rows(client, select, &[&person, &paths]).await?;
-    found.iter().map(|row| Ok((get(row, 7)?, entry(row)?))).collect()
+) -> Result<Vec<(usize, Entry)>, StoreError> {
+    let select = "SELECT is_folder, hash, size, bytes, sha256, modified, changed, number
+                  FROM unnest($1::TEXT[], $2::TEXT[]) WITH ORDINALITY
+                           AS asked (person, path, number)
+                       JOIN files USING (person, path)";
+    let found = rows(client, select, &[&people, &paths]).await?;
+    found.iter().map(|row| Ok((place(row, 7)?, entry(row)?))).collect()
 }
 
-/// The same, held until the transaction ends.
+/// A folder whose children are asked for.
+pub(super) struct FolderAsked<'a> {
+    pub(super) person: &'a str,
+    pub(super) path: &'a str,
+    pub(super) limit: usize,
+}
+
+/// What lies in some folders, in one go; `asked_at` and `child` read their rows.
+pub(super) async fn children(
+    client: &impl GenericClient,
+    asked: &[FolderAsked<'_>],
+) -> Result<Vec<Row>, StoreError> {
+    let people: Vec<&str> = asked.iter().map(|folder| folder.person).collect();
+    let folders: Vec<&str> = asked.iter().map(|folder| folder.path).collect();
+    let most = |folder: &FolderAsked<'_>| i64::try_from(folder.limit).unwrap_or(i64::MAX);
+    let limits: Vec<i64> = asked.iter().map(most).collect();
+    let select = "SELECT number, path, size, modified, changed, is_folder
+                  FROM unnest($1::TEXT[], $2::TEXT[], $3::BIGINT[]) WITH ORDINALITY
+                           AS asked (owner, folder, most, number)
+                       CROSS JOIN LATERAL (
+                           SELECT path, size, modified, changed, is_folder FROM files
+                           WHERE person = owner AND parent = folder
+                           ORDER BY path LIMIT most) AS child
+                  ORDER BY number, path";
+    Ok(rows(client, select, &[&people, &folders, &limits]).await?)
+}
+
+/// Which of the questions a row of `children` answers.
+pub(super) fn asked_at(row: &Row) -> Result<usize, StoreError> {
+    place(row, 0)
+}
+
+/// The object of a row of `children` in the area with this root; `None` where its name is none of ours.
+pub(super) fn child(row: &Row, root: &str) -> Result<Option<ObjectMeta>, StoreError> {
+    let path: &str = get(row, 1)?;
+    let below = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
+    let Some(Ok(key)) = below.map(str::parse) else { return Ok(None) };
+    Ok(Some(ObjectMeta {
+        key,
+        size: count(row, 2)?,
+        modified: timestamp(row, 3)?,
+        changed: timestamp(row, 4)?,
+        is_folder: get(row, 5)?,
+    }))
+}
+
+/// From one, as the database counts, to from zero.
+fn place(row: &Row, column: usize) -> Result<usize, StoreError> {
+    let number = usize::try_from(get::<i64>(row, column)?).unwrap_or_default();
+    Ok(number.saturating_sub(1))
+}
+
+/// One, held until the transaction ends.
 pub(super) async fn hold(
     transaction: &Transaction<'_>,
     person: &str,

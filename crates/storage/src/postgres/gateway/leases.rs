@@ -141,6 +141,14 @@ impl PostgresLeases {
         }
     }
 
+    /// The holder released it together with its last write.
+    pub(in crate::postgres) fn freed(&self, lease: &Lease) {
+        let mut held = lock(&self.held);
+        if held.get(&lease.key).is_some_and(|held| held.token == lease.fence) {
+            held.remove(&lease.key);
+        }
+    }
+
     /// Shuts out whatever this holder sent before and had no answer to: it has happened by now, or never will. The new
     /// fence is noted first: when the answer is lost, the row may have either. `LeaseLost` when somebody else was faster.
     pub(in crate::postgres) async fn raise(&self, lease: &Lease) -> Result<i64, StoreError> {

@@ -1,15 +1,16 @@
 //! What the other gateways did, by one poll: counters that grow in the same transaction as what they count, which is how
 //! a revocation is never missed, and notices, which are hints to look again and may be lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::Gateway;
 use crate::StoreError;
 use crate::postgres::convert::get;
 use crate::postgres::query::{execute, rows};
 
-/// Statements of a transaction may be seen late, and then out of the order of their numbers: so far back notices are
-/// looked at again.
+/// A notice may be seen late, and then out of the order of their numbers: so far back they are looked for again. Those
+/// that were heard are left out by their numbers.
 const LOOK_BACK_SECONDS: f64 = 10.0;
 /// After so long nobody needs them.
 const KEPT_SECONDS: f64 = 120.0;
@@ -18,7 +19,16 @@ const KEPT_SECONDS: f64 = 120.0;
 #[derive(Debug, Default)]
 pub struct Heard {
     counters: BTreeMap<String, i64>,
-    notices: BTreeSet<i64>,
+    /// Notices by their numbers, and when they were heard.
+    notices: BTreeMap<i64, Duration>,
+}
+
+impl Heard {
+    /// Only those that can come again need to be remembered.
+    fn forget_older(&mut self, now: Duration) {
+        let kept = Duration::from_secs_f64(2.0 * LOOK_BACK_SECONDS);
+        self.notices.retain(|_, heard| now < *heard + kept);
+    }
 }
 
 /// What is new since the last poll.
@@ -37,40 +47,43 @@ pub struct News {
 }
 
 impl Gateway {
-    /// Tells the others. Nothing of this must be relied on.
-    pub(crate) async fn notify(&self, notices: &[String]) -> Result<(), StoreError> {
+    /// Tells the others, and hears what they did: one trip for both. Nothing of what is told must be relied on. The first
+    /// poll learns where things stand and says nothing of it.
+    pub(crate) async fn news(
+        &self,
+        heard: &mut Heard,
+        told: &[String],
+    ) -> Result<News, StoreError> {
         let client = self.database.relaxed_client().await?;
-        let put = "INSERT INTO gateway_notices (gateway, body) SELECT $1, unnest($2::TEXT[])";
-        execute(&client, put, &[&self.id(), &notices]).await?;
-        Ok(())
-    }
-
-    /// The first poll learns where things stand and tells nothing.
-    pub(crate) async fn news(&self, heard: &mut Heard) -> Result<News, StoreError> {
-        let client = self.database.client().await?;
+        heard.forget_older(self.now());
+        let known: Vec<i64> = heard.notices.keys().copied().collect();
         let found = rows(
             &client,
-            "SELECT name, value, NULL AS body FROM counters
+            "WITH told AS (
+                 INSERT INTO gateway_notices (gateway, body) SELECT $1, unnest($3::TEXT[]))
+             SELECT name, value, NULL AS body FROM counters
              WHERE name IN ('accounts', 'secrets', 'config', 'sign-ins')
              UNION ALL
              (SELECT NULL, id, body FROM gateway_notices
               WHERE noted > clock_timestamp() - $2::DOUBLE PRECISION * INTERVAL '1 second'
                 AND gateway <> $1
+                AND NOT EXISTS (SELECT 1 FROM unnest($4::BIGINT[]) AS heard (id)
+                                WHERE heard.id = gateway_notices.id)
               ORDER BY id)
              UNION ALL
              SELECT 'drain', 1, NULL FROM gateways WHERE id = $1 AND drain_asked",
-            &[&self.id(), &LOOK_BACK_SECONDS],
+            &[&self.id(), &LOOK_BACK_SECONDS, &told, &known],
         )
         .await?;
         let is_first = heard.counters.is_empty();
-        let (mut news, mut seen) = (News::default(), BTreeSet::new());
+        let mut news = News::default();
         for row in &found {
             let (name, number): (Option<String>, i64) = (get(row, 0)?, get(row, 1)?);
             let Some(name) = name else {
-                if !heard.notices.contains(&number) && !is_first {
+                heard.notices.insert(number, self.now());
+                if !is_first {
                     news.notices.push(get(row, 2)?);
                 }
-                seen.insert(number);
                 continue;
             };
             let is_new = heard.counters.get(&name).is_some_and(|before| *before != number);
@@ -86,8 +99,6 @@ impl Gateway {
             }
             heard.counters.insert(name, number);
         }
-        // Only those that can come again need to be remembered.
-        heard.notices = seen;
         Ok(news)
     }
 

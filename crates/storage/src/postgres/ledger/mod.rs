@@ -2,7 +2,7 @@
 
 mod changes;
 mod inbox;
-mod run_steps;
+mod run_log;
 mod runs;
 mod sessions;
 mod spending;
@@ -25,7 +25,9 @@ use super::connect::Database;
 use super::gateway::{Gateway, MayWait, PostgresLeases};
 use super::query::execute;
 use super::transaction::transact;
-use run_steps::{Begun, Spent};
+
+use run_log::KnownSpending;
+pub(crate) use run_log::PostgresRunLog;
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresLedger {
@@ -35,7 +37,7 @@ pub(crate) struct PostgresLedger {
     clock: Arc<dyn Clock>,
     gateway: Arc<Gateway>,
     leases: PostgresLeases,
-    begun: Arc<Begun>,
+    spent: Arc<KnownSpending>,
 }
 
 impl PostgresLedger {
@@ -46,7 +48,7 @@ impl PostgresLedger {
         gateway: Arc<Gateway>,
         leases: PostgresLeases,
     ) -> Self {
-        Self { database, audit, clock, gateway, leases, begun: Arc::default() }
+        Self { database, audit, clock, gateway, leases, spent: Arc::default() }
     }
 }
 
@@ -55,32 +57,18 @@ impl Ledger for PostgresLedger {
     async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError> {
         let incarnation = self.gateway.alive_again().await?;
         let gateway = self.gateway.id();
-        self.begun.keep(&begin);
         self.leases.opened(&begin.key);
-        let client = self.database.client().await?;
-        let (person, at) = (&begin.key.person, self.clock.now().mono);
-        let day = self.clock.zone_of(person).date(begin.started_at);
-        if let Some(cost) = run_steps::begin(&client, &begin, gateway, incarnation, &day).await? {
-            self.begun.keep_spent(person, Spent { day, cost, at });
-            return Ok(());
-        }
-        drop(client);
         transact!(self.database, transaction => {
             runs::begin(&transaction, &begin, gateway, incarnation).await
         })
     }
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
-        if let Some(person) = self.begun.take(outcome.run) {
-            self.begun.forget_spent(&person);
-            let client = self.database.client().await?;
-            if run_steps::end(&client, &*self.clock, &person, &outcome).await? {
-                return Ok(());
-            }
-        }
-        transact!(self.database, transaction => {
+        let person = transact!(self.database, transaction => {
             runs::end(&transaction, &*self.clock, &outcome).await
-        })
+        })?;
+        person.inspect(|person| self.spent.forget(person));
+        Ok(())
     }
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
@@ -165,7 +153,7 @@ impl Ledger for PostgresLedger {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
-        self.begun.forget_spent(&key.person);
+        self.spent.forget(&key.person);
         transact!(self.database, transaction => {
             runs::book(&transaction, &*self.clock, key, &used, at).await
         })
@@ -212,7 +200,7 @@ impl Ledger for PostgresLedger {
     }
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
-        if let Some(cost) = self.begun.take_spent(person, day, self.clock.now().mono) {
+        if let Some(cost) = self.spent.take(person, day, self.clock.now().mono) {
             return Ok(cost);
         }
         spending::of_person(&self.database.client().await?, person, day).await

@@ -116,11 +116,12 @@ async fn touch_session(
     Ok(found.map(|row| get(&row, 0)).transpose()?)
 }
 
+/// Whose run it ended; `None`: it had ended before.
 pub(super) async fn end(
     transaction: &Transaction<'_>,
     clock: &dyn Clock,
     outcome: &RunOutcome,
-) -> Result<(), Trouble> {
+) -> Result<Option<PersonId>, Trouble> {
     let ended = row_if_any(
         transaction,
         "UPDATE runs SET status = $2, ended_at = $3, input = $4, output = $5, cache_read = $6,
@@ -142,7 +143,7 @@ pub(super) async fn end(
     let Some(ended) = ended else {
         let known = "SELECT 1 FROM runs WHERE run = $1";
         let known = row_if_any(transaction, known, &[&outcome.run.to_string()]).await?;
-        return known.map(drop).ok_or_else(|| StoreError::NotFound.into());
+        return known.map(|_| None).ok_or_else(|| StoreError::NotFound.into());
     };
     let (person, session): (PersonId, String) = (parsed(&ended, 0)?, get(&ended, 1)?);
     if outcome.status.may_run_again() {
@@ -154,7 +155,7 @@ pub(super) async fn end(
     for used in &outcome.used {
         spending::book(transaction, clock, &person, used, outcome.ended_at).await?;
     }
-    Ok(())
+    Ok(Some(person))
 }
 
 async fn fold_into_session(

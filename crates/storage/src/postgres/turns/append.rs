@@ -1,13 +1,14 @@
 //! Appending: one statement that moves the end of the log and puts the lines there, or does neither.
 
 use onyx_types::{Turn, TurnId};
-use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error, Row};
 
 use super::{LogKey, PostgresTurnLog};
 use crate::local::encode_line;
 use crate::postgres::convert::{count, get, integer};
-use crate::postgres::query::row_if_any;
+use crate::postgres::query::{Given, row_if_any};
+use crate::postgres::transaction::{Tries, Trouble};
 use crate::{Lease, LogState, Pos, StoreError};
 
 /// A turn as its bytes.
@@ -31,6 +32,35 @@ pub(super) fn lines(batch: &[Turn]) -> Result<Vec<NewLine>, StoreError> {
 #[cfg(all(any(onyx_broken = "fence", onyx_broken = "reappend"), not(debug_assertions)))]
 compile_error!("a build with a mistake in it is for `make cluster-broken` alone");
 
+/// A statement that appends lines, and does what else belongs to that. Its first nine parameters are the session's key, the
+/// fence, how many lines there are and of how many bytes together, and their offsets, ids and bytes; the further ones are
+/// given here. The row it answers with begins as `appended_columns` says.
+pub(in crate::postgres) struct AppendStatement<'a> {
+    pub(in crate::postgres) sql: &'static str,
+    pub(in crate::postgres) given: Given<'a>,
+}
+
+/// Puts the lines behind those of a log whose row `held` has moved the end.
+macro_rules! added_lines {
+    () => {
+        "added AS (
+             INSERT INTO turns (person, agent, session, seq, pos, turn, line)
+             SELECT person, agent, session, next_seq - $5 + number - 1, next_pos - $6 + at, turn,
+                    line
+             FROM held, unnest($7::BIGINT[], $8::TEXT[], $9::BYTEA[])
+                 WITH ORDINALITY AS new (at, turn, line, number))"
+    };
+}
+pub(in crate::postgres) use added_lines;
+
+/// What `Appended` is read from.
+macro_rules! appended_columns {
+    () => {
+        "next_pos, generation, next_seq - sealed_seq, next_pos - sealed_pos"
+    };
+}
+pub(in crate::postgres) use appended_columns;
+
 /// Under which condition a row of `session_log` may be written to: its fence is still the writer's.
 #[cfg(not(onyx_broken = "fence"))]
 macro_rules! is_held {
@@ -44,6 +74,23 @@ macro_rules! is_held {
         "$4::BIGINT IS NOT NULL"
     };
 }
+pub(in crate::postgres) use is_held;
+
+/// To the end of the log; where the last parameter says so, only of a log without any lines.
+const APPEND: &str = concat!(
+    "WITH held AS (
+         UPDATE session_log SET next_seq = next_seq + $5, next_pos = next_pos + $6,
+                                written = clock_timestamp()
+         WHERE person = $1 AND agent = $2 AND session = $3 AND ",
+    is_held!(),
+    " AND (next_pos = 0 OR NOT $10)
+         RETURNING person, agent, session, next_seq, next_pos, sealed_seq, sealed_pos, generation),
+     ",
+    added_lines!(),
+    " SELECT ",
+    appended_columns!(),
+    " FROM held"
+);
 
 /// What an append left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +101,12 @@ pub(super) struct Appended {
     pub(super) unsealed_bytes: u64,
 }
 
-/// Where lines may be put.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Where {
-    AtTheEnd,
-    /// Only into a log without any.
-    First,
+/// What a statement that appends has left.
+pub(in crate::postgres) struct Written {
+    pub(super) appended: Appended,
+    pub(in crate::postgres) log: LogState,
+    /// The statement's answer, unless that was lost.
+    pub(in crate::postgres) row: Option<Row>,
 }
 
 impl PostgresTurnLog {
@@ -68,21 +115,8 @@ impl PostgresTurnLog {
         lease: &Lease,
         lines: &[NewLine],
     ) -> Result<Appended, StoreError> {
-        let fence = self.leases.fence(lease)?;
-        match self.put(lease, fence, lines, Where::AtTheEnd).await {
-            Err(Unsure::Unknown(_)) if cfg!(onyx_broken = "reappend") => {
-                let again = self.put(lease, fence, lines, Where::AtTheEnd).await;
-                again.map_err(StoreError::from)?.ok_or_else(|| self.leases.lost(lease))
-            }
-            Err(Unsure::Unknown(error)) => {
-                tracing::warn!(%error, "whether turns were written is not known; asking");
-                let found = self.find_out(lease, lines).await;
-                // What the log holds is not known: whoever takes the session next reads it.
-                found.inspect_err(|_| drop(self.leases.lost(lease)))
-            }
-            Err(Unsure::Known(error)) => Err(error),
-            Ok(end) => end.ok_or_else(|| self.leases.lost(lease)),
-        }
+        let statement = AppendStatement { sql: APPEND, given: &[&false] };
+        Ok(self.write(lease, lines, &statement).await?.appended)
     }
 
     /// Into an empty log; `Conflict` when it is not.
@@ -92,13 +126,39 @@ impl PostgresTurnLog {
         lines: &[NewLine],
     ) -> Result<Appended, StoreError> {
         let fence = self.leases.fence(lease)?;
-        match self.put(lease, fence, lines, Where::First).await {
-            Ok(Some(end)) => Ok(end),
+        let statement = AppendStatement { sql: APPEND, given: &[&true] };
+        match self.put(lease, fence, lines, &statement).await {
+            Ok(Some(written)) => Ok(written.appended),
             Ok(None) => match self.end(&LogKey::of(&lease.key)).await? {
                 Some(end) if end > 0 => Err(StoreError::Conflict),
                 Some(_) | None => Err(self.leases.lost(lease)),
             },
-            Err(unsure) => Err(unsure.into()),
+            Err(unsure) => Err(Trouble::from(unsure).into()),
+        }
+    }
+
+    /// Writes lines with what belongs to them, all or nothing. `LeaseLost`: the statement found no row that it may write
+    /// to.
+    pub(super) async fn write(
+        &self,
+        lease: &Lease,
+        lines: &[NewLine],
+        statement: &AppendStatement<'_>,
+    ) -> Result<Written, Trouble> {
+        let fence = self.leases.fence(lease)?;
+        match self.put(lease, fence, lines, statement).await {
+            Err(Unsure::Unknown(_)) if cfg!(onyx_broken = "reappend") => {
+                let again = self.put(lease, fence, lines, statement).await;
+                again.map_err(Trouble::from)?.ok_or_else(|| self.leases.lost(lease).into())
+            }
+            Err(Unsure::Unknown(error)) => {
+                tracing::warn!(%error, "whether turns were written is not known; asking");
+                let found = self.find_out(lease, lines, statement).await;
+                // What the log holds is not known: whoever takes the session next reads it.
+                found.inspect_err(|_| drop(self.leases.lost(lease)))
+            }
+            Err(Unsure::Known(trouble)) => Err(trouble),
+            Ok(written) => written.ok_or_else(|| self.leases.lost(lease).into()),
         }
     }
 
@@ -108,8 +168,8 @@ impl PostgresTurnLog {
         lease: &Lease,
         fence: i64,
         lines: &[NewLine],
-        place: Where,
-    ) -> Result<Option<Appended>, Unsure> {
+        statement: &AppendStatement<'_>,
+    ) -> Result<Option<Written>, Unsure> {
         let key = LogKey::of(&lease.key);
         let (mut offsets, mut turns, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         let mut length = 0_u64;
@@ -119,64 +179,39 @@ impl PostgresTurnLog {
             bytes.push(line.bytes.as_slice());
             length += line.bytes.len() as u64;
         }
-        let empty_only = place == Where::First;
-        let client = self.database.client_soon().await.map_err(Unsure::Known)?;
-        let put = row_if_any(
-            &client,
-            concat!(
-                "WITH held AS (
-                     UPDATE session_log SET next_seq = next_seq + $5, next_pos = next_pos + $6,
-                                            written = clock_timestamp()
-                     WHERE person = $1 AND agent = $2 AND session = $3 AND ",
-                is_held!(),
-                " AND (next_pos = 0 OR NOT $7)
-                     RETURNING person, agent, session, next_seq, next_pos, sealed_seq, sealed_pos,
-                               generation),
-                 added AS (
-                     INSERT INTO turns (person, agent, session, seq, pos, turn, line)
-                     SELECT person, agent, session, next_seq - $5 + number - 1,
-                            next_pos - $6 + at, turn, line
-                     FROM held, unnest($8::BIGINT[], $9::TEXT[], $10::BYTEA[])
-                         WITH ORDINALITY AS new (at, turn, line, number))
-                 SELECT next_pos, generation, next_seq - sealed_seq, next_pos - sealed_pos
-                 FROM held",
-            ),
-            &key.with([
-                &fence,
-                &integer(lines.len() as u64),
-                &integer(length),
-                &empty_only,
-                &offsets,
-                &turns,
-                &bytes,
-            ]),
-        )
-        .await
-        .map_err(Unsure::of)?;
-        let Some(put) = put else { return Ok(None) };
-        let read = || -> Result<(Appended, i64), StoreError> {
-            let appended = Appended {
-                end: Pos(count(&put, 0)?),
-                unsealed_rows: count(&put, 2)?,
-                unsealed_bytes: count(&put, 3)?,
-            };
-            Ok((appended, get(&put, 1)?))
+        let (count, length) = (integer(lines.len() as u64), integer(length));
+        let mut given = key.with([&fence, &count, &length, &offsets, &turns, &bytes]);
+        given.extend(statement.given);
+        let mut tries = Tries::default();
+        let put = loop {
+            let client = self.database.client_soon().await.map_err(Unsure::known)?;
+            match row_if_any(&client, statement.sql, &given).await.map_err(Unsure::of) {
+                Err(Unsure::Known(trouble)) if tries.again(&trouble).await => {}
+                put => break put?,
+            }
         };
-        let (appended, generation) = read().map_err(Unsure::Known)?;
-        self.leases.wrote(lease, LogState { len: appended.end.0, stamp: generation.into() });
-        Ok(Some(appended))
+        let Some(put) = put else { return Ok(None) };
+        let written = Written::read(put).map_err(Unsure::known)?;
+        self.leases.wrote(lease, written.log);
+        Ok(Some(written))
     }
 
     /// The answer was lost. Raising the fence waits for the statement or shuts it out, so the turns are there now or
     /// never will be; absent ones are put under the new fence.
-    async fn find_out(&self, lease: &Lease, lines: &[NewLine]) -> Result<Appended, StoreError> {
-        let Some(last) = lines.last() else { return Err(StoreError::LeaseLost) };
+    async fn find_out(
+        &self,
+        lease: &Lease,
+        lines: &[NewLine],
+        statement: &AppendStatement<'_>,
+    ) -> Result<Written, Trouble> {
+        let Some(last) = lines.last() else { return Err(StoreError::LeaseLost.into()) };
         let raised = self.leases.raise(lease).await;
         let (key, turn) = (LogKey::of(&lease.key), last.turn.to_string());
         let client = self.database.client().await?;
         let found = row_if_any(
             &client,
-            "SELECT pos + octet_length(line) FROM turns
+            "SELECT pos + octet_length(line), generation FROM turns JOIN session_log
+                 USING (person, agent, session)
              WHERE person = $1 AND agent = $2 AND session = $3 AND turn = $4",
             &key.with([&turn]),
         )
@@ -185,39 +220,55 @@ impl PostgresTurnLog {
         match (found, raised) {
             // Written, whoever holds the session now.
             (Some(row), _) => {
-                let len = count(&row, 0)?;
-                if let Some(log) = self.leases.log(&lease.key) {
-                    self.leases.wrote(lease, LogState { len, stamp: log.stamp });
-                }
+                let (len, generation): (u64, i64) = (count(&row, 0)?, get(&row, 1)?);
+                let log = LogState { len, stamp: generation.into() };
+                self.leases.wrote(lease, log);
                 // The next append sees how much is to be sealed.
-                Ok(Appended { end: Pos(len), unsealed_rows: 0, unsealed_bytes: 0 })
+                let appended = Appended { end: Pos(len), unsealed_rows: 0, unsealed_bytes: 0 };
+                Ok(Written { appended, log, row: None })
             }
-            (None, Err(error)) => Err(error),
+            (None, Err(error)) => Err(error.into()),
             // Once is enough: when this is not answered either, the caller is told that it failed.
             (None, Ok(fence)) => {
-                let put = self.put(lease, fence, lines, Where::AtTheEnd).await?;
-                put.ok_or(StoreError::LeaseLost)
+                let put = self.put(lease, fence, lines, statement).await?;
+                put.ok_or_else(|| StoreError::LeaseLost.into())
             }
         }
     }
 }
 
+impl Written {
+    fn read(row: Row) -> Result<Self, StoreError> {
+        let appended = Appended {
+            end: Pos(count(&row, 0)?),
+            unsealed_rows: count(&row, 2)?,
+            unsealed_bytes: count(&row, 3)?,
+        };
+        let log = LogState { len: appended.end.0, stamp: get::<i64>(&row, 1)?.into() };
+        Ok(Self { appended, log, row: Some(row) })
+    }
+}
+
 /// Why a statement failed, and whether it may have happened all the same.
 enum Unsure {
-    Known(StoreError),
+    Known(Trouble),
     Unknown(Error),
 }
 
-impl From<Unsure> for StoreError {
+impl From<Unsure> for Trouble {
     fn from(unsure: Unsure) -> Self {
         match unsure {
-            Unsure::Known(error) => error,
+            Unsure::Known(trouble) => trouble,
             Unsure::Unknown(error) => error.into(),
         }
     }
 }
 
 impl Unsure {
+    fn known(error: StoreError) -> Self {
+        Self::Known(error.into())
+    }
+
     fn of(error: Error) -> Self {
         let may_have_happened = match error.code() {
             // The server went away, or says itself that it does not know.

@@ -16,9 +16,12 @@ use super::convert::{count, get, parsed};
 use super::files::Blobs;
 use super::gateway::PostgresLeases;
 use super::query::{execute, row_if_any, rows};
+use super::transaction::Trouble;
 use crate::local::{live_lines, put_live_together};
 use crate::{Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 
+use append::Appended;
+pub(super) use append::{AppendStatement, Written, added_lines, appended_columns, is_held};
 use page::Most;
 pub use seal::Sealing;
 use seal::SegmentCache;
@@ -79,9 +82,7 @@ impl TurnLog for PostgresTurnLog {
     async fn append(&self, lease: &Lease, batch: &[Turn]) -> Result<Pos, StoreError> {
         let lines = append::lines(batch)?;
         let appended = self.append_lines(lease, &lines).await?;
-        if self.sealing.is_due(&appended) {
-            self.seal_now_or_beside(&lease.key).await;
-        }
+        self.seal_if_due(&lease.key, &appended).await;
         Ok(appended.end)
     }
 
@@ -212,6 +213,24 @@ impl TurnLog for PostgresTurnLog {
 }
 
 impl PostgresTurnLog {
+    /// Appends turns by a statement that does more than that.
+    pub(super) async fn append_by(
+        &self,
+        lease: &Lease,
+        batch: &[Turn],
+        statement: &AppendStatement<'_>,
+    ) -> Result<Written, Trouble> {
+        let written = self.write(lease, &append::lines(batch)?, statement).await?;
+        self.seal_if_due(&lease.key, &written.appended).await;
+        Ok(written)
+    }
+
+    async fn seal_if_due(&self, key: &SessionKey, appended: &Appended) {
+        if self.sealing.is_due(appended) {
+            self.seal_now_or_beside(key).await;
+        }
+    }
+
     /// Where the log ends; `None` where there is none.
     async fn end(&self, key: &LogKey) -> Result<Option<u64>, StoreError> {
         let client = self.database.client().await?;

@@ -84,8 +84,14 @@ impl PostgresTurnLog {
         before: Option<Pos>,
         most: Most,
     ) -> Result<Option<Lines>, StoreError> {
+        // Of a log that this gateway holds, nobody else moves the end.
+        let held = self.leases.log(key);
         let key = LogKey::of(key);
-        let Some(len) = self.end(&key).await? else { return Ok(None) };
+        let len = match held {
+            Some(log) => Some(log.len),
+            None => self.end(&key).await?,
+        };
+        let Some(len) = len else { return Ok(None) };
         let end = before.map_or(len, |pos| pos.0.min(len));
         let mut read = Lines { lines: Vec::new(), start: end };
         while read.start > 0 && read.lines.len() < most.turns && end - read.start < most.bytes {
@@ -123,7 +129,9 @@ impl PostgresTurnLog {
             &client,
             "SELECT pos, line FROM turns
              WHERE person = $1 AND agent = $2 AND session = $3 AND pos < $4
-               AND pos + octet_length(line) > $5
+               AND pos >= coalesce((SELECT max(pos) FROM turns
+                                    WHERE person = $1 AND agent = $2 AND session = $3
+                                      AND pos <= $5), 0)
              ORDER BY pos DESC LIMIT $6",
             &key.with([&integer(before), &integer(floor), &integer(limit as u64)]),
         )

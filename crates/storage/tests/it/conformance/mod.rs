@@ -15,6 +15,7 @@ mod leases;
 mod live;
 mod objects;
 mod origins;
+mod run_log;
 mod runs;
 mod secrets;
 mod session_changes;
@@ -26,7 +27,7 @@ use std::time::Duration;
 
 use onyx_storage::{
     Acceptances, Accounts, ChunkStore, ConnectorLedger, Drafts, Files, JobLedger, Leases, Ledger,
-    Objects, SealedSecrets, Store, TurnLog,
+    Objects, RunLog, SealedSecrets, Store, TurnLog,
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
@@ -38,6 +39,7 @@ pub(crate) struct Backend {
     pub(crate) turns: Arc<dyn TurnLog>,
     pub(crate) leases: Arc<dyn Leases>,
     pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) runs: Arc<dyn RunLog>,
     pub(crate) drafts: Arc<dyn Drafts>,
     pub(crate) jobs: Arc<dyn JobLedger>,
     pub(crate) acceptances: Arc<dyn Acceptances>,
@@ -105,6 +107,7 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
         turns: store.turns,
         leases: store.leases,
         ledger: store.ledger,
+        runs: store.runs,
         drafts: store.drafts,
         jobs: store.jobs,
         acceptances: store.acceptances,
@@ -214,6 +217,12 @@ conformance! {
         a_session_keeps_its_agent
         one_failing_write_of_many_fails_alone
         ;
+    run_log:
+        a_run_begins_and_ends_with_its_turns
+        a_run_that_may_not_begin_writes_nothing
+        the_end_of_a_run_that_is_closed_already_changes_its_log_alone
+        a_lost_lease_ends_nothing
+        ;
     sessions:
         a_row_comes_back_as_it_was_put
         a_foreign_session_is_not_there
@@ -313,6 +322,7 @@ conformance_of_engines! {
         ;
     objects:
         the_end_of_a_file_is_read_without_the_rest
+        many_are_found_in_one_go_each_with_its_own_answer
         large_files_come_back_whole_and_grow
         people_and_agents_are_those_who_have_files
         ;

@@ -174,6 +174,62 @@ pub(crate) async fn the_end_of_a_file_is_read_without_the_rest(on: Backend) {
     assert_eq!((end.bytes.as_slice(), end.before), (b"789".as_slice(), 7));
 }
 
+pub(crate) async fn many_are_found_in_one_go_each_with_its_own_answer(on: Backend) {
+    on.write("folder/a", "1", Expect::Absent).await.unwrap();
+    on.write("folder/b", "22", Expect::Absent).await.unwrap();
+    on.write("folder/deep/c", "333", Expect::Absent).await.unwrap();
+    let anna = "anna".parse().unwrap();
+    let vault = Area::Vault(anna);
+    let other = on.files.objects(&Area::Shared).unwrap();
+    other.put(&key("a"), b"shared", Expect::Absent).await.unwrap();
+    let file =
+        |area: &Area, path, max_bytes| (area.clone(), Wanted::File { key: key(path), max_bytes });
+    let folder = |path, limit| (vault.clone(), Wanted::Folder { key: key(path), limit });
+    let found = on.files.find(vec![
+        folder("folder", 9),
+        file(&vault, "folder/b", 9),
+        file(&vault, "nothing", 9),
+        file(&Area::Shared, "a", 9),
+        folder("nothing", 9),
+        file(&vault, "folder/b", 1),
+        file(&vault, "folder", 9),
+        folder("folder", 2),
+        folder("folder/deep", 9),
+    ]);
+    let found = found.await.unwrap();
+    let told: Vec<String> = found
+        .iter()
+        .map(|found| match found {
+            Ok(FoundObject::Nothing) => "nothing".to_owned(),
+            Ok(FoundObject::File(object)) => String::from_utf8(object.bytes.clone()).unwrap(),
+            Ok(FoundObject::End(_)) => "an end".to_owned(),
+            Ok(FoundObject::Folder(metas)) => {
+                metas.iter().map(|meta| format!("{}:{} ", meta.key, meta.is_folder)).collect()
+            }
+            Err(error) if refused_for(error) => "refused".to_owned(),
+            Err(error) => error.to_string(),
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "folder/a:false folder/b:false folder/deep:true ",
+            "22",
+            "nothing",
+            "shared",
+            "nothing",
+            "refused",
+            "refused",
+            "folder/a:false folder/b:false ",
+            "folder/deep/c:false ",
+        ]
+    );
+}
+
+fn refused_for(error: &StoreError) -> bool {
+    matches!(error, StoreError::Refused(_))
+}
+
 pub(crate) async fn large_files_come_back_whole_and_grow(on: Backend) {
     let large = "ä\0".repeat(100_000);
     let hash = on.write("a", &large, Expect::Absent).await.unwrap();

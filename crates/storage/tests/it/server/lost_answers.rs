@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use onyx_storage::{DatabaseUrl, Lease, Sealing, ServerSettings};
-use onyx_types::SessionKey;
+use onyx_storage::{
+    BeginIn, BeginRun, DatabaseUrl, LastWrite, Lease, ModelUse, RunOutcome, Sealing,
+    ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
+};
+use onyx_types::{LaneOrder, RunStatus, SessionKey, SessionOrigin, Usage};
 
 use super::fault_proxy::{Fault, FaultProxy};
 use super::servers::{OpenGateway, TestDatabase};
@@ -60,6 +63,82 @@ async fn a_turn_whose_answer_or_request_was_lost_is_there_exactly_once() {
         behind.gateway.store.leases.renew(&lease, TTL).await.unwrap();
         behind.gateway.store.leases.release(&lease).await.unwrap();
         behind.gateway.store.leases.acquire(&key, TTL).await.unwrap();
+    }
+}
+
+/// The beginning and the end of a run, each lost in both ways: its turns, its row and its session's are written once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_whose_beginning_or_end_was_not_answered_is_there_exactly_once() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let store = &behind.gateway.store;
+    let faults = [Fault::LoseAnswer, Fault::LoseRequest];
+    // The first one without faults: then the statements are prepared.
+    for (at_begin, at_end) in
+        [(None, None), (Some(faults[0]), Some(faults[0])), (Some(faults[1]), Some(faults[1]))]
+    {
+        let (key, lease) = behind.session(&mut make).await;
+        let meta = new_session(&mut make, &key);
+        store.ledger.put_session(&key.person, &meta).await.unwrap();
+        let question = make.users(["a question"]);
+        let begin = BeginRun {
+            run: make.run(),
+            key: key.clone(),
+            input_turn: question[0].id,
+            started_at: make.tick(),
+            session: BeginIn::Existing,
+        };
+        at_begin.inspect(|fault| behind.proxy.lose(*fault));
+        store.runs.begin(&lease, begin.clone(), &question).await.unwrap();
+        assert!(behind.proxy.is_clear(), "the fault happened");
+        assert_eq!(store.ledger.open_runs(&key).await.unwrap().len(), 1);
+        let answer = make.users(["an answer"]);
+        let usage = Usage { input: 5, ..Usage::default() };
+        let outcome = RunOutcome {
+            run: begin.run,
+            status: RunStatus::Done,
+            ended_at: make.tick(),
+            usage,
+            used: vec![ModelUse { agent: key.agent.clone(), model: "m".into(), usage }],
+            messages_added: 2,
+            preview: None,
+            title: None,
+        };
+        let last = LastWrite { turns: &answer, outcome, noted_live: false };
+        at_end.inspect(|fault| behind.proxy.lose(*fault));
+        let left = store.runs.end(&lease, last).await.unwrap();
+        assert!(behind.proxy.is_clear(), "the fault happened");
+        let page = store.turns.tail(&key, None, 9).await.unwrap();
+        assert_eq!((&page.turns[1], &page.turns[2]), (&question[0], &answer[0]), "{at_end:?}");
+        assert_eq!(page.turns.len(), 3);
+        assert!(store.ledger.open_runs(&key).await.unwrap().is_empty());
+        let meta = store.ledger.session(&key.person, key.session).await.unwrap().unwrap();
+        assert_eq!((meta.message_count, meta.token_count), (2, 5));
+        store.leases.acquire(&key, TTL).await.unwrap();
+        assert_eq!(store.turns.state_now(&key), left);
+    }
+}
+
+fn new_session(make: &mut Maker, key: &SessionKey) -> SessionMeta {
+    let now = make.tick();
+    SessionMeta {
+        session_id: key.session,
+        agent: key.agent.clone(),
+        origin: SessionOrigin::Chat,
+        agents: vec![key.agent.clone()],
+        mode: LaneOrder::Sequential,
+        title: None,
+        titled_by: TitleSource::Words,
+        status: SessionStatus::Active,
+        created_at: now,
+        updated_at: now,
+        message_count: 0,
+        token_count: 0,
+        preview: String::new(),
+        root: key.session,
+        fork_turn: None,
+        last_run: None,
+        last_run_status: None,
+        marks: SessionMarks::default(),
     }
 }
 

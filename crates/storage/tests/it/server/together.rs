@@ -37,7 +37,7 @@ async fn the_config_has_one_writer_a_version_and_all_hear_of_it() {
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
     assert_eq!(one.membership.config().await.unwrap(), None);
     let mut heard = Heard::default();
-    assert_eq!(two.membership.news(&mut heard).await.unwrap(), News::default());
+    assert_eq!(two.membership.news(&mut heard, &[]).await.unwrap(), News::default());
     assert_eq!(one.membership.put_config(0, "{ a: 1 }").await.unwrap(), 1);
     let (left, right) = tokio::join!(
         one.membership.put_config(1, "{ left }"),
@@ -52,9 +52,9 @@ async fn the_config_has_one_writer_a_version_and_all_hear_of_it() {
     );
     assert!(!format!("{now:?}").contains("left") && !format!("{now:?}").contains("right"));
     assert!(matches!(one.membership.put_config(5, "{}").await, Err(StoreError::Conflict)));
-    let news = two.membership.news(&mut heard).await.unwrap();
+    let news = two.membership.news(&mut heard, &[]).await.unwrap();
     assert_eq!(news, News { config: true, ..News::default() });
-    assert_eq!(two.membership.news(&mut heard).await.unwrap(), News::default(), "once");
+    assert_eq!(two.membership.news(&mut heard, &[]).await.unwrap(), News::default(), "once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -62,13 +62,13 @@ async fn every_change_of_accounts_and_secrets_is_heard_of() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
     let (mut make, mut heard) = (Maker::new(), Heard::default());
-    two.membership.news(&mut heard).await.unwrap();
+    two.membership.news(&mut heard, &[]).await.unwrap();
     let accounts = &one.store.accounts;
     let anna: onyx_types::PersonId = "anna".parse().unwrap();
     let row =
         PersonRow { person: anna.clone(), name: None, role: Role::Member, added_at: make.tick() };
     let mut hear = async || {
-        let news = two.membership.news(&mut heard).await.unwrap();
+        let news = two.membership.news(&mut heard, &[]).await.unwrap();
         (news.accounts, news.secrets)
     };
     accounts.add_person(row.clone()).await.unwrap();
@@ -101,19 +101,18 @@ async fn every_change_of_accounts_and_secrets_is_heard_of() {
 async fn notices_reach_the_others_once_and_are_forgotten() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
-    one.membership.notify(&["before".to_owned()]).await.unwrap();
     let (mut of_one, mut of_two) = (Heard::default(), Heard::default());
+    one.membership.news(&mut of_one, &["before".to_owned()]).await.unwrap();
     assert_eq!(
-        two.membership.news(&mut of_two).await.unwrap().notices,
+        two.membership.news(&mut of_two, &[]).await.unwrap().notices,
         [""; 0],
         "it looks around first"
     );
-    one.membership.news(&mut of_one).await.unwrap();
-    one.membership.notify(&["a".to_owned(), "b".to_owned()]).await.unwrap();
-    one.membership.notify(&["c".to_owned()]).await.unwrap();
-    assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, ["a", "b", "c"]);
-    assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, [""; 0]);
-    assert_eq!(one.membership.news(&mut of_one).await.unwrap().notices, [""; 0], "its own");
+    one.membership.news(&mut of_one, &["a".to_owned(), "b".to_owned()]).await.unwrap();
+    one.membership.news(&mut of_one, &["c".to_owned()]).await.unwrap();
+    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["a", "b", "c"]);
+    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, [""; 0]);
+    assert_eq!(one.membership.news(&mut of_one, &[]).await.unwrap().notices, [""; 0], "its own");
     let sql = database.sql().await;
     // A transaction that began earlier is seen later than one with a greater number.
     sql.batch_execute(
@@ -121,7 +120,7 @@ async fn notices_reach_the_others_once_and_are_forgotten() {
     )
     .await
     .unwrap();
-    assert_eq!(two.membership.news(&mut of_two).await.unwrap().notices, ["late"]);
+    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["late"]);
     assert_eq!(two.membership.forget_notices().await.unwrap(), 0);
     sql.batch_execute("UPDATE gateway_notices SET noted = noted - INTERVAL '1 hour'")
         .await

@@ -1,0 +1,160 @@
+//! What a run writes: its turns, and with the first and the last of them its beginning and its end in the books.
+
+use std::sync::PoisonError;
+
+use onyx_storage::{BeginError, BeginRun, LastWrite, LogState, RunOutcome, StoreError};
+use onyx_types::{Fault, Turn};
+
+use super::driver::Driver;
+use super::parts::BookState;
+use crate::step::{Batch, Input, RunSummary};
+
+impl Driver {
+    pub(super) async fn append(&mut self, batch: Batch) -> Input {
+        match self.write(&batch).await {
+            Ok(log) => self.session.log = log,
+            Err(error) => {
+                if !matches!(self.session.books, BookState::Refused(_)) {
+                    tracing::error!(run = %self.run, %error, "turns could not be written");
+                }
+                return Input::StoreFailed(Fault::from(error));
+            }
+        }
+        let turns = &batch.turns;
+        self.outlet.live_text.written(turns);
+        self.clear_inbox(turns).await;
+        if !batch.decided.is_empty() {
+            let key = &self.session.lease.key;
+            let delivered = self.services.drafts.deliver_drafts(key, &batch.decided).await;
+            if let Err(error) = delivered {
+                // The log is looked at before a decision is told again.
+                tracing::warn!(%error, "told decisions could not be noted");
+            }
+        }
+        Input::Appended(batch)
+    }
+
+    /// Makes turns durable; the first ones with the row of the run, and the last ones with its end where nothing is left
+    /// to be done before that. Returns how the log was left.
+    async fn write(&mut self, batch: &Batch) -> Result<Option<LogState>, StoreError> {
+        match std::mem::replace(&mut self.session.books, BookState::Open) {
+            BookState::ToBegin(row) => self.begin(*row, &batch.turns).await?,
+            books => {
+                self.session.books = books;
+                if let Some(summary) = &batch.end
+                    && self.ends_with(batch)
+                {
+                    return self.end(&batch.turns, summary).await;
+                }
+                self.services.turns.append(&self.session.lease, &batch.turns).await?;
+            }
+        }
+        Ok(self.services.turns.state_now(&self.session.lease.key))
+    }
+
+    async fn begin(&mut self, row: BeginRun, turns: &[Turn]) -> Result<(), StoreError> {
+        match self.services.run_log.begin(&self.session.lease, row, turns).await {
+            Ok(()) => Ok(()),
+            Err(BeginError::NotWritten(error)) => Err(error),
+            Err(BeginError::NotBegun(error)) => {
+                self.session.books = BookState::Refused(error);
+                // Nobody hears of this: the run is no run.
+                Err(StoreError::LeaseLost)
+            }
+        }
+    }
+
+    /// Whether nothing but the books is left to be done once these turns are durable.
+    fn ends_with(&self, batch: &Batch) -> bool {
+        let is_waiting = |turn: &Turn| self.session.inbox.contains(&turn.id);
+        self.outlet.report.is_none()
+            && batch.decided.is_empty()
+            && !batch.turns.iter().any(is_waiting)
+    }
+
+    async fn end(
+        &mut self,
+        turns: &[Turn],
+        summary: &RunSummary,
+    ) -> Result<Option<LogState>, StoreError> {
+        let noted_live = self.outlet.live_text.has_any().await;
+        let outcome = self.outcome(summary);
+        let last = LastWrite { turns, outcome, noted_live };
+        let log = self.services.run_log.end(&self.session.lease, last).await?;
+        self.session.books = BookState::Closed;
+        Ok(log)
+    }
+
+    fn outcome(&mut self, summary: &RunSummary) -> RunOutcome {
+        RunOutcome {
+            run: self.run,
+            status: summary.status,
+            ended_at: self.services.clock.wall(),
+            usage: summary.usage,
+            used: summary.used.clone(),
+            messages_added: summary.messages.count,
+            preview: summary.messages.preview.clone(),
+            title: self.books.title.take(),
+        }
+    }
+
+    async fn clear_inbox(&mut self, turns: &[Turn]) {
+        let waiting = &mut self.session.inbox;
+        let delivered: Vec<_> =
+            waiting.extract_if(.., |id| turns.iter().any(|turn| turn.id == *id)).collect();
+        if delivered.is_empty() {
+            return;
+        }
+        let key = &self.session.lease.key;
+        if let Err(error) = self.services.ledger.clear_inbox(key, &delivered).await {
+            // They stand in the log under these ids, so nobody takes them for new.
+            tracing::warn!(run = %self.run, %error, "delivered words could not be taken out of the inbox");
+        }
+    }
+
+    pub(super) async fn finish(&mut self, summary: &RunSummary) {
+        if let Some(spent) = &self.books.spent {
+            *spent.lock().unwrap_or_else(PoisonError::into_inner) = summary.cost;
+        }
+        if !matches!(self.session.books, BookState::Closed) {
+            self.close_books(summary).await;
+        }
+        // Before the end is told: who hears of it may search for what was said at once.
+        if let Some(index) = self.services.index.get() {
+            let key = &self.session.lease.key;
+            index.session_changed(key.person.clone(), key.session);
+        }
+        self.session.slot = None;
+    }
+
+    /// Does what could not be done with the last turns.
+    async fn close_books(&mut self, summary: &RunSummary) {
+        self.keep_report(summary).await;
+        let outcome = self.outcome(summary);
+        if let Err(error) = self.services.ledger.end_run(outcome).await {
+            // The log has the end; the books catch up when the session is next opened.
+            tracing::error!(run = %self.run, %error, "the run's end could not be booked");
+        }
+        self.outlet.live_text.clear(&*self.services.turns, &self.session.lease).await;
+        self.release().await;
+    }
+
+    async fn keep_report(&mut self, summary: &RunSummary) {
+        let Some(report) = self.outlet.report.take() else { return };
+        let (files, key) = (&*self.services.files, &self.session.lease.key);
+        let now = self.services.clock.wall();
+        let zone = self.services.clock.zone_of(&key.person);
+        if let Err(error) = report.keep(files, key, summary, &zone, now).await {
+            // The session's log holds all of it.
+            tracing::error!(run = %self.run, %error, "the run's page could not be written");
+        }
+    }
+
+    /// Frees the session.
+    pub(super) async fn release(&mut self) {
+        self.session.slot = None;
+        if let Err(error) = self.services.leases.release(&self.session.lease).await {
+            tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! How often a turn goes to the database and waits for it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use onyx_test_support::{OnyxProcess, ScriptedModel, ServerPlace};
+use reqwest::Method;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::{gateway, place};
+use crate::said;
+
+/// The figure of the specification.
+const MOST_TRIPS: usize = 6;
+
+/// Stands between a gateway and its database. Whatever a connection sends while it waits for nothing begins a trip; what
+/// it sends before the answer is of the same one.
+struct TripCounter {
+    address: SocketAddr,
+    trips: Arc<AtomicUsize>,
+}
+
+impl TripCounter {
+    async fn before(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let trips = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&trips);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(server).await.unwrap();
+                // Small messages must not wait for more, or trips would take longer than they do.
+                client.set_nodelay(true).unwrap();
+                server.set_nodelay(true).unwrap();
+                let (from_client, to_client) = client.into_split();
+                let (from_server, to_server) = server.into_split();
+                let awaited = Arc::new(AtomicUsize::new(0));
+                let (asked, trips) = (Arc::clone(&awaited), Arc::clone(&counted));
+                let ask = move |kind| {
+                    // Sync, and a simple query: the server says when it is done with either.
+                    if matches!(kind, b'S' | b'Q') && asked.fetch_add(1, Ordering::SeqCst) == 0 {
+                        trips.fetch_add(1, Ordering::SeqCst);
+                    }
+                };
+                let answer = move |kind| {
+                    if kind == b'Z' {
+                        let less = |count: usize| count.checked_sub(1);
+                        let _ = awaited.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+                    }
+                };
+                tokio::spawn(carry(from_client, to_server, ask));
+                tokio::spawn(carry(from_server, to_client, answer));
+            }
+        });
+        Self { address, trips }
+    }
+
+    fn trips(&self) -> usize {
+        self.trips.load(Ordering::SeqCst)
+    }
+}
+
+/// Passes bytes on and tells the kind of every message in them.
+async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut told: impl FnMut(u8)) {
+    let (mut seen, mut piece) = (Vec::new(), vec![0; 65_536]);
+    while let Ok(count @ 1..) = from.read(&mut piece).await {
+        seen.extend_from_slice(&piece[..count]);
+        while let Some((kind, length)) = first_message(&seen) {
+            seen.drain(..length);
+            told(kind);
+        }
+        if to.write_all(&piece[..count]).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The kind and the length of a message that is whole. The first one of a client has no kind: it begins with its length.
+fn first_message(seen: &[u8]) -> Option<(u8, usize)> {
+    let start = usize::from(*seen.first()? != 0);
+    let length = seen.get(start..start + 4)?;
+    let length = start + u32::from_be_bytes(length.try_into().unwrap()) as usize;
+    (seen.len() >= length).then_some((seen[0], length))
+}
+
+async fn behind(counter: &TripCounter, place: &ServerPlace, model: &ScriptedModel) -> OnyxProcess {
+    let url = place.servers.url(&place.name);
+    let server = server(place).to_string();
+    let through = url.replace(&server, &counter.address.to_string());
+    let database = json!({"storage": {"database": format!("{through}?sslmode=disable")}});
+    gateway(place, "one", model).merge(database).start().await
+}
+
+fn server(place: &ServerPlace) -> SocketAddr {
+    let url = place.servers.url(&place.name);
+    url.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_makes_six_trips_to_the_database_at_most() {
+    let (place, model) = (place().await, ScriptedModel::start().await);
+    let counter = TripCounter::before(server(&place)).await;
+    let onyx = behind(&counter, &place, &model).await;
+    // Who an agent is lies in files, which every turn looks at.
+    let persona = onyx.request(Method::PUT, "/api/storage/personas/main");
+    let put = persona.json(&json!({"systemPrompt": "Doubt."})).send().await.unwrap();
+    assert!(put.status().is_success(), "{}", put.text().await.unwrap());
+    let first = onyx.chat_stream(&json!({"message": "Hello."})).await;
+    let session = first[0]["session_id"].as_str().unwrap();
+    let say = async || {
+        let before = counter.trips();
+        let more = json!({"message": "And now?", "session_id": session});
+        assert_eq!(said(&onyx.chat_stream(&more).await), "ok");
+        counter.trips() - before
+    };
+    // Until statements are prepared, files are judged and the session has its name.
+    for _ in 0..15 {
+        say().await;
+    }
+    let mut trips = Vec::new();
+    for _ in 0..31 {
+        trips.push(say().await);
+    }
+    // A gateway also looks at what the others did, by its clock: that falls into some of the turns and not into most.
+    trips.sort_unstable();
+    assert!(trips[trips.len() / 2] <= MOST_TRIPS, "{trips:?}");
+    assert!(trips[0] > 0, "they are counted: {trips:?}");
+    let prompt = model.last_request().body["messages"].to_string();
+    assert!(prompt.contains("Doubt."), "{prompt}");
+}

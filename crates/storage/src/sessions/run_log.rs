@@ -1,0 +1,84 @@
+//! The beginning and the end of a run: what it writes to its session's log and to the books belongs together. A store that
+//! can writes it in one go.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onyx_types::Turn;
+
+use crate::{BeginRun, Lease, Leases, Ledger, LogState, RunOutcome, StoreError, TurnLog};
+
+/// Why a run did not begin.
+#[derive(Debug)]
+pub enum BeginError {
+    /// There is no run: nothing of it is in the books. As `Ledger::begin_run`.
+    NotBegun(StoreError),
+    /// The run is in the books and its turns are in no log: whoever opens the session next closes it.
+    NotWritten(StoreError),
+}
+
+/// How a run ends.
+#[derive(Debug)]
+pub struct LastWrite<'a> {
+    pub turns: &'a [Turn],
+    pub outcome: RunOutcome,
+    /// Were there notes of streaming text? They go, now that the log has it.
+    pub noted_live: bool,
+}
+
+#[async_trait]
+pub trait RunLog: Send + Sync {
+    /// Begins a run as `Ledger::begin_run` and appends its first turns.
+    async fn begin(&self, lease: &Lease, begin: BeginRun, turns: &[Turn])
+    -> Result<(), BeginError>;
+
+    /// Appends the last turns, ends the run as `Ledger::end_run` and releases the lease. An error says that the turns were
+    /// not appended, and the lease is held as before. What else goes wrong is made good when the session is next opened.
+    /// Returns how the log was left, as `TurnLog::state_now` tells it.
+    async fn end(&self, lease: &Lease, last: LastWrite<'_>)
+    -> Result<Option<LogState>, StoreError>;
+}
+
+/// Does it step by step. In a home the steps cost next to nothing, and a crash between them is what recovery is for.
+pub struct StepwiseRunLog {
+    pub turns: Arc<dyn TurnLog>,
+    pub ledger: Arc<dyn Ledger>,
+    pub leases: Arc<dyn Leases>,
+}
+
+#[async_trait]
+impl RunLog for StepwiseRunLog {
+    async fn begin(
+        &self,
+        lease: &Lease,
+        begin: BeginRun,
+        turns: &[Turn],
+    ) -> Result<(), BeginError> {
+        self.ledger.begin_run(begin).await.map_err(BeginError::NotBegun)?;
+        let written = self.turns.append(lease, turns).await;
+        written.map(drop).map_err(BeginError::NotWritten)
+    }
+
+    async fn end(
+        &self,
+        lease: &Lease,
+        last: LastWrite<'_>,
+    ) -> Result<Option<LogState>, StoreError> {
+        self.turns.append(lease, last.turns).await?;
+        let log = self.turns.state_now(&lease.key);
+        let run = last.outcome.run;
+        if let Err(error) = self.ledger.end_run(last.outcome).await {
+            tracing::error!(%run, %error, "the run's end could not be booked");
+        }
+        if last.noted_live
+            && let Err(error) = self.turns.clear_live(lease).await
+        {
+            // Its turns are in the log, so recovery knows the notes for what they are.
+            tracing::warn!(%run, %error, "live text could not be removed");
+        }
+        if let Err(error) = self.leases.release(lease).await {
+            tracing::warn!(%run, %error, "the session's lease could not be released");
+        }
+        Ok(log)
+    }
+}
