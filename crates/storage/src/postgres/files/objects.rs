@@ -299,7 +299,7 @@ impl Objects for PostgresObjects {
     async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
         let paths: Vec<String> = keys.iter().map(|key| self.path(key)).collect();
         let people = vec![self.person.as_str(); keys.len()];
-        let entries = rows::several(&*self.database.reader().await?, &people, &paths).await?;
+        let entries = rows::several(&self.database.client().await?, &people, &paths).await?;
         let mut large = JoinSet::new();
         let mut found = vec![None; keys.len()];
         for (at, entry) in entries.into_iter().filter(|(_, entry)| !entry.is_folder) {
