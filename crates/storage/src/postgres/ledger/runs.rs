@@ -88,8 +88,6 @@ async fn make_session(
         ],
     )
     .await?;
-    // A new session is a change; a run that begins in one is none, its end is.
-    changes::note(transaction, person, &session).await?;
     Ok(get(&made, 0)?)
 }
 

@@ -26,18 +26,13 @@ pub(crate) async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_w
         let moved = ledger.moved_sessions(after, 9).await.unwrap();
         moved.into_iter().map(|moved| (moved.seq, moved.session)).collect()
     };
-    let first = begin(&mut make, &one);
-    ledger.begin_run(first.clone()).await.unwrap();
-    ledger.begin_run(begin(&mut make, &two)).await.unwrap();
-    let start = ledger.session_sequence().await.unwrap().unwrap();
-    assert_eq!(
-        moved(0).await.iter().map(|(_, id)| *id).collect::<Vec<_>>(),
-        [one.session, two.session]
-    );
-    assert_eq!(moved(0).await[1].0, start.last);
-
-    let end = RunOutcome {
-        run: first.run,
+    let (first, second) = (begin(&mut make, &one), begin(&mut make, &two));
+    for begin in [&first, &second] {
+        ledger.begin_run(begin.clone()).await.unwrap();
+    }
+    assert_eq!(moved(0).await, [], "nothing is said in them yet");
+    let end = |run| RunOutcome {
+        run,
         status: RunStatus::Done,
         ended_at: Timestamp::from_millis(9),
         usage: Usage::default(),
@@ -46,7 +41,11 @@ pub(crate) async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_w
         preview: None,
         title: None,
     };
-    ledger.end_run(end).await.unwrap();
+    ledger.end_run(end(second.run)).await.unwrap();
+    let start = ledger.session_sequence().await.unwrap().unwrap();
+    assert_eq!(moved(0).await, [(start.last, two.session)]);
+
+    ledger.end_run(end(first.run)).await.unwrap();
     let ended = moved(start.last).await;
     assert_eq!(ended.iter().map(|(_, id)| *id).collect::<Vec<_>>(), [one.session]);
     ledger.begin_run(begin(&mut make, &one)).await.unwrap();
@@ -76,8 +75,19 @@ pub(crate) async fn changes_at_once_are_all_told_and_each_number_once(on: Backen
             started_at: Timestamp::from_millis(5),
             session: BeginIn::New(SessionOrigin::Chat),
         };
+        let end = RunOutcome {
+            run: begin.run,
+            status: RunStatus::Done,
+            ended_at: Timestamp::from_millis(9),
+            usage: Usage::default(),
+            used: Vec::new(),
+            messages_added: 2,
+            preview: None,
+            title: None,
+        };
+        on.ledger.begin_run(begin).await.unwrap();
         let ledger = Arc::clone(&on.ledger);
-        writers.spawn(async move { ledger.begin_run(begin).await.unwrap() });
+        writers.spawn(async move { ledger.end_run(end).await.unwrap() });
     }
     let (mut after, mut seen, mut numbers) = (0, BTreeSet::new(), Vec::new());
     loop {
