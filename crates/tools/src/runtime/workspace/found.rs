@@ -18,8 +18,11 @@ pub(super) struct Found {
 }
 
 /// The outer error is the disk's; the inner one says that there is too much.
+#[allow(clippy::disallowed_methods, reason = "a copy of ours; no link of it is followed")]
 pub(super) fn look(root: &Path) -> std::io::Result<Result<Found, String>> {
     let mut walk = Walk { root, entries: 0, bytes: 0, files: Vec::new(), left_out: Vec::new() };
+    // The command may have shut the folder itself.
+    std::fs::set_permissions(root, Permissions::from_mode(0o700))?;
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder)? {
@@ -54,6 +57,10 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Notes a file. Returns a folder, to be looked into.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "rights of a folder of our copy, which is no link"
+    )]
     fn take(&mut self, entry: &DirEntry) -> std::io::Result<Option<PathBuf>> {
         let (path, meta) = (entry.path(), entry.metadata()?);
         let inside = path.strip_prefix(self.root).unwrap_or(&path);
@@ -105,6 +112,7 @@ fn is_left_by_git(path: &str) -> bool {
 }
 
 /// A command may take the right to read from what it made: it is ours, so it is given back.
+#[allow(clippy::disallowed_methods, reason = "rights of a file of our copy, which is no link")]
 fn readable<T>(path: &Path, look: impl Fn() -> std::io::Result<T>) -> std::io::Result<T> {
     match look() {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {

@@ -73,10 +73,12 @@ pub(super) async fn write_back(
     }
     for (key, end) in &work.ends {
         match end {
-            StepEnd::Stored => match files.get(key) {
-                Some(hash) => drop(known.insert(key.clone(), *hash)),
-                None => drop(known.remove(key)),
-            },
+            StepEnd::Stored => {
+                match files.get(key) {
+                    Some(hash) => known.insert(key.clone(), *hash),
+                    None => known.remove(key),
+                };
+            }
             StepEnd::Conflict => left.conflicts.push(key.to_string()),
             StepEnd::Refused(why) => left.left_out.push(format!("{key} ({why})")),
         }
