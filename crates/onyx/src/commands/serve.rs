@@ -53,8 +53,13 @@ pub(crate) async fn run(
     gateway.connect().await;
     output::line(&format!("Onyx is running at http://{address}"));
     output::line(&format!("The owner's token is in {}", gateway.token_place()));
-    if let Some(link) = gateway.create_link().await? {
-        invite(&link, arguments);
+    match gateway.create_link().await {
+        Ok(Some(link)) => invite(&link, arguments),
+        Ok(None) => {}
+        // It serves by now, and a database that is away for a moment comes back.
+        Err(error) => {
+            tracing::warn!(%error, "no link to sign in with could be made; `onyx serve --open` makes one");
+        }
     }
     tokio::spawn(async {
         tokio::time::sleep(START_TAIL).await;
