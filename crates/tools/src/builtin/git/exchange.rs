@@ -5,7 +5,7 @@ use onyx_types::{Address, Hash, PlanTarget, Target};
 
 use super::remote::{Direction, GitRemotes, RemoteAddress};
 use super::repository::{Repository, is_plain};
-use super::{Arguments, Work, words};
+use super::{GitArguments, Work, words};
 use crate::{ToolCx, ToolError};
 
 /// More commits than this are counted but not listed.
@@ -29,7 +29,7 @@ pub(super) struct Transfer {
 impl Transfer {
     pub(super) async fn plan(
         direction: Direction,
-        wish: &Arguments,
+        wish: &GitArguments,
         remotes: &GitRemotes,
         work: &Work<'_>,
         cx: &ToolCx,

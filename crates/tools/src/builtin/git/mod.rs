@@ -56,7 +56,7 @@ pub(super) enum Command {
 
 /// What any of the six takes; the schema of each says which.
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct GitArguments {
     folder: Option<String>,
     path: Option<String>,
     #[serde(default)]
@@ -69,7 +69,7 @@ pub(super) struct Arguments {
     branch: Option<String>,
 }
 
-impl Arguments {
+impl GitArguments {
     /// `None`: the top of the vault.
     fn folder(&self) -> Option<&str> {
         self.folder.as_deref().filter(|folder| !matches!(*folder, "" | "."))
@@ -175,7 +175,7 @@ impl Command {
     }
 
     /// The commands of a call that works on this machine alone, one after the other.
-    fn steps(self, asked: &Arguments, cx: &ToolCx) -> Result<Vec<Vec<String>>, ToolError> {
+    fn steps(self, asked: &GitArguments, cx: &ToolCx) -> Result<Vec<Vec<String>>, ToolError> {
         let quiet = "--no-optional-locks";
         Ok(match self {
             Self::Status => {
@@ -317,7 +317,7 @@ impl Git {
     /// The repository of a call and where git works on it.
     async fn open(
         &self,
-        asked: &Arguments,
+        asked: &GitArguments,
         cx: &ToolCx,
     ) -> Result<(Repository, Arc<Workspace>), ToolError> {
         let folder = asked.folder();
@@ -329,7 +329,7 @@ impl Git {
     async fn transfer(
         &self,
         direction: Direction,
-        asked: &Arguments,
+        asked: &GitArguments,
         repository: &Repository,
         workspace: &Arc<Workspace>,
         cx: &ToolCx,
@@ -342,7 +342,7 @@ impl Git {
     async fn exchange(
         &self,
         direction: Direction,
-        asked: &Arguments,
+        asked: &GitArguments,
         plan: &Plan,
         access: Access,
         cx: &ToolCx,
@@ -367,7 +367,12 @@ impl Git {
         Ok(all)
     }
 
-    async fn stay(&self, asked: &Arguments, access: Access, cx: &ToolCx) -> Result<Ran, ToolError> {
+    async fn stay(
+        &self,
+        asked: &GitArguments,
+        access: Access,
+        cx: &ToolCx,
+    ) -> Result<Ran, ToolError> {
         let mut steps = self.command.steps(asked, cx)?;
         let (repository, workspace) = self.open(asked, cx).await?;
         if let (Command::Commit, Some(add)) = (self.command, steps.first_mut()) {
@@ -398,7 +403,7 @@ fn follow(all: &mut Ran, next: Ran) {
 
 #[async_trait]
 impl TypedTool for Git {
-    type Arguments = Arguments;
+    type Arguments = GitArguments;
 
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -437,7 +442,7 @@ impl TypedTool for Git {
         }
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &GitArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let steps = self.command.steps(asked, cx)?;
         let vault = cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
         let repository = Repository::open(&*vault, asked.folder(), cx).await?;
@@ -473,7 +478,7 @@ impl TypedTool for Git {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        asked: GitArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
