@@ -1988,13 +1988,30 @@ export interface components {
             /** @description Accounts of other networks that it asks for messages. */
             connectors: string[];
             /** @description What else one gateway does for all. */
-            duties: string[];
+            duties: components["schemas"]["GatewayDuty"][];
         };
         /**
          * @description `silent`: Nothing was heard of it for longer than its life. The others have what it held. `draining`: Its answers under way end, and nothing new is begun. `drained`: It holds nothing and begins nothing until it is restarted.
          * @enum {string}
          */
         GatewayViewState: "serving" | "silent" | "draining" | "drained";
+        /** @description Something that one gateway does for all. */
+        GatewayDuty: {
+            /** @constant */
+            kind: "cleans_up";
+        } | {
+            /** @constant */
+            kind: "renews_sign_in";
+            of: string;
+        } | {
+            /** @constant */
+            kind: "awaits_sign_in";
+            of: string;
+        } | {
+            /** @constant */
+            kind: "other";
+            name: string;
+        };
         LogLines: {
             lines: components["schemas"]["LogLine"][];
         };

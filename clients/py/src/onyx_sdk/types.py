@@ -1826,10 +1826,40 @@ class GatewayView(TypedDict):
     # Accounts of other networks that it asks for messages.
     connectors: list[str]
     # What else one gateway does for all.
-    duties: list[str]
+    duties: list[GatewayDuty]
 
 # `silent`: Nothing was heard of it for longer than its life. The others have what it held. `draining`: Its answers under way end, and nothing new is begun. `drained`: It holds nothing and begins nothing until it is restarted.
 GatewayViewState: TypeAlias = "Literal['serving', 'silent', 'draining', 'drained']"
+
+
+class GatewayDutyVariant(TypedDict):
+    """Ends what gateways that died left behind."""
+
+    kind: Literal['cleans_up']
+
+
+class GatewayDutyVariant2(TypedDict):
+    """Renews what is kept of a sign-in."""
+
+    kind: Literal['renews_sign_in']
+    of: str
+
+
+class GatewayDutyVariant3(TypedDict):
+    """Asks a provider whether a sign-in was finished."""
+
+    kind: Literal['awaits_sign_in']
+    of: str
+
+
+class GatewayDutyVariant4(TypedDict):
+    """Of a newer gateway, by the name that it has in the database."""
+
+    kind: Literal['other']
+    name: str
+
+# Something that one gateway does for all.
+GatewayDuty: TypeAlias = "GatewayDutyVariant | GatewayDutyVariant2 | GatewayDutyVariant3 | GatewayDutyVariant4"
 
 
 class LogLines(TypedDict):
