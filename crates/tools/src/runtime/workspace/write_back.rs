@@ -61,10 +61,7 @@ pub(super) async fn write_back(
         deltas.into_iter().partition(|delta| work.is_kept(delta));
     let (inside, ordinary): (Vec<Delta>, Vec<Delta>) =
         open.iter().cloned().partition(|delta| is_in_repository(delta.key.as_str()));
-    let failed = match work.store_all(&ordinary, &inside).await {
-        Ok(()) => None,
-        Err(error) => Some(error),
-    };
+    let failed = work.store_all(&ordinary, &inside).await.err();
     let mut left = Left { left_out, ..Left::default() };
     left.failed = failed.map(|error| work.half_done(&open, &error));
     if let Some(why) = &left.failed {
