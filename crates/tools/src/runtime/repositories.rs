@@ -61,6 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "another program makes the folders")]
     fn a_repository_is_seen_when_it_comes_with_its_folder_and_after_a_command() {
         let (vault, person) = (tempfile::tempdir().unwrap(), "anna".parse().unwrap());
         let known = KnownRepositories::default();
