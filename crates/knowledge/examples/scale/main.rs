@@ -189,7 +189,8 @@ fn anna() -> PersonId {
 }
 
 fn search_for(text: &str) -> Search {
-    let scopes = ScopeSet::new(anna(), vec![Scope::Person, Scope::Shared]);
+    let agent = Scope::Agent("main".parse().unwrap());
+    let scopes = ScopeSet::new(anna(), vec![Scope::Person, agent, Scope::Shared]);
     Search { text: text.to_owned(), scopes, kinds: Vec::new(), limit: BEST }
 }
 
