@@ -301,38 +301,8 @@ pub(crate) fn page(
             (Some(cursor.updated_at.as_millis()), Some(session.to_string()))
         }
     };
-    // A page after the first begins in the index where the last one ended: with an `OR` for the
-    // first page every page would be read from the start.
-    let after = match filter.before {
-        Some(_) => "AND (updated_at, session) < (:before_time, :before_session)",
-        None => "AND :before_time IS NULL AND :before_session IS NULL",
-    };
-    // By itself SQLite looks for newer forks among everything that is newer, for every row. A family is
-    // small, and its index leads to it.
-    let select = [
-        ROW,
-        "WHERE person = :person
-           AND NOT EXISTS (
-               SELECT 1 FROM sessions AS fork INDEXED BY sessions_family
-               WHERE fork.person = :person AND fork.root = listed.root
-                 AND (fork.updated_at, fork.session) > (listed.updated_at, listed.session))
-           ",
-        after,
-        "
-           AND (:agent IS NULL OR agent = :agent)
-           AND (:status IS NULL OR status = :status)
-           AND (origin = :origin OR (:origin IS NULL AND origin NOT IN ('api', 'temporary')))
-           AND (:since IS NULL OR updated_at >= :since)
-           AND (:until IS NULL OR updated_at < :until)
-           AND (:pinned IS NULL OR pinned = :pinned)
-           AND (:tag IS NULL OR EXISTS (
-               SELECT 1 FROM session_tags
-               WHERE session_tags.person = listed.person AND session_tags.root = listed.root
-                 AND tag = :tag))
-           AND (:attached IS NULL OR attached = :attached)
-         ORDER BY updated_at DESC, session DESC",
-    ];
-    let mut statement = connection.prepare_cached(&select.concat())?;
+    let select = page_select(filter.before.is_some());
+    let mut statement = connection.prepare_cached(&select)?;
     let rows = statement.query_map(
         named_params! {
             ":person": person.as_str(),
@@ -361,6 +331,42 @@ pub(crate) fn page(
         (Ok(_), None) | (Err(_), _) => true,
     });
     Ok(matching.take(limit).collect::<Result<_, _>>()?)
+}
+
+fn page_select(is_later_page: bool) -> String {
+    // A page after the first begins in the index where the last one ended: with an `OR` for the
+    // first page every page would be read from the start.
+    let after = if is_later_page {
+        "AND (updated_at, session) < (:before_time, :before_session)"
+    } else {
+        "AND :before_time IS NULL AND :before_session IS NULL"
+    };
+    // By itself SQLite looks for newer forks among everything that is newer, for every row. A family is
+    // small, and its index leads to it.
+    [
+        ROW,
+        "WHERE person = :person
+           AND NOT EXISTS (
+               SELECT 1 FROM sessions AS fork INDEXED BY sessions_family
+               WHERE fork.person = :person AND fork.root = listed.root
+                 AND (fork.updated_at, fork.session) > (listed.updated_at, listed.session))
+           ",
+        after,
+        "
+           AND (:agent IS NULL OR agent = :agent)
+           AND (:status IS NULL OR status = :status)
+           AND (origin = :origin OR (:origin IS NULL AND origin NOT IN ('api', 'temporary')))
+           AND (:since IS NULL OR updated_at >= :since)
+           AND (:until IS NULL OR updated_at < :until)
+           AND (:pinned IS NULL OR pinned = :pinned)
+           AND (:tag IS NULL OR EXISTS (
+               SELECT 1 FROM session_tags
+               WHERE session_tags.person = listed.person AND session_tags.root = listed.root
+                 AND tag = :tag))
+           AND (:attached IS NULL OR attached = :attached)
+         ORDER BY updated_at DESC, session DESC",
+    ]
+    .concat()
 }
 
 /// As many as a page would hold, for who asks at every turn. Forks of one session count as one.
@@ -441,4 +447,27 @@ fn agents(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Vec<AgentId>>
     let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
     let ids = text.split_ascii_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>();
     ids.map(|ids| (!ids.is_empty()).then_some(ids)).map_err(|error| unreadable(column, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::ledger::make_ledger;
+
+    /// Else every row of a page is compared with all that are newer, and who reads all pages waits for the square of them.
+    #[test]
+    fn newer_forks_are_looked_for_in_their_own_family() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = make_ledger(&folder.path().join("ledger.db")).unwrap();
+        for is_later_page in [false, true] {
+            let explain = format!("EXPLAIN QUERY PLAN {}", page_select(is_later_page));
+            let mut statement = connection.prepare(&explain).unwrap();
+            let (mut steps, mut rows) = (Vec::new(), statement.raw_query());
+            while let Some(row) = rows.next().unwrap() {
+                steps.push(row.get::<_, String>("detail").unwrap());
+            }
+            let family = "SEARCH fork USING INDEX sessions_family (person=? AND root=?)";
+            assert!(steps.iter().any(|step| step == family), "{steps:#?}");
+        }
+    }
 }

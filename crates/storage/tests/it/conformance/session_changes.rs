@@ -4,10 +4,33 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onyx_storage::{BeginIn, BeginRun, RunOutcome, SessionChange, TitleSource};
-use onyx_types::{RunStatus, SessionId, SessionOrigin, Timestamp, Usage};
+use onyx_types::{RunId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp, Usage};
 
 use super::Backend;
 use crate::support::Maker;
+
+fn begin(make: &mut Maker, key: &SessionKey) -> BeginRun {
+    BeginRun {
+        run: make.run(),
+        key: key.clone(),
+        input_turn: make.user("x").id,
+        started_at: Timestamp::from_millis(5),
+        session: BeginIn::New(SessionOrigin::Chat),
+    }
+}
+
+fn end(run: RunId) -> RunOutcome {
+    RunOutcome {
+        run,
+        status: RunStatus::Done,
+        ended_at: Timestamp::from_millis(9),
+        usage: Usage::default(),
+        used: Vec::new(),
+        messages_added: 2,
+        preview: None,
+        title: None,
+    }
+}
 
 pub(crate) async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_when_a_run_begins(
     on: Backend,
@@ -15,13 +38,6 @@ pub(crate) async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_w
     let ledger = &on.ledger;
     let mut make = Maker::new();
     let (one, two) = (make.key(), make.key());
-    let begin = |make: &mut Maker, key: &onyx_types::SessionKey| BeginRun {
-        run: make.run(),
-        key: key.clone(),
-        input_turn: make.user("x").id,
-        started_at: Timestamp::from_millis(5),
-        session: BeginIn::New(SessionOrigin::Chat),
-    };
     let moved = async |after: u64| -> Vec<(u64, SessionId)> {
         let moved = ledger.moved_sessions(after, 9).await.unwrap();
         moved.into_iter().map(|moved| (moved.seq, moved.session)).collect()
@@ -31,16 +47,6 @@ pub(crate) async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_w
         ledger.begin_run(begin.clone()).await.unwrap();
     }
     assert_eq!(moved(0).await, [], "nothing is said in them yet");
-    let end = |run| RunOutcome {
-        run,
-        status: RunStatus::Done,
-        ended_at: Timestamp::from_millis(9),
-        usage: Usage::default(),
-        used: Vec::new(),
-        messages_added: 2,
-        preview: None,
-        title: None,
-    };
     ledger.end_run(end(second.run)).await.unwrap();
     let start = ledger.session_sequence().await.unwrap().unwrap();
     assert_eq!(moved(0).await, [(start.last, two.session)]);
@@ -68,23 +74,8 @@ pub(crate) async fn changes_at_once_are_all_told_and_each_number_once(on: Backen
     for _ in 0..40 {
         let key = make.key();
         expected.insert(key.session);
-        let begin = BeginRun {
-            run: make.run(),
-            key,
-            input_turn: make.user("x").id,
-            started_at: Timestamp::from_millis(5),
-            session: BeginIn::New(SessionOrigin::Chat),
-        };
-        let end = RunOutcome {
-            run: begin.run,
-            status: RunStatus::Done,
-            ended_at: Timestamp::from_millis(9),
-            usage: Usage::default(),
-            used: Vec::new(),
-            messages_added: 2,
-            preview: None,
-            title: None,
-        };
+        let begin = begin(&mut make, &key);
+        let end = end(begin.run);
         on.ledger.begin_run(begin).await.unwrap();
         let ledger = Arc::clone(&on.ledger);
         writers.spawn(async move { ledger.end_run(end).await.unwrap() });
