@@ -4,6 +4,7 @@
 
 mod embedders;
 mod maker;
+mod products;
 mod signs;
 pub(crate) mod tokens;
 

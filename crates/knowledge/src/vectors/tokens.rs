@@ -4,13 +4,17 @@
 
 use onyx_types::TokenVectors;
 
+use super::products::{MOST, products_with};
+
 /// A number of a token: far or near, below or above zero.
-const NEAR: i16 = 3;
-const FAR: i16 = 10;
+const NEAR: u8 = 3;
+const FAR: u8 = 10;
 /// From so many usual sizes on a number counts as far.
 const FAR_FROM: f32 = 0.98;
 /// Numbers in a byte.
 const A_BYTE: usize = 4;
+
+const _: () = assert!(2 * FAR <= MOST);
 
 /// What is kept of the tokens of a text: a byte for every four numbers. Empty where there are none.
 pub(crate) fn codes(tokens: &TokenVectors, dims: usize) -> Vec<u8> {
@@ -29,23 +33,24 @@ pub(crate) fn codes(tokens: &TokenVectors, dims: usize) -> Vec<u8> {
     codes
 }
 
-/// What each byte stands for.
-static NUMBERS: [[i16; A_BYTE]; 256] = numbers();
-
-const fn numbers() -> [[i16; A_BYTE]; 256] {
-    let mut all = [[0; A_BYTE]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut place = 0;
-        while place < A_BYTE {
-            let bits = (byte >> (2 * place)) & 3;
-            let size = if bits & 2 == 2 { FAR } else { NEAR };
-            all[byte][place] = if bits & 1 == 1 { size } else { -size };
-            place += 1;
+/// The numbers of a token, each raised by `FAR` so that none is below zero: the first of every byte,
+/// then the second of every byte, and so on.
+fn raised(code: &[u8], numbers: &mut [u8]) {
+    for (place, numbers) in numbers.chunks_exact_mut(code.len()).enumerate() {
+        for (number, byte) in numbers.iter_mut().zip(code) {
+            let bits = byte >> (2 * place);
+            let (is_above, is_far) = ((bits & 1).wrapping_neg(), ((bits >> 1) & 1).wrapping_neg());
+            let size = NEAR + (is_far & (FAR - NEAR));
+            *number = FAR - size + (is_above & (2 * size));
         }
-        byte += 1;
     }
-    all
+}
+
+/// The length of a token: its numbers are of two sizes.
+fn length(code: &[u8]) -> f32 {
+    let far: u32 = code.iter().map(|byte| (byte & 0b1010_1010).count_ones()).sum();
+    let near = (code.len() * A_BYTE) as u32 - far;
+    ((near * u32::from(NEAR).pow(2) + far * u32::from(FAR).pow(2)) as f32).sqrt()
 }
 
 /// A question by its tokens.
@@ -53,11 +58,14 @@ const fn numbers() -> [[i16; A_BYTE]; 256] {
 pub(crate) struct AskedTokens {
     dims: usize,
     tokens: Vec<AskedToken>,
+    /// The numbers of all tokens one after the other, each token's in the order of `raised`.
+    numbers: Vec<i8>,
 }
 
 #[derive(Clone, Debug)]
 struct AskedToken {
-    numbers: Vec<i16>,
+    /// What its product is too large by, because the numbers of texts are raised.
+    raised_by: i32,
     length: f32,
     weight: f32,
 }
@@ -73,18 +81,17 @@ impl AskedTokens {
         weight: impl Fn(&str) -> f32,
     ) -> Option<Self> {
         let vectors = tokens.values.chunks_exact(dims.max(A_BYTE));
-        let mut asked: Vec<AskedToken> = vectors
+        let mut asked: Vec<(AskedToken, &[i8])> = vectors
             .zip(&tokens.words)
-            .map(|(vector, word)| {
-                let numbers: Vec<i16> = vector.iter().map(|x| i16::from(*x)).collect();
-                let squares: f32 = numbers.iter().map(|x| f32::from(*x) * f32::from(*x)).sum();
-                AskedToken { numbers, length: squares.sqrt(), weight: weight(word) }
-            })
-            .filter(|token| token.weight > 0.0 && token.length > 0.0)
+            .map(|(vector, word)| (AskedToken::new(vector, weight(word)), vector))
+            .filter(|(token, _)| token.weight > 0.0 && token.length > 0.0)
             .collect();
-        asked.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        asked.sort_by(|(a, _), (b, _)| b.weight.total_cmp(&a.weight));
         asked.truncate(MOST_TOKENS);
-        (!asked.is_empty()).then_some(Self { dims, tokens: asked })
+        let of_places = |vector| (0..A_BYTE).flat_map(move |place| of_place(vector, place));
+        let numbers = asked.iter().flat_map(|(_, vector)| of_places(*vector)).collect();
+        let tokens: Vec<AskedToken> = asked.into_iter().map(|(token, _)| token).collect();
+        (!tokens.is_empty()).then_some(Self { dims, tokens, numbers })
     }
 
     /// From -1 to 1; `None`: the codes are of no tokens, or of another model's.
@@ -94,15 +101,14 @@ impl AskedTokens {
             return None;
         }
         let mut best = vec![f32::MIN; self.tokens.len()];
-        let mut token = vec![0_i16; self.dims];
+        let mut products = vec![0_i32; self.tokens.len()];
+        let mut token = vec![0_u8; self.dims];
         for code in codes.chunks_exact(bytes) {
-            for (four, byte) in token.as_chunks_mut::<A_BYTE>().0.iter_mut().zip(code) {
-                *four = NUMBERS[usize::from(*byte)];
-            }
-            let squares: i32 = dot(&token, &token);
-            let length = (squares as f32).sqrt();
-            for (best, asked) in best.iter_mut().zip(&self.tokens) {
-                *best = best.max(dot(&asked.numbers, &token) as f32 / length);
+            raised(code, &mut token);
+            products_with(&token, &self.numbers, &mut products);
+            let length = length(code);
+            for ((best, product), asked) in best.iter_mut().zip(&products).zip(&self.tokens) {
+                *best = best.max((product - asked.raised_by) as f32 / length);
             }
         }
         let parts = best.iter().zip(&self.tokens);
@@ -111,9 +117,17 @@ impl AskedTokens {
     }
 }
 
-/// In whole numbers of two bytes: processors multiply and add pairs of these eight at a time.
-fn dot(a: &[i16], b: &[i16]) -> i32 {
-    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+impl AskedToken {
+    fn new(vector: &[i8], weight: f32) -> Self {
+        let squares: i32 = vector.iter().map(|x| i32::from(*x) * i32::from(*x)).sum();
+        let sum: i32 = vector.iter().map(|x| i32::from(*x)).sum();
+        Self { raised_by: i32::from(FAR) * sum, length: (squares as f32).sqrt(), weight }
+    }
+}
+
+/// The numbers that stand at one place of every byte.
+fn of_place(vector: &[i8], place: usize) -> impl Iterator<Item = i8> {
+    vector.iter().skip(place).step_by(A_BYTE).copied()
 }
 
 #[cfg(test)]
