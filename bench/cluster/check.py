@@ -42,7 +42,7 @@ def check(sent, found):
         times, noted = sum(message.word in text for text in said), found.memory.count(f"kept-{message.word}")
         if message.acknowledged and times != 1:
             wrong.append(f"{message.word} was acknowledged and is there {times} times")
-        if message.acknowledged and noted != message.wrote:
+        if message.acknowledged and message.wrote is not None and noted != message.wrote:
             wrong.append(f"{message.word} was acknowledged and its tool wrote {noted} times")
         if times > 1 or noted > 1:
             wrong.append(f"{message.word} is there {times} times and was written {noted} times")

@@ -7,7 +7,7 @@ import time
 
 # What was said or stored under a word, and what came back.
 #   kind          word, note (a tool writes it down) or file (a file larger than a row holds)
-#   wrote         the tool said that it wrote
+#   wrote         the tool said that it wrote; None where it said that it does not know
 #   acknowledged  the answer was told to its end
 Sent = collections.namedtuple("Sent", "word kind wrote run acknowledged")
 
@@ -53,5 +53,8 @@ class Client(threading.Thread):
         acknowledged = done.get("type") == "done" and done.get("status") == "done"
         self.session = self.session or (start.get("session_id") if acknowledged else None)
         # A tool may say that it could not write: somebody else wrote the same file at the same moment.
-        wrote = any(event.get("type") == "tool_result" and event.get("ok") for event in events)
-        return Sent(word, kind, wrote, start.get("run_id"), acknowledged)
+        results = [event for event in events if event.get("type") == "tool_result"]
+        wrote = any(event.get("ok") for event in results)
+        # After a failover to another database nobody can tell what became of a commit that was not answered.
+        unsure = any("it is not known whether" in (event.get("output") or "") for event in results)
+        return Sent(word, kind, None if unsure else wrote, start.get("run_id"), acknowledged)

@@ -1,11 +1,15 @@
-//! Transactions that are replayed as a whole when the database says that they lost against another.
+//! Transactions that are replayed as a whole when the database says that they lost against another, and asked after when
+//! the answer to their commit is lost.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::Transaction;
+use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::connect::told;
+use super::connect::{Database, told};
+use super::convert::get;
+use super::query::row;
 use crate::StoreError;
 
 /// Why the work of a transaction stopped.
@@ -97,25 +101,42 @@ const MOST_TRIES: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct Tries(u32);
 
+/// How a transaction ended.
+#[derive(Debug)]
+pub(super) enum Ended<T> {
+    Known(Result<T, StoreError>),
+    /// The answer to its commit was lost: it may have happened all the same.
+    Unknown(T, Unanswered),
+    /// To be done again.
+    LostARace,
+}
+
 impl Tries {
-    /// Commits what worked and takes the rest back. `None`: to be done again.
+    /// Commits what worked and takes the rest back. Nothing is committed that could not be asked after.
     pub(super) async fn end<T>(
         &mut self,
         transaction: Transaction<'_>,
+        number: Result<TransactionNumber, Trouble>,
         worked: Result<T, Trouble>,
-    ) -> Option<Result<T, StoreError>> {
-        let outcome = match worked {
-            Ok(value) => transaction.commit().await.map(|()| value).map_err(Trouble::from),
-            Err(trouble) => {
+    ) -> Ended<T> {
+        let trouble = match (worked, number) {
+            (Ok(value), Ok(number)) => match transaction.commit().await {
+                Ok(()) => return Ended::Known(Ok(value)),
+                Err(error) if may_have_happened(&error) => {
+                    return Ended::Unknown(value, Unanswered { number, error });
+                }
+                Err(error) => error.into(),
+            },
+            (Err(trouble), _) | (Ok(_), Err(trouble)) => {
                 // Its own end would be told to nobody; a connection that cannot even do this is closed.
                 drop(transaction);
-                Err(trouble)
+                trouble
             }
         };
-        match outcome {
-            Err(trouble) if self.again(&trouble).await => None,
-            outcome => Some(outcome.map_err(StoreError::from)),
+        if self.again(&trouble).await {
+            return Ended::LostARace;
         }
+        Ended::Known(Err(trouble.into()))
     }
 
     /// Is it to be done again? Waits a moment before it says yes.
@@ -129,17 +150,101 @@ impl Tries {
     }
 }
 
+/// May a statement have happened although it failed? The server went away, or says itself that it does not know.
+pub(super) fn may_have_happened(error: &Error) -> bool {
+    error.code().is_none_or(|code| {
+        *code == SqlState::ADMIN_SHUTDOWN
+            || *code == SqlState::CRASH_SHUTDOWN
+            || *code == SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN
+            || code.code().starts_with("08")
+    })
+}
+
+/// How long somebody waits for a transaction whose connection is gone to end.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+const ASKED_AGAIN: Duration = Duration::from_millis(50);
+
+/// A transaction by the number that its server gave it. Another server, to which the database failed over, may give the
+/// same number to another transaction.
+#[derive(Debug)]
+pub(super) struct TransactionNumber {
+    number: String,
+    server: String,
+}
+
+impl TransactionNumber {
+    pub(super) async fn of(transaction: &Transaction<'_>) -> Result<Self, Trouble> {
+        let select = "SELECT pg_current_xact_id()::TEXT,
+                             extract(epoch FROM pg_postmaster_start_time())::TEXT";
+        let row = row(transaction, select, &[]).await?;
+        Ok(Self { number: get(&row, 0)?, server: get(&row, 1)? })
+    }
+
+    /// Was it committed? `None`: nobody can tell any more.
+    async fn happened(&self, database: &Database) -> Result<Option<bool>, StoreError> {
+        let select = "SELECT CASE WHEN extract(epoch FROM pg_postmaster_start_time())::TEXT = $2
+                                  THEN pg_xact_status($1::TEXT::xid8) END";
+        let begun = Instant::now();
+        loop {
+            let client = database.client_soon().await?;
+            let status = row(&client, select, &[&self.number, &self.server]).await?;
+            match get::<Option<&str>>(&status, 0)? {
+                Some("committed") => return Ok(Some(true)),
+                Some("aborted") => return Ok(Some(false)),
+                Some(_) if begun.elapsed() < ENDS_WITHIN => {}
+                Some(_) | None => return Ok(None),
+            }
+            drop(client);
+            tokio::time::sleep(ASKED_AGAIN).await;
+        }
+    }
+}
+
+/// A transaction whose commit was not answered.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    number: TransactionNumber,
+    error: Error,
+}
+
+impl Database {
+    /// Its value where it happened, else why there was no answer.
+    pub(super) async fn find_out<T>(
+        &self,
+        value: T,
+        Unanswered { number, error }: Unanswered,
+    ) -> Result<T, StoreError> {
+        tracing::warn!(%error, "whether a transaction was committed is not known; asking");
+        match number.happened(self).await {
+            Ok(Some(true)) => Ok(value),
+            Ok(Some(false)) => Err(error.into()),
+            Ok(None) | Err(_) => Err(StoreError::Unavailable(format!(
+                "the database: {}; it is not known whether this was written",
+                told(&error)
+            ))),
+        }
+    }
+}
+
 /// Runs the block inside a transaction: `transact!(database, transaction => { …; Ok(value) })`. A macro, because a future
 /// that borrows both the transaction and what is around it cannot be handed to a function and still go between threads.
+/// The transaction's number is asked for together with the block's first statement.
 macro_rules! transact {
     ($database:expr, $transaction:ident => $work:block) => {{
-        let mut tries = $crate::postgres::transaction::Tries::default();
+        use $crate::postgres::transaction::{Ended, TransactionNumber, Tries};
+        let mut tries = Tries::default();
         loop {
             let mut client = $database.client().await?;
             let $transaction = client.transaction().await?;
-            let worked: Result<_, $crate::postgres::transaction::Trouble> = async { $work }.await;
-            if let Some(outcome) = tries.end($transaction, worked).await {
-                break outcome;
+            let numbered = TransactionNumber::of(&$transaction);
+            let (number, worked): (_, Result<_, $crate::postgres::transaction::Trouble>) =
+                tokio::join!(biased; numbered, async { $work });
+            let ended = tries.end($transaction, number, worked).await;
+            drop(client);
+            match ended {
+                Ended::LostARace => {}
+                Ended::Known(outcome) => break outcome,
+                Ended::Unknown(value, commit) => break $database.find_out(value, commit).await,
             }
         }
     }};

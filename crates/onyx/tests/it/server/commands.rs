@@ -8,7 +8,7 @@ use super::{gateway, place};
 use crate::SOON;
 use crate::drafts::{message, obedient};
 use crate::gate::events_of;
-use crate::gate::forge::git;
+use crate::gate::forge::{Forge, git};
 use crate::jobs::run_now;
 
 type Call = (&'static str, Value);
@@ -172,6 +172,49 @@ async fn a_repository_made_at_one_gateway_is_worked_on_at_the_other_and_moves_in
     assert_eq!(git(&vault.join("project"), &["log", "--format=%s"]), "second\nfirst\n");
     assert_eq!(git(&vault.join("project"), &["fsck", "--strict"]), "");
     assert!(git(&vault.join("empty"), &["status"]).contains("No commits yet"));
+}
+
+#[tokio::test]
+async fn a_push_asked_for_at_one_gateway_is_approved_at_the_other_and_a_pull_is_seen_by_both() {
+    let (model, forge) = (obedient().await, Forge::open().await);
+    let there = forge.repository("mine.git");
+    let reaching = json!({"tools": {"web": {"allowPrivateHosts": [forge.host()]}}});
+    let place = place().await;
+    let one = acting(&place, "one", &model).merge(reaching.clone()).start().await;
+    let two = acting(&place, "two", &model).merge(reaching).start().await;
+    let folder = || json!({"folder": "project"});
+    let init = format!(
+        "git init --quiet --initial-branch=main project && git -C project remote add origin {}",
+        forge.url("mine.git")
+    );
+    let commit = ("git_commit", json!({"message": "the first words", "folder": "project"}));
+    said(&one, &[sh(&init), write("project/a.md", "one\n"), commit]).await;
+
+    let mut lines = one.chat_lines(&json!({"message": message(&[("git_push", folder())])})).await;
+    let question = lines.until("confirm").await;
+    let shown = question["preview"]["text"].as_str().unwrap();
+    for part in [&forge.url("mine.git"), "refs/heads/main", "the first words", "a.md"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    assert!(forge.requests().is_empty(), "nothing is asked before a person agrees");
+    approve(&two, &question).await;
+    assert_eq!(git(&there, &["log", "--format=%s", "main"]), "the first words\n");
+
+    // Somebody else adds to it.
+    let other = tempfile::tempdir().unwrap();
+    git(other.path(), &["clone", "--quiet", there.to_str().unwrap(), "copy"]);
+    let copy = other.path().join("copy");
+    std::fs::write(copy.join("theirs.md"), "theirs\n").unwrap();
+    git(&copy, &["add", "."]);
+    git(&copy, &["commit", "--quiet", "--message", "their words"]);
+    git(&copy, &["push", "--quiet"]);
+    let pulled = said(&two, &[("git_pull", folder())]).await;
+    assert!(pulled[0].contains("theirs.md"), "{pulled:?}");
+    for onyx in [&one, &two] {
+        let heard = said(onyx, &[read("project/theirs.md"), ("git_log", folder())]).await;
+        assert!(heard[0].contains("theirs") && heard[1].contains("their words"), "{heard:?}");
+        assert_eq!(copies(onyx), Vec::<std::path::PathBuf>::new());
+    }
 }
 
 #[tokio::test]

@@ -1,14 +1,13 @@
 //! Appending: one statement that moves the end of the log and puts the lines there, or does neither.
 
 use onyx_types::{Turn, TurnId};
-use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
 use super::{LogKey, PostgresTurnLog};
 use crate::local::encode_line;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{Given, row_if_any};
-use crate::postgres::transaction::{Tries, Trouble};
+use crate::postgres::transaction::{Tries, Trouble, may_have_happened};
 use crate::{Lease, LogState, Pos, StoreError};
 
 /// A turn as its bytes.
@@ -270,16 +269,6 @@ impl Unsure {
     }
 
     fn of(error: Error) -> Self {
-        let may_have_happened = match error.code() {
-            // The server went away, or says itself that it does not know.
-            Some(code) => {
-                *code == SqlState::ADMIN_SHUTDOWN
-                    || *code == SqlState::CRASH_SHUTDOWN
-                    || *code == SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN
-                    || code.code().starts_with("08")
-            }
-            None => true,
-        };
-        if may_have_happened { Self::Unknown(error) } else { Self::Known(error.into()) }
+        if may_have_happened(&error) { Self::Unknown(error) } else { Self::Known(error.into()) }
     }
 }

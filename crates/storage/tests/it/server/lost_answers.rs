@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use onyx_storage::{
-    BeginIn, BeginRun, DatabaseUrl, LastWrite, Lease, ModelUse, RunOutcome, Sealing,
-    ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
+    Area, BeginIn, BeginRun, DatabaseUrl, Expect, LastWrite, Lease, ModelUse, ObjectKey,
+    RunOutcome, Sealing, ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
 };
 use onyx_types::{LaneOrder, RunStatus, SessionKey, SessionOrigin, Usage};
 
@@ -208,6 +208,33 @@ async fn an_append_waits_for_a_database_that_is_away_for_a_moment() {
     append.await.unwrap().unwrap();
     let page = behind.gateway.store.turns.tail(&key, None, 9).await.unwrap();
     assert_eq!(page.turns[1..], batch);
+}
+
+/// Whatever of a transaction is lost, whoever asked for it is told the truth about whether it happened.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_there_when_its_writer_is_told_so_and_only_then() {
+    let behind = Behind::open().await;
+    let area = Area::Vault("anna".parse().unwrap());
+    let objects = behind.gateway.store.files.objects(&area).unwrap();
+    let key: ObjectKey = "note.md".parse().unwrap();
+    objects.put(&key, b"0", Expect::Absent).await.unwrap();
+    let direct = behind.database.open("two").await;
+    let direct = direct.store.files.objects(&area).unwrap();
+    let (mut told, mut failed) = (0, 0);
+    for let_through in 0..12 {
+        // Everything is prepared on a connection that nothing happened to yet.
+        objects.put(&key, b"before", Expect::Anything).await.unwrap();
+        let text = format!("{let_through}");
+        behind.proxy.lose_after(let_through, Fault::LoseAnswer);
+        let put = objects.put(&key, text.as_bytes(), Expect::Anything).await;
+        let happened = behind.proxy.is_clear();
+        behind.proxy.lose_in_order([]);
+        let held = direct.get(&key, 99).await.unwrap().unwrap().bytes;
+        assert_eq!(held == text.as_bytes(), put.is_ok(), "{put:?} after {let_through} answers");
+        told += usize::from(happened && put.is_ok());
+        failed += usize::from(put.is_err());
+    }
+    assert!(told > 0 && failed > 0, "{told} commits were asked after, {failed} puts failed");
 }
 
 /// The database is away while a session is given back. Without another try the session would be taken until its lease
