@@ -32,13 +32,15 @@ def play(network, objects, binary, model, seed, seconds):
     try:
         database = Database(folder)
         database.sql("postgres", f"CREATE DATABASE {name}")
-        objects.make_bucket(name)
+        # One bucket for all rounds: each takes some of SeaweedFS's volumes for good.
+        bucket = f"cluster{os.getpid()}"
+        objects.make_bucket(bucket)
         for gateway in GATEWAYS:
             to_database = network.link("127.0.0.1", database.port)
             to_objects = network.link(objects.host, objects.port)
             links += [to_database, to_objects]
             config = gateways_of.config(model)
-            config["storage"] = gateways_of.storage(database.url(name, to_database.port), name, to_objects.port)
+            config["storage"] = gateways_of.storage(database.url(name, to_database.port), f"{bucket}/{name}", to_objects.port)
             gateways.append(gateways_of.Gateway(gateway, folder, config, binary))
             gateways[-1].to_database, gateways[-1].to_objects = to_database, to_objects
         gateways[0].run("migrate")
