@@ -38,11 +38,8 @@ fn run(arguments: &[&str]) -> Result<()> {
     }
 }
 
-/// Cargo says at run time where the package lies: a build that several clones share was made in one of them.
 fn workspace_root() -> Result<PathBuf> {
-    let at_run_time = std::env::var_os("CARGO_MANIFEST_DIR");
-    let package = at_run_time.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
-    package
+    Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .map(Path::to_path_buf)
         .context("xtask lies at the root of a disk, not in a workspace")
