@@ -42,6 +42,12 @@ class Checker(unittest.TestCase):
         self.assert_found("is there 0 times", [FINE], found(lines(("user", "r", "else"), ("run_end", "r", "")), end=(2, 20)))
         self.assert_found("its tool wrote 0 times", [FINE], found(memory=""))
 
+    def test_what_a_tool_said_of_its_write(self):
+        self.assert_found("its tool wrote 1 times", [FINE._replace(wrote=False)], found())
+        unsure = FINE._replace(wrote=None)
+        self.assertEqual(check([unsure], found()) + check([unsure], found(memory="")), [])
+        self.assert_found("written 2 times", [unsure], found(memory="kept-a1 kept-a1"))
+
     def test_what_is_there_twice(self):
         twice = [*LOG, Line(3, 30, 10, {"id": "t9", "type": "user", "run_id": "z", "content": "please a1"})]
         self.assert_found("is there 2 times", [FINE], found(twice, end=(4, 40)))

@@ -215,7 +215,11 @@ impl Database {
         Unanswered { number, error }: Unanswered,
     ) -> Result<T, StoreError> {
         tracing::warn!(%error, "whether a transaction was committed is not known; asking");
-        match number.happened(self).await {
+        let happened = number.happened(self).await;
+        let happened = happened.inspect_err(|error| {
+            tracing::warn!(%error, "what became of the transaction could not be asked");
+        });
+        match happened {
             Ok(Some(true)) => Ok(value),
             Ok(Some(false)) => Err(error.into()),
             Ok(None) | Err(_) => Err(StoreError::Unavailable(format!(
