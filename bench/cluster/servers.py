@@ -80,7 +80,7 @@ class Database:
     def start(self, name, port, more):
         # Processes are killed here, not machines: what was written survives without waiting for the disk.
         settings = ["listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}", "fsync=off", "max_connections=200",
-                    "shared_buffers=64MB", "max_wal_senders=4", *self.settings, *more]  # fmt: skip
+                    "shared_buffers=64MB", "max_wal_senders=4", "log_lock_waits=on", "deadlock_timeout=500ms", *self.settings, *more]  # fmt: skip
         options = " ".join([f"-p {port}", *(f"-c '{setting}'" for setting in settings)])
         self.run("pg_ctl", "--pgdata", self.folder / name, "--log", self.folder / f"{name}.log", "--wait", "--silent", "start", "-o", options)
 

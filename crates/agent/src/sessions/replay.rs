@@ -7,7 +7,7 @@ use onyx_storage::{Draft, Drafts};
 use onyx_tools::Toolbox;
 use onyx_types::{
     AssistantText, Author, Envelope, ErrorCode, Event, Fault, LaneId, PersonId, RunEnd, RunId,
-    RunStart, RunStatus, SessionId, ToolCall, ToolCallTurn, ToolResultTurn, ToolUseId, Turn,
+    RunStart, RunStatus, SessionId, Timestamp, ToolCall, ToolCallTurn, ToolResultTurn, ToolUseId, Turn,
     TurnBody, TurnId, Usage,
 };
 
@@ -15,6 +15,8 @@ use super::Sessions;
 
 /// Turns read at a time.
 const PAGE: usize = 256;
+/// What may be written after a run's end and is of the same moment: words that wait, feedback.
+const LAST: usize = 16;
 
 /// Tells again what runs said, from their sessions' logs.
 #[derive(Clone)]
@@ -50,6 +52,19 @@ impl RunReplay {
         let turns = self.turns_since(person, session, run).await?;
         let begun = turns.iter().filter(|turn| matches!(turn.body, TurnBody::RunStart(_)));
         Ok(begun.filter_map(|turn| turn.run).filter(|other| *other != run).collect())
+    }
+
+    /// The newest run of a session and when it ended, if it has.
+    pub async fn newest_ended(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Option<(RunId, Timestamp)>, Fault> {
+        let newest = self.sessions.turns(person, session, None, LAST).await?.turns;
+        let bound = |turn: &&Turn| matches!(turn.body, TurnBody::RunStart(_) | TurnBody::RunEnd(_));
+        let ended = newest.iter().rfind(bound);
+        let ended = ended.filter(|turn| matches!(turn.body, TurnBody::RunEnd(_)));
+        Ok(ended.and_then(|turn| Some((turn.run?, turn.ts))))
     }
 
     async fn turns_since(

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::Transaction;
+use deadpool_postgres::{Object, Transaction};
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
@@ -226,6 +226,19 @@ impl Database {
                 "the database: {}; it is not known whether this was written",
                 told(&error)
             ))),
+        }
+    }
+}
+
+/// Statements without values, sent in one message: one transaction, of which nothing waits for this process between its
+/// beginning and its end.
+pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), StoreError> {
+    let mut tries = Tries::default();
+    loop {
+        let Err(error) = client.batch_execute(statements).await else { return Ok(()) };
+        let trouble = Trouble::from(error);
+        if !tries.again(&trouble).await {
+            return Err(trouble.into());
         }
     }
 }

@@ -26,6 +26,8 @@ use crate::{ApiState, AuthContext, Problem};
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Text is told this often at most.
 const COALESCED: Duration = Duration::from_millis(100);
+/// How long it may take from sending words to listening.
+const JUST_NOW: Duration = Duration::from_secs(10);
 /// Frames that a slow reader has not taken; beyond it the telling waits, the run does not.
 const MOST_UNREAD: usize = 64;
 
@@ -88,6 +90,8 @@ impl Follower {
             for later in later.unwrap_or_default() {
                 self.run(later, 0).await;
             }
+        } else if let Some(run) = self.just_ended().await {
+            self.run(run, 0).await;
         }
         loop {
             if let Some(run) = self.agent.runs.on_session(&self.person, self.session) {
@@ -121,6 +125,17 @@ impl Follower {
         }
         // Who cannot be told has gone.
         let _ = self.tell(ThreadFrames::deleted()).await;
+    }
+
+    /// The run that a client has missed which sent its words first and then came to listen: the answer was quicker.
+    async fn just_ended(&self) -> Option<RunId> {
+        if self.agent.runs.on_session(&self.person, self.session).is_some() {
+            return None;
+        }
+        // A thread that cannot be read says so by every other way to it.
+        let ended = self.agent.replay.newest_ended(&self.person, self.session).await;
+        let (run, at) = ended.ok().flatten()?;
+        (at.saturating_add(JUST_NOW) >= self.agent.clock().wall()).then_some(run)
     }
 
     async fn withdrawn(&self, message: TurnId) {

@@ -403,6 +403,26 @@ async fn whoever_reconnects_gets_what_was_missed_and_nothing_twice() {
 }
 
 #[tokio::test]
+async fn whoever_listens_after_a_quick_answer_is_told_of_it() {
+    let (model, onyx) = house().await;
+    let thread = thread(&onyx, &[]).await;
+    for (words, answer) in [("one", "first"), ("two", "second")] {
+        model.push(Answer::text(answer));
+        let id = answer_id(&say(&onyx, &thread, words).await);
+        wait_for("the answer", SOON, async || {
+            let said = messages(&onyx, &thread).await;
+            let done = |last: &&Value| last["content"] == answer && last["status"] == "complete";
+            said.last().filter(done).map(|_| ())
+        })
+        .await;
+        let mut events = Follow::begin(&onyx, &format!("{thread}/events"), None).await;
+        let told = events.until("chat:complete").await;
+        let complete = &told.last().unwrap().data;
+        assert_eq!((&complete["message_id"], &complete["content"]), (&json!(id), &json!(answer)));
+    }
+}
+
+#[tokio::test]
 async fn channels_and_threads_are_listed_changed_and_removed_as_files() {
     let (_model, onyx) = house().await;
     let thread = thread(&onyx, &["scout"]).await;

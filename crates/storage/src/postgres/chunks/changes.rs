@@ -5,7 +5,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{execute, read_all, row, rows};
-use crate::postgres::transaction::{Trouble, transact};
+use crate::postgres::transaction::{Trouble, at_once};
 use crate::{SourceChange, SourceId, StoreError};
 
 /// What is new of a source.
@@ -33,32 +33,27 @@ pub(super) async fn note(
     Ok(())
 }
 
+/// In one message, for the same reason as there.
+const NUMBER: &str = "
+    SELECT FROM counters WHERE name = 'chunks' FOR UPDATE;
+    WITH waiting AS (SELECT source FROM source_changes WHERE seq IS NULL FOR UPDATE),
+    numbered AS (
+        SELECT source, row_number() OVER (ORDER BY noted, source)
+                       + (SELECT value FROM counters WHERE name = 'chunks') AS number
+        FROM waiting JOIN source_changes USING (source))
+    UPDATE source_changes SET seq = numbered.number, is_text = FALSE,
+        text_seq = CASE WHEN is_text THEN numbered.number ELSE text_seq END
+    FROM numbered WHERE source_changes.source = numbered.source;
+    UPDATE counters SET value = greatest(value, (SELECT max(seq) FROM source_changes))
+    WHERE name = 'chunks'";
+
 pub(super) async fn number(database: &Database) -> Result<(), StoreError> {
     let client = database.client().await?;
     let any = "SELECT EXISTS (SELECT 1 FROM source_changes WHERE seq IS NULL)";
-    if !get::<bool>(&row(&client, any, &[]).await?, 0)? {
-        return Ok(());
+    if get::<bool>(&row(&client, any, &[]).await?, 0)? {
+        at_once(&client, NUMBER).await?;
     }
-    drop(client);
-    transact!(database, transaction => {
-        let hold = "SELECT value FROM counters WHERE name = 'chunks' FOR UPDATE";
-        let last: i64 = get(&row(&transaction, hold, &[]).await?, 0)?;
-        let numbered = execute(
-            &transaction,
-            "WITH waiting AS (SELECT source FROM source_changes WHERE seq IS NULL FOR UPDATE),
-             numbered AS (
-                 SELECT source, row_number() OVER (ORDER BY noted, source) AS number
-                 FROM waiting JOIN source_changes USING (source))
-             UPDATE source_changes SET seq = $1 + numbered.number, is_text = FALSE,
-                 text_seq = CASE WHEN is_text THEN $1 + numbered.number ELSE text_seq END
-             FROM numbered WHERE source_changes.source = numbered.source",
-            &[&last],
-        )
-        .await?;
-        let keep = "UPDATE counters SET value = $1 WHERE name = 'chunks'";
-        execute(&transaction, keep, &[&(last + integer(numbered))]).await?;
-        Ok(())
-    })
+    Ok(())
 }
 
 pub(super) async fn last(client: &impl GenericClient) -> Result<u64, StoreError> {

@@ -35,8 +35,10 @@ impl PostgresChunks {
 impl ChunkStore for PostgresChunks {
     async fn replace_all(
         &self,
-        sources: Vec<(SourceRow, Vec<ChunkRow>)>,
+        mut sources: Vec<(SourceRow, Vec<ChunkRow>)>,
     ) -> Result<u64, StoreError> {
+        // In one order at all gateways: two that index the same at once never wait for each other.
+        sources.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
         transact!(self.database, transaction => {
             for (source, chunks) in &sources {
                 write::replace(&transaction, source, chunks).await?;

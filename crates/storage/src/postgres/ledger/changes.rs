@@ -6,7 +6,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, integer, parsed};
 use crate::postgres::query::{execute, read_all, row, rows};
-use crate::postgres::transaction::{Trouble, transact};
+use crate::postgres::transaction::{Trouble, at_once};
 use crate::{SessionMove, SessionSequence, StoreError};
 
 /// A session was made, changed or deleted in this transaction.
@@ -26,34 +26,29 @@ pub(super) async fn note(
     Ok(())
 }
 
+/// All of it in one message: whoever numbers may stop at any moment, and a transaction that it held open would hold up
+/// the ends of other gateways' runs.
+const NUMBER: &str = "
+    SELECT FROM counters WHERE name = 'sessions' FOR UPDATE;
+    WITH waiting AS (
+        SELECT person, session FROM session_changes WHERE seq IS NULL FOR UPDATE),
+    numbered AS (
+        SELECT person, session, row_number() OVER (ORDER BY noted, person, session) AS number
+        FROM waiting JOIN session_changes USING (person, session))
+    UPDATE session_changes
+    SET seq = numbered.number + (SELECT value FROM counters WHERE name = 'sessions')
+    FROM numbered
+    WHERE session_changes.person = numbered.person AND session_changes.session = numbered.session;
+    UPDATE counters SET value = greatest(value, (SELECT max(seq) FROM session_changes))
+    WHERE name = 'sessions'";
+
 pub(super) async fn number(database: &Database) -> Result<(), StoreError> {
     let client = database.client().await?;
     let any = "SELECT EXISTS (SELECT 1 FROM session_changes WHERE seq IS NULL)";
-    if !get::<bool>(&row(&client, any, &[]).await?, 0)? {
-        return Ok(());
+    if get::<bool>(&row(&client, any, &[]).await?, 0)? {
+        at_once(&client, NUMBER).await?;
     }
-    drop(client);
-    transact!(database, transaction => {
-        let hold = "SELECT value FROM counters WHERE name = 'sessions' FOR UPDATE";
-        let last: i64 = get(&row(&transaction, hold, &[]).await?, 0)?;
-        let numbered = execute(
-            &transaction,
-            "WITH waiting AS (
-                 SELECT person, session FROM session_changes WHERE seq IS NULL FOR UPDATE),
-             numbered AS (
-                 SELECT person, session,
-                        row_number() OVER (ORDER BY noted, person, session) AS number
-                 FROM waiting JOIN session_changes USING (person, session))
-             UPDATE session_changes SET seq = $1 + numbered.number FROM numbered
-             WHERE session_changes.person = numbered.person
-               AND session_changes.session = numbered.session",
-            &[&last],
-        )
-        .await?;
-        let keep = "UPDATE counters SET value = $1 WHERE name = 'sessions'";
-        execute(&transaction, keep, &[&(last + integer(numbered))]).await?;
-        Ok(())
-    })
+    Ok(())
 }
 
 pub(super) async fn sequence(client: &impl GenericClient) -> Result<SessionSequence, StoreError> {

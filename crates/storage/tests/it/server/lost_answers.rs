@@ -1,6 +1,6 @@
 //! A commit whose answer is lost: the turn is there exactly once, and the log goes on.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onyx_storage::{
     Area, BeginIn, BeginRun, DatabaseUrl, Expect, LastWrite, Lease, ModelUse, ObjectKey,
@@ -208,6 +208,35 @@ async fn an_append_waits_for_a_database_that_is_away_for_a_moment() {
     append.await.unwrap().unwrap();
     let page = behind.gateway.store.turns.tail(&key, None, 9).await.unwrap();
     assert_eq!(page.turns[1..], batch);
+}
+
+/// A gateway that stops at any moment of its numbering, and is not seen to be gone: the others change the same session.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_numbers_changes_and_stops_holds_up_nobody() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let other = behind.database.open("two").await;
+    let (key, _) = behind.session(&mut make).await;
+    let meta = new_session(&mut make, &key);
+    let numbering = &behind.gateway.store.ledger;
+    let mut last = 0;
+    for let_through in 0..8 {
+        for _ in 0..2 {
+            // Everything is prepared on a connection that nothing happened to yet.
+            other.store.ledger.put_session(&key.person, &meta).await.unwrap();
+            let moved = numbering.moved_sessions(last, 9).await.unwrap();
+            assert_eq!(moved.len(), 1, "after {let_through}");
+            last = moved[0].seq;
+        }
+        other.store.ledger.put_session(&key.person, &meta).await.unwrap();
+        behind.proxy.lose_after(let_through, Fault::CutOff);
+        let _ = numbering.moved_sessions(last, 9).await;
+        behind.proxy.lose_in_order([]);
+        let begun = Instant::now();
+        other.store.ledger.put_session(&key.person, &meta).await.unwrap();
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(3), "{took:?} after {let_through} things were sent");
+        last = other.store.ledger.moved_sessions(last, 9).await.unwrap()[0].seq;
+    }
 }
 
 /// Whatever of a transaction is lost, whoever asked for it is told the truth about whether it happened.

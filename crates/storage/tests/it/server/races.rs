@@ -405,10 +405,8 @@ async fn where_a_text_came_from_is_known_to_the_other_gateway_at_once() {
     assert_eq!(since, Some(command.started_at));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
-    let two = Two::open().await;
-    let source = |path: &str| SourceRow {
+fn source(path: &str) -> SourceRow {
+    SourceRow {
         key: SourceKey { person: Some("anna".parse().unwrap()), path: path.into() },
         kind: SourceKind::Note,
         scope: Scope::Person,
@@ -421,8 +419,11 @@ async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
         indexed_at: Timestamp::from_millis(1),
         conversation: None,
         dated: None,
-    };
-    let chunk = |text: String| ChunkRow {
+    }
+}
+
+fn chunk(text: String) -> ChunkRow {
+    ChunkRow {
         start_line: 1,
         end_line: 1,
         heading: String::new(),
@@ -430,7 +431,38 @@ async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
         hash: Hash::of(text.as_bytes()),
         text,
         message: None,
+    }
+}
+
+/// Two that index the same at once must not wait for each other in a circle.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sources_are_taken_in_the_same_order_by_all() {
+    let two = Two::open().await;
+    let chunks = &two.one.store.chunks;
+    let written = |path: &str| (source(path), vec![chunk(path.to_owned())]);
+    chunks.replace_all(vec![written("a"), written("b")]).await.unwrap();
+    let mut other = two.database.sql().await;
+    let other = other.transaction().await.unwrap();
+    other.execute("SELECT FROM sources WHERE path = 'a' FOR UPDATE", &[]).await.unwrap();
+    let writer = {
+        let (chunks, sources) = (Arc::clone(chunks), vec![written("b"), written("a")]);
+        tokio::spawn(async move { chunks.replace_all(sources).await })
     };
+    let watcher = two.database.sql().await;
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while watcher.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 1 {
+        tokio::task::yield_now().await;
+    }
+    let second = other.execute("SELECT FROM sources WHERE path = 'b' FOR UPDATE NOWAIT", &[]).await;
+    assert!(second.is_ok(), "it holds the second and waits for the first: {second:?}");
+    other.commit().await.unwrap();
+    writer.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
+    let two = Two::open().await;
     let mut writers = JoinSet::new();
     for number in 0..24 {
         let chunks = two.store(number).chunks;
