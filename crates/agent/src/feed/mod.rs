@@ -8,6 +8,7 @@ mod finished;
 mod log;
 mod outline;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
@@ -22,11 +23,13 @@ pub(crate) use self::outline::Outline;
 pub struct Feed {
     run: RunId,
     log: Mutex<Log>,
+    /// Somebody who listens to all of the session was told how it ended.
+    was_heard: AtomicBool,
 }
 
 impl Feed {
     pub fn new(run: RunId) -> Arc<Self> {
-        Arc::new(Self { run, log: Mutex::default() })
+        Arc::new(Self { run, log: Mutex::default(), was_heard: AtomicBool::new(false) })
     }
 
     /// For somebody who has heard everything up to a number.
@@ -113,6 +116,16 @@ impl EventReader {
     pub fn parted_at(mut self, seq: u64) -> Self {
         self.cursor.part_at(seq);
         self
+    }
+
+    /// Whether the end is told to somebody who listens to all of the session: then it need not be told to the next who
+    /// comes.
+    pub fn set_heard(&self, was_heard: bool) {
+        self.feed.was_heard.store(was_heard, Ordering::Relaxed);
+    }
+
+    pub fn was_heard(&self) -> bool {
+        self.feed.was_heard.load(Ordering::Relaxed)
     }
 
     /// The next event; `None` after the last one of a closed feed.

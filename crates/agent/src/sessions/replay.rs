@@ -7,8 +7,8 @@ use onyx_storage::{Draft, Drafts};
 use onyx_tools::Toolbox;
 use onyx_types::{
     AssistantText, Author, Envelope, ErrorCode, Event, Fault, LaneId, PersonId, RunEnd, RunId,
-    RunStart, RunStatus, SessionId, Timestamp, ToolCall, ToolCallTurn, ToolResultTurn, ToolUseId, Turn,
-    TurnBody, TurnId, Usage,
+    RunStart, RunStatus, SessionId, Timestamp, ToolCall, ToolCallTurn, ToolResultTurn, ToolUseId,
+    Turn, TurnBody, TurnId, Usage,
 };
 
 use super::Sessions;

@@ -2,6 +2,9 @@
 //! holds the same sign of 64 vectors, so that differing signs are counted for all of them at once
 //! with plain `and` and `xor`, which every processor does many of at a time.
 
+#[cfg(target_arch = "x86_64")]
+use super::products::has_avx2;
+
 /// Words that are worked on together: a line of the processor's cache.
 const WIDTH: usize = 8;
 /// One bit for each vector of a block.
@@ -63,7 +66,7 @@ impl Signs {
         let digits = digits_of(most) + 1;
         let blocks = self.lanes.chunks_exact(self.dims + 1);
         let counted: Vec<(Counts, Lanes)> =
-            blocks.zip(&among.0).map(|(block, among)| (differing(block, &signs), *among)).collect();
+            blocks.zip(&among.0).map(|(block, among)| (counted(block, &signs), *among)).collect();
         let bound = bound(&counted, digits, count);
         let mut near = Vec::with_capacity(count * 2);
         for (place, (counts, among)) in counted.iter().enumerate() {
@@ -134,6 +137,23 @@ fn digits_of(number: usize) -> usize {
 }
 
 /// How much the signs of each vector of a block differ from the query's.
+fn counted(block: &[Lanes], signs: &[Vec<Sign>; WEIGHED.len()]) -> Counts {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
+        return unsafe { differing_with_avx2(block, signs) };
+    }
+    differing(block, signs)
+}
+
+/// The same, compiled for processors that work on four words at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn differing_with_avx2(block: &[Lanes], signs: &[Vec<Sign>; WEIGHED.len()]) -> Counts {
+    differing(block, signs)
+}
+
+#[inline(always)]
 fn differing(block: &[Lanes], signs: &[Vec<Sign>; WEIGHED.len()]) -> Counts {
     let mut counts = [NONE; DIGITS];
     let mut most = 0;

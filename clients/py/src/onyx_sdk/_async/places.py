@@ -258,8 +258,8 @@ class Threads:
         return answer["cancelled"]
 
     async def events(self, thread_id: str) -> AsyncGenerator[ThreadTold, None]:
-        """What is told in a thread from now on, and the answer that ended a moment ago; a lost connection is taken up
-        where it broke off."""
+        """What is told in a thread from now on, and an answer that ended a moment ago and was told to nobody; a lost
+        connection is taken up where it broke off."""
         last = ""
         backoff = Backoff()
         while True:

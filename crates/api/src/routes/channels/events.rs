@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::{Event as Frame, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
 use onyx_agent::{AgentServices, Notice, NoticeKind};
 use onyx_surface::Encoder;
-use onyx_types::{ErrorCode, PersonId, RunId, SessionId, TurnId};
+use onyx_types::{ErrorCode, Event, PersonId, RunId, SessionId, TurnId};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
@@ -37,7 +37,7 @@ pub(in crate::routes) async fn events(
     Path(id): Path<String>,
     names: FieldNames,
     headers: HeaderMap,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+) -> Result<Sse<impl Stream<Item = Result<Frame, Infallible>>>, Problem> {
     let session = session_of(&state, &caller, &id).await?.session_id;
     let seen = seen(&headers)?;
     if let Some(StreamPosition { run, .. }) = &seen
@@ -55,7 +55,7 @@ pub(in crate::routes) async fn events(
     tokio::spawn(follower.follow(seen));
     let frames = unfold(frames, |mut frames: mpsc::Receiver<SseFrame>| async move {
         let frame = frames.recv().await?;
-        Some((Ok(Event::from(frame)), frames))
+        Some((Ok(Frame::from(frame)), frames))
     });
     Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
@@ -127,7 +127,8 @@ impl Follower {
         let _ = self.tell(ThreadFrames::deleted()).await;
     }
 
-    /// The run that a client has missed which sent its words first and then came to listen: the answer was quicker.
+    /// The run that a client has missed which sent its words first and then came to listen: the answer was quicker,
+    /// and nobody was told of it.
     async fn just_ended(&self) -> Option<RunId> {
         if self.agent.runs.on_session(&self.person, self.session).is_some() {
             return None;
@@ -135,7 +136,11 @@ impl Follower {
         // A thread that cannot be read says so by every other way to it.
         let ended = self.agent.replay.newest_ended(&self.person, self.session).await;
         let (run, at) = ended.ok().flatten()?;
-        (at.saturating_add(JUST_NOW) >= self.agent.clock().wall()).then_some(run)
+        if at.saturating_add(JUST_NOW) < self.agent.clock().wall() {
+            return None;
+        }
+        let kept = self.agent.runs.events_here(&self.person, run, 0).await.ok().flatten();
+        (!kept.is_some_and(|events| events.was_heard())).then_some(run)
     }
 
     async fn withdrawn(&self, message: TurnId) {
@@ -205,10 +210,15 @@ impl Follower {
                         continue;
                     }
                     due = frames.has_unsaid().then_some(next_flush);
+                    // Before it is told: whoever hears it may come again at once.
+                    if matches!(envelope.event, Event::Done { .. }) {
+                        events.set_heard(true);
+                    }
                     told
                 }
             };
             if self.tell(ready).await.is_err() {
+                events.set_heard(false);
                 return;
             }
         }

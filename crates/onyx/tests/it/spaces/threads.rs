@@ -403,9 +403,15 @@ async fn whoever_reconnects_gets_what_was_missed_and_nothing_twice() {
 }
 
 #[tokio::test]
-async fn whoever_listens_after_a_quick_answer_is_told_of_it() {
+async fn whoever_listens_after_a_quick_answer_is_told_of_it_once() {
     let (model, onyx) = house().await;
     let thread = thread(&onyx, &[]).await;
+    let path = format!("{thread}/events");
+    let is_told = async |events: &mut Follow, id: &str, answer: &str| {
+        let told = events.until("chat:complete").await;
+        let complete = &told.last().unwrap().data;
+        assert_eq!((&complete["message_id"], &complete["content"]), (&json!(id), &json!(answer)));
+    };
     for (words, answer) in [("one", "first"), ("two", "second")] {
         model.push(Answer::text(answer));
         let id = answer_id(&say(&onyx, &thread, words).await);
@@ -415,11 +421,14 @@ async fn whoever_listens_after_a_quick_answer_is_told_of_it() {
             said.last().filter(done).map(|_| ())
         })
         .await;
-        let mut events = Follow::begin(&onyx, &format!("{thread}/events"), None).await;
-        let told = events.until("chat:complete").await;
-        let complete = &told.last().unwrap().data;
-        assert_eq!((&complete["message_id"], &complete["content"]), (&json!(id), &json!(answer)));
+        let mut events = Follow::begin(&onyx, &path, None).await;
+        is_told(&mut events, &id, answer).await;
     }
+    // The last one is known: whoever comes now hears of what is next.
+    let mut events = Follow::begin(&onyx, &path, None).await;
+    model.push(Answer::text("third"));
+    let id = answer_id(&say(&onyx, &thread, "three").await);
+    is_told(&mut events, &id, "third").await;
 }
 
 #[tokio::test]
