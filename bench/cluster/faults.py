@@ -19,6 +19,8 @@ SLOW = ["freeze", "hold", "hold", "down", "store_hold"]
 LENGTH = {"freeze": FROZEN, "hold": HELD + 5, "down": FAILOVER, "store_hold": 8}
 # Bytes that every line of a log has: their answers are lost, not those of any statement.
 OF_A_TURN = b'"type":"'
+# Of the end of a run, which others write too when its gateway says nothing.
+OF_AN_END = b'"type":"run_end"'
 SAYS_WHY = "silent for longer than its life"
 
 
@@ -110,9 +112,9 @@ class Faults:
         gateway.to_database.lose_answers(2, OF_A_TURN)
 
     def hold(self, gateway):
-        """From a line of a log on: it arrives when others hold the session."""
+        """From a line of a log on, that of an end every other time: it arrives when others hold the session."""
         link, until = gateway.to_database, time.monotonic() + 5
-        link.hold_from(OF_A_TURN)
+        link.hold_from(OF_AN_END if self.done["hold"] % 2 else OF_A_TURN)
         while not link.is_held() and time.monotonic() < until:
             time.sleep(0.01)
         link.hold()
