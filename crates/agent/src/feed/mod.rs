@@ -8,7 +8,7 @@ mod finished;
 mod log;
 mod outline;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
@@ -23,13 +23,13 @@ pub(crate) use self::outline::Outline;
 pub struct Feed {
     run: RunId,
     log: Mutex<Log>,
-    /// Somebody who listens to all of the session was told how it ended.
-    was_heard: AtomicBool,
+    /// How many who listen to all of the session were told how it ended.
+    heard_by: AtomicU32,
 }
 
 impl Feed {
     pub fn new(run: RunId) -> Arc<Self> {
-        Arc::new(Self { run, log: Mutex::default(), was_heard: AtomicBool::new(false) })
+        Arc::new(Self { run, log: Mutex::default(), heard_by: AtomicU32::new(0) })
     }
 
     /// For somebody who has heard everything up to a number.
@@ -118,14 +118,19 @@ impl EventReader {
         self
     }
 
-    /// Whether the end is told to somebody who listens to all of the session: then it need not be told to the next who
-    /// comes.
-    pub fn set_heard(&self, was_heard: bool) {
-        self.feed.was_heard.store(was_heard, Ordering::Relaxed);
+    /// The end is told to somebody who listens to all of the session: it need not be told to the next
+    /// who comes.
+    pub fn count_as_heard(&self) {
+        self.feed.heard_by.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whoever was counted had gone.
+    pub fn count_as_unheard(&self) {
+        self.feed.heard_by.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub fn was_heard(&self) -> bool {
-        self.feed.was_heard.load(Ordering::Relaxed)
+        self.feed.heard_by.load(Ordering::Relaxed) > 0
     }
 
     /// The next event; `None` after the last one of a closed feed.

@@ -1,7 +1,7 @@
 //! An ended feed without what its session's log holds: some fifty bytes for a short answer. With
 //! the log it becomes the feed again, number by number.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 
 use onyx_types::{Envelope, Event, LaneId, RunId, RunStatus, TurnId, Usage};
@@ -63,8 +63,8 @@ impl Outline {
         let mut log = Log::default();
         fill(&mut log, &mut reader, &Logged(logged))?;
         log.end();
-        let was_heard = AtomicBool::new(false);
-        Some(Arc::new(Feed { run, log: Mutex::new(log), was_heard }))
+        let heard_by = AtomicU32::new(0);
+        Some(Arc::new(Feed { run, log: Mutex::new(log), heard_by }))
     }
 }
 

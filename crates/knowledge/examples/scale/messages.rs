@@ -152,8 +152,9 @@ struct OfWords {
     known: HashMap<String, Embedded>,
 }
 
-/// About as long as the pieces that the embedded model cuts words into.
-const PIECE: usize = 5;
+/// The embedded model cuts these questions into 12.8 tokens and these messages into 44.6; pieces of six
+/// letters are 13.3 and 45.1.
+const PIECE: usize = 6;
 
 impl OfWords {
     fn new(vectors: Vectors, questions: &[String]) -> Self {
@@ -210,6 +211,11 @@ impl Embedder for OfWords {
         &self,
         texts: Vec<String>,
     ) -> BoxFuture<'_, Result<Vec<Embedded>, ModelFailure>> {
-        async move { Ok(texts.iter().map(|text| self.of(text)).collect()) }.boxed()
+        let embedded = |text: &String| {
+            let Embedded { vector, tokens } = self.of(text);
+            Embedded { vector, tokens: tokens.filter(|_| self.gives_tokens()) }
+        };
+        let embedded = texts.iter().map(embedded).collect();
+        async move { Ok(embedded) }.boxed()
     }
 }

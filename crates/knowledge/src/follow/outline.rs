@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use onyx_storage::{ChunkId, GroupId, OutlinedChunk, SourceId};
 use onyx_types::{PersonId, Timestamp};
+use rustc_hash::FxHashMap;
 
 use crate::visible::Visible;
 
@@ -29,7 +30,7 @@ pub(crate) struct MessagePosition {
 
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
-    positions: HashMap<ChunkId, ChunkPosition>,
+    positions: FxHashMap<ChunkId, ChunkPosition>,
     by_source: HashMap<SourceId, Vec<ChunkId>>,
     names: HashMap<(Option<PersonId>, String), ConversationId>,
     /// Messages in their order.
@@ -129,20 +130,26 @@ impl Outline {
     /// The messages around one, at most `reach` messages away, each with its distance; those before it
     /// have a negative one. Parts of the same message are left out.
     pub(crate) fn around(&self, chunk: ChunkId, reach: i32) -> Vec<(i32, ChunkId)> {
-        let Some(message) = self.positions.get(&chunk).and_then(|known| known.message) else {
-            return Vec::new();
-        };
-        let order = &self.conversations[message.conversation as usize];
         let mut around = Vec::new();
-        let first = order.partition_point(|(position, _)| *position < message.position);
-        walk(order[..first].iter().rev(), message.position, reach, |away, chunk| {
-            around.push((-away, chunk));
-        });
-        let next = order.partition_point(|(position, _)| *position <= message.position);
-        walk(order[next..].iter(), message.position, reach, |away, chunk| {
-            around.push((away, chunk));
-        });
+        if let Some(message) = self.positions.get(&chunk).and_then(|known| known.message) {
+            self.around_message(message, reach, |away, chunk| around.push((away, chunk)));
+        }
         around
+    }
+
+    /// The same, one after the other.
+    pub(crate) fn around_message(
+        &self,
+        message: MessagePosition,
+        reach: i32,
+        mut found: impl FnMut(i32, ChunkId),
+    ) {
+        let order = &self.conversations[message.conversation as usize];
+        let first = order.partition_point(|(position, _)| *position < message.position);
+        let before = order[..first].iter().rev();
+        walk(before, message.position, reach, |away, chunk| found(-away, chunk));
+        let after = order[first..].iter().skip_while(|(position, _)| *position == message.position);
+        walk(after, message.position, reach, found);
     }
 
     /// How many messages of its conversation came after one.

@@ -1,12 +1,12 @@
 //! Finds conversations by what was said in them, each once, for a list of conversations.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use onyx_storage::{ChunkId, SourceKind};
 use onyx_types::PersonId;
 
-use super::ranking::Match;
-use super::{Hit, Ranked, Search, Searcher, visible};
+use super::ranking::{Match, RankedChunk};
+use super::{Hit, Search, Searcher, visible};
 use crate::KnowledgeError;
 use crate::follow::Commit;
 use crate::follow::outline::ConversationId;
@@ -50,14 +50,16 @@ impl Searcher {
     }
 }
 
-fn best_of_each(found: &[(ChunkId, f32)], mut is_first: impl FnMut(ChunkId) -> bool) -> Ranked {
+fn best_of_each(
+    found: &[(ChunkId, f32)],
+    mut is_first: impl FnMut(ChunkId) -> bool,
+) -> Vec<RankedChunk> {
     let most = found.first().map_or(1.0, |(_, best)| best.max(f32::MIN_POSITIVE));
-    let mut ranked = Ranked { order: Vec::new(), matches: HashMap::new() };
-    for (chunk, score) in found {
-        if is_first(*chunk) && ranked.order.len() < MOST_SESSIONS {
-            ranked.order.push((score / most, *chunk));
-            ranked.matches.insert(*chunk, Match::by_words(score / most));
-        }
-    }
-    ranked
+    let firsts = found.iter().filter(|(chunk, _)| is_first(*chunk)).take(MOST_SESSIONS);
+    firsts
+        .map(|(chunk, score)| {
+            let score = score / most;
+            RankedChunk { score, chunk: *chunk, found: Match::by_words(score) }
+        })
+        .collect()
 }

@@ -25,8 +25,8 @@ use crate::vectors::{Embedders, QueryVector, VectorMaker, cosine};
 use crate::visible::Visible;
 use hit::hit;
 use ranking::{
-    CANDIDATES, Candidates, Hints, LEAST_LIKENESS, Match, RANKED_BY_TOKENS, Ranking, WITH_TOKENS,
-    WITHOUT_TOKENS, WordWeights, times_in,
+    CANDIDATES, Candidates, Hints, LEAST_LIKENESS, RANKED_BY_TOKENS, RankedChunk, Ranking,
+    WITH_TOKENS, WITHOUT_TOKENS, WordWeights, times_in,
 };
 
 pub(crate) use hit::shown_path;
@@ -44,12 +44,6 @@ pub(crate) struct Searcher {
     pub(crate) embedders: Arc<Embedders>,
     pub(crate) vectors: Arc<VectorMaker>,
     pub(crate) follower: Arc<ChangeFollower>,
-}
-
-/// What was found, best first, and how each chunk matched.
-struct Ranked {
-    order: Vec<(f32, ChunkId)>,
-    matches: HashMap<ChunkId, Match>,
 }
 
 impl Searcher {
@@ -137,15 +131,12 @@ impl Searcher {
         query: Option<&QueryVector>,
         found: &Candidates<'_>,
         seen: &Visible,
-    ) -> Result<Ranked, KnowledgeError> {
+    ) -> Result<Vec<RankedChunk>, KnowledgeError> {
         let nothing = Outline::default();
         let outline = tables.outline.as_ref().map_or(&nothing, |followed| &followed.outline);
         let time = times_in(&search.text, self.clock.wall(), &TimeZone::system());
         let hints = Hints { authors: outline.named_in(&search.text, seen), time };
-        let mut ranking = Ranking::new(outline, &hints, found);
-        if query.is_some() {
-            ranking.add_around(seen);
-        }
+        let mut ranking = Ranking::new(outline, &hints, found, seen);
         let chosen = self.settings.get().weights.map(WordWeights::chosen);
         let first = ranking.ranked(chosen.unwrap_or(WITHOUT_TOKENS));
         let asked = query.and_then(|query| {
@@ -154,19 +145,18 @@ impl Searcher {
             asked.map(|asked| (query, asked))
         });
         let Some((query, asked)) = asked else {
-            return Ok(Ranked { order: first, matches: ranking.matches });
+            return Ok(first);
         };
-        let best = first.iter().take(RANKED_BY_TOKENS).map(|(_, chunk)| *chunk);
+        let best = first.iter().take(RANKED_BY_TOKENS).map(|ranked| ranked.chunk);
         let best: Vec<ChunkId> = best.collect();
         let codes = self.chunks.tokens(&query.model, &best).await?;
         let near = codes.iter().filter_map(|(chunk, codes)| Some((*chunk, asked.likeness(codes)?)));
         let near: Vec<(ChunkId, f32)> = near.collect();
         if near.is_empty() {
-            return Ok(Ranked { order: first, matches: ranking.matches });
+            return Ok(first);
         }
         ranking.take_tokens(&near);
-        let order = ranking.ranked(chosen.unwrap_or(WITH_TOKENS));
-        Ok(Ranked { order, matches: ranking.matches })
+        Ok(ranking.ranked(chosen.unwrap_or(WITH_TOKENS)))
     }
 
     /// What of a person's files is indexed, sorted by path.
@@ -187,11 +177,13 @@ impl Searcher {
         // Where the vectors of tokens rank what is near, the bytes are exact enough.
         let exact = if query.tokens.is_some() { 0 } else { exact };
         let best: Vec<ChunkId> = nearest.iter().take(exact).map(|(chunk, _)| *chunk).collect();
-        let vectors = self.chunks.vectors(&query.model, &best).await?;
-        let vectors: HashMap<ChunkId, Vec<f32>> = vectors.into_iter().collect();
-        for (chunk, likeness) in &mut nearest {
-            if let Some(vector) = vectors.get(chunk) {
-                *likeness = cosine(&query.vector, vector);
+        if !best.is_empty() {
+            let vectors = self.chunks.vectors(&query.model, &best).await?;
+            let vectors: HashMap<ChunkId, Vec<f32>> = vectors.into_iter().collect();
+            for (chunk, likeness) in &mut nearest {
+                if let Some(vector) = vectors.get(chunk) {
+                    *likeness = cosine(&query.vector, vector);
+                }
             }
         }
         nearest.retain(|(_, likeness)| *likeness >= LEAST_LIKENESS);
@@ -203,32 +195,33 @@ impl Searcher {
         &self,
         search: &Search,
         wanted: &TextQuery,
-        Ranked { order, matches }: Ranked,
+        ranked: Vec<RankedChunk>,
         limit: usize,
     ) -> Result<Vec<Hit>, KnowledgeError> {
         let settings = self.settings.get();
-        let scores: HashMap<ChunkId, f32> =
-            order.iter().map(|(score, chunk)| (*chunk, *score)).collect();
         // Half-life and diversity may raise a hit that stands further down, so more are fetched.
         let reordered = settings.half_life_days.is_some() || settings.diversity.is_some();
         let wanted_hits = if reordered { limit * 3 } else { limit };
         let now = self.clock.wall();
         let mut hits = Vec::<Hit>::with_capacity(wanted_hits);
-        let mut next = order.iter().map(|(_, chunk)| *chunk);
+        let mut ranked = ranked.into_iter();
         loop {
             // A chunk that is gone by now, or may not be seen, makes room for the next.
-            let ids: Vec<ChunkId> = next.by_ref().take(wanted_hits - hits.len()).collect();
-            if ids.is_empty() {
+            let next = ranked.by_ref().take(wanted_hits - hits.len());
+            let next: HashMap<ChunkId, RankedChunk> =
+                next.map(|ranked| (ranked.chunk, ranked)).collect();
+            if next.is_empty() {
                 break;
             }
+            let mut ids: Vec<ChunkId> = next.keys().copied().collect();
+            ids.sort_unstable();
             let stored = self.chunks.stored(&ids).await?.into_iter();
             // The chunk table may have changed since, so what may be seen is checked once more.
             let seen =
                 stored.filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope));
-            hits.extend(seen.map(|chunk| {
-                let score = scores.get(&chunk.id).copied().unwrap_or_default();
-                let found = matches.get(&chunk.id).copied().unwrap_or_default();
-                hit(chunk, score, found, &settings, now)
+            hits.extend(seen.filter_map(|chunk| {
+                let RankedChunk { score, found, .. } = *next.get(&chunk.id)?;
+                Some(hit(chunk, score, found, &settings, now))
             }));
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));

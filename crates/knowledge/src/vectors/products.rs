@@ -5,8 +5,11 @@
 /// The largest number of the one vector. Pairs of products up to this can be added up in two bytes.
 pub(super) const MOST: u8 = 20;
 
-/// One product for each vector of `many`, which are as long as `one` and stand one after the other.
-/// The numbers of `one` are at most `MOST`.
+/// So many vectors are multiplied together, each with sums of its own, so that none waits for another.
+pub(super) const TOGETHER: usize = 4;
+
+/// One product for each vector of `many`, which are as long as `one` and stand one after the other, a
+/// multiple of `TOGETHER`. The numbers of `one` are at most `MOST`.
 pub(super) fn products_with(one: &[u8], many: &[i8], products: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
     if one.len().is_multiple_of(vnni::WIDTH) && has_vnni() {
@@ -45,6 +48,15 @@ fn one_by_one(one: &[u8], many: &[i8], products: &mut [i32]) {
     }
 }
 
+/// The vectors that are multiplied together.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn quarters<Part>(vectors: &[Part]) -> [&[Part]; TOGETHER] {
+    let (first, last) = vectors.split_at(vectors.len() / 2);
+    let ((a, b), (c, d)) = (first.split_at(first.len() / 2), last.split_at(last.len() / 2));
+    [a, b, c, d]
+}
+
 #[cfg(target_arch = "x86_64")]
 mod vnni {
     use std::arch::x86_64::{
@@ -52,7 +64,8 @@ mod vnni {
         _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_setzero_si512,
     };
 
-    use super::avx2::{in_fours, sums_of};
+    use super::avx2::sums_of;
+    use super::{TOGETHER, quarters};
 
     /// Bytes that are multiplied at a time.
     pub(super) const WIDTH: usize = 64;
@@ -60,18 +73,25 @@ mod vnni {
     #[target_feature(enable = "avx2,avx512f,avx512vnni")]
     pub(super) fn products_with(one: &[u8], many: &[i8], products: &mut [i32]) {
         let one = one.as_chunks::<WIDTH>().0;
-        let many = many.as_chunks::<WIDTH>().0;
-        in_fours(one.len(), many, products, |others| sums_of(others.map(|other| sums(one, other))));
+        let others = many.as_chunks::<WIDTH>().0.chunks_exact(TOGETHER * one.len());
+        for (products, others) in products.as_chunks_mut::<TOGETHER>().0.iter_mut().zip(others) {
+            let [a, b, c, d] = quarters(others);
+            let [mut of_a, mut of_b, mut of_c, mut of_d] = [_mm512_setzero_si512(); TOGETHER];
+            for (one, (((a, b), c), d)) in one.iter().zip(a.iter().zip(b).zip(c).zip(d)) {
+                let one = loaded(one);
+                of_a = _mm512_dpbusd_epi32(of_a, one, loaded(a));
+                of_b = _mm512_dpbusd_epi32(of_b, one, loaded(b));
+                of_c = _mm512_dpbusd_epi32(of_c, one, loaded(c));
+                of_d = _mm512_dpbusd_epi32(of_d, one, loaded(d));
+            }
+            *products = sums_of([halved(of_a), halved(of_b), halved(of_c), halved(of_d)]);
+        }
     }
 
-    /// Eight parts of a product.
-    #[target_feature(enable = "avx2,avx512f,avx512vnni")]
+    /// Eight parts of a product instead of sixteen.
+    #[target_feature(enable = "avx2,avx512f")]
     #[inline]
-    fn sums(one: &[[u8; WIDTH]], other: &[[i8; WIDTH]]) -> __m256i {
-        let mut sums = _mm512_setzero_si512();
-        for (one, other) in one.iter().zip(other) {
-            sums = _mm512_dpbusd_epi32(sums, loaded(one), loaded(other));
-        }
+    fn halved(sums: __m512i) -> __m256i {
         _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums))
     }
 
@@ -87,37 +107,28 @@ mod vnni {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod avx2 {
+pub(super) mod avx2 {
     use std::arch::x86_64::{
         __m256i, _mm_add_epi32, _mm_extract_epi32, _mm256_add_epi16, _mm256_add_epi32,
         _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_loadu_si256,
         _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16, _mm256_setzero_si256,
+        _mm256_storeu_si256,
     };
 
-    /// Bytes that are multiplied at a time.
-    pub(super) const WIDTH: usize = 32;
+    use super::{TOGETHER, quarters};
+
+    /// Bytes that are worked on at a time.
+    pub(in crate::vectors) const WIDTH: usize = 32;
     /// So many sums of two products fit two bytes.
-    const TOGETHER: usize = i16::MAX as usize / (2 * super::MOST as usize * 128);
+    const SHORT_SUMS: usize = i16::MAX as usize / (2 * super::MOST as usize * 128);
 
     #[target_feature(enable = "avx2")]
     pub(super) fn products_with(one: &[u8], many: &[i8], products: &mut [i32]) {
         let one = one.as_chunks::<WIDTH>().0;
-        let many = many.as_chunks::<WIDTH>().0;
-        in_fours(one.len(), many, products, |others| sums_of(others.map(|other| sums(one, other))));
-    }
-
-    /// Hands out the vectors of `many`, `length` pieces each, four at a time; the last ones with empty ones beside them.
-    #[inline(always)]
-    pub(super) fn in_fours<const WIDTH: usize>(
-        length: usize,
-        many: &[[i8; WIDTH]],
-        products: &mut [i32],
-        product: impl Fn([&[[i8; WIDTH]]; 4]) -> [i32; 4],
-    ) {
-        for (products, others) in products.chunks_mut(4).zip(many.chunks(4 * length)) {
-            let mut each = others.chunks_exact(length);
-            let four = std::array::from_fn(|_| each.next().unwrap_or_default());
-            products.copy_from_slice(&product(four)[..products.len()]);
+        let others = many.as_chunks::<WIDTH>().0.chunks_exact(TOGETHER * one.len());
+        for (products, others) in products.as_chunks_mut::<TOGETHER>().0.iter_mut().zip(others) {
+            let [a, b, c, d] = quarters(others);
+            *products = sums_of([sums(one, a), sums(one, b), sums(one, c), sums(one, d)]);
         }
     }
 
@@ -126,7 +137,7 @@ mod avx2 {
     #[inline]
     fn sums(one: &[[u8; WIDTH]], other: &[[i8; WIDTH]]) -> __m256i {
         let mut sums = zero();
-        for (one, other) in one.chunks(TOGETHER).zip(other.chunks(TOGETHER)) {
+        for (one, other) in one.chunks(SHORT_SUMS).zip(other.chunks(SHORT_SUMS)) {
             let mut short = zero();
             for (one, other) in one.iter().zip(other) {
                 let pairs = _mm256_maddubs_epi16(loaded(one), loaded(other));
@@ -161,11 +172,20 @@ mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn loaded<Byte>(bytes: &[Byte; WIDTH]) -> __m256i {
+    pub(in crate::vectors) fn loaded<Byte>(bytes: &[Byte; WIDTH]) -> __m256i {
         const { assert!(size_of::<Byte>() == 1) };
         #[allow(unsafe_code, reason = "as many bytes are read as the array has")]
         unsafe {
             _mm256_loadu_si256(bytes.as_ptr().cast())
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(in crate::vectors) fn store(bytes: &mut [u8; WIDTH], value: __m256i) {
+        #[allow(unsafe_code, reason = "as many bytes are written as the array has")]
+        unsafe {
+            _mm256_storeu_si256(bytes.as_mut_ptr().cast(), value);
         }
     }
 }
@@ -203,17 +223,17 @@ mod tests {
         for dims in [32, 96, 100, 384] {
             let one: Vec<u8> =
                 (0..dims).map(|at| if at < 64 { MOST } else { (at * 7 % 21) as u8 }).collect();
-            let many: Vec<i8> = (0..5 * dims)
+            let many: Vec<i8> = (0..2 * TOGETHER * dims)
                 .map(|at| match at / dims {
                     0 => i8::MIN,
                     1 => i8::MAX,
                     _ => (at * at % 251) as u8 as i8,
                 })
                 .collect();
-            let mut plain = [0; 5];
+            let mut plain = [0; 2 * TOGETHER];
             one_by_one(&one, &many, &mut plain);
             for products_with in ways(dims) {
-                let mut products = [0; 5];
+                let mut products = [0; 2 * TOGETHER];
                 products_with(&one, &many, &mut products);
                 assert_eq!(products, plain, "{dims}");
             }

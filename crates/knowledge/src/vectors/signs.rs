@@ -3,6 +3,9 @@
 //! with plain `and` and `xor`, which every processor does many of at a time.
 
 #[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+#[cfg(target_arch = "x86_64")]
 use super::products::has_avx2;
 
 /// Words that are worked on together: a line of the processor's cache.
@@ -11,10 +14,8 @@ const WIDTH: usize = 8;
 type Lanes = [u64; WIDTH];
 /// Vectors of a block.
 const BLOCK: usize = WIDTH * 64;
-/// Digits of a count, in binary, of which the highest is never used up.
-const DIGITS: usize = 18;
-/// How much the vectors of a block differ, a digit at a time, the lowest first.
-type Counts = [Lanes; DIGITS];
+/// Digits of a count, in binary.
+const DIGITS: usize = 17;
 /// Signs that are added up at a time.
 const STEP: usize = 8;
 /// A number of the query counts as much as the last of these that it reaches, measured by its usual
@@ -22,7 +23,7 @@ const STEP: usize = 8;
 /// as few.
 const WEIGHED: [f32; 3] = [0.25, 0.75, 1.5];
 /// Numbers of a vector whose differing signs can be counted.
-pub(crate) const LONGEST: usize = (1 << (DIGITS - 1)) / (1 << (WEIGHED.len() - 1)) - 1;
+pub(crate) const LONGEST: usize = (1 << DIGITS) / (1 << (WEIGHED.len() - 1)) - 1;
 
 const NONE: Lanes = [0; WIDTH];
 
@@ -39,6 +40,8 @@ pub(crate) struct Slots(Vec<Lanes>);
 
 /// A number of the query: its place, and its sign in every bit.
 type Sign = (usize, u64);
+/// The numbers of a query by what they count, those that count least first.
+type Weighed = [Vec<Sign>; WEIGHED.len()];
 
 impl Signs {
     pub(crate) fn new(dims: usize) -> Self {
@@ -63,19 +66,30 @@ impl Signs {
     pub(crate) fn nearest(&self, query: &[f32], among: &Slots, count: usize) -> Vec<usize> {
         let signs = by_weight(query);
         let most = signs.iter().rev().fold(0, |most, signs| most * 2 + signs.len());
-        let digits = digits_of(most) + 1;
-        let blocks = self.lanes.chunks_exact(self.dims + 1);
-        let counted: Vec<(Counts, Lanes)> =
-            blocks.zip(&among.0).map(|(block, among)| (counted(block, &signs), *among)).collect();
-        let bound = bound(&counted, digits, count);
+        let digits = digits_of(most).max(1);
+        let counts = self.counted(&signs, digits);
+        let bound = bound(&counts, digits, among, count);
         let mut near = Vec::with_capacity(count * 2);
-        for (place, (counts, among)) in counted.iter().enumerate() {
-            for (word, lanes) in below(counts, digits, bound + 1, among).into_iter().enumerate() {
+        for (place, (counts, among)) in counts.chunks_exact(digits).zip(&among.0).enumerate() {
+            for (word, lanes) in up_to(counts, bound, among).into_iter().enumerate() {
                 let first = place * BLOCK + word * 64;
                 near.extend(bits(lanes).map(|bit| first + bit));
             }
         }
         near
+    }
+
+    /// How much the signs of each vector differ from the query's: so many digits a block.
+    fn counted(&self, signs: &Weighed, digits: usize) -> Vec<Lanes> {
+        let length = self.dims + 1;
+        let mut counts = vec![NONE; self.lanes.len() / length * digits];
+        let blocks = self.lanes.chunks_exact(length);
+        // Fetched while the block before it is counted; the last block has none after it.
+        let next = self.lanes.chunks_exact(length).skip(1).chain([[].as_slice()]);
+        for ((block, next), counts) in blocks.zip(next).zip(counts.chunks_exact_mut(digits)) {
+            count(block, next, signs, counts);
+        }
+        counts
     }
 }
 
@@ -114,8 +128,7 @@ fn bits(word: u64) -> impl Iterator<Item = usize> {
         .map(|word| word.trailing_zeros() as usize)
 }
 
-/// The numbers of a query by what they count, those that count least first.
-fn by_weight(query: &[f32]) -> [Vec<Sign>; WEIGHED.len()] {
+fn by_weight(query: &[f32]) -> Weighed {
     let squares: f32 = query.iter().map(|number| number * number).sum();
     let usual = (squares / query.len().max(1) as f32).sqrt();
     let mut signs = [const { Vec::new() }; WEIGHED.len()];
@@ -136,40 +149,49 @@ fn digits_of(number: usize) -> usize {
     (usize::BITS - number.leading_zeros()) as usize
 }
 
-/// How much the signs of each vector of a block differ from the query's.
-fn counted(block: &[Lanes], signs: &[Vec<Sign>; WEIGHED.len()]) -> Counts {
+/// How much the signs of each vector of a block differ from the query's, a digit at a time, the
+/// lowest first.
+fn count(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
         #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
-        return unsafe { differing_with_avx2(block, signs) };
+        unsafe {
+            count_with_avx2(block, next, signs, counts);
+        }
+        return;
     }
-    differing(block, signs)
+    count_differing(block, signs, counts, |_| ());
 }
 
-/// The same, compiled for processors that work on four words at a time.
+/// The same, compiled for processors that work on four words at a time. Blocks of many vectors lie
+/// in memory and not in the processor's cache, so those of the next one are fetched meanwhile: that
+/// halves the time with a million vectors.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn differing_with_avx2(block: &[Lanes], signs: &[Vec<Sign>; WEIGHED.len()]) -> Counts {
-    differing(block, signs)
+fn count_with_avx2(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
+    count_differing(block, signs, counts, |place| {
+        if let Some(lanes) = next.get(place) {
+            _mm_prefetch::<_MM_HINT_T0>(lanes.as_ptr().cast());
+        }
+    });
 }
 
 #[inline(always)]
-fn differing(block: &[Lanes], signs: &[Vec<Sign>; WEIGHED.len()]) -> Counts {
-    let mut counts = [NONE; DIGITS];
+fn count_differing(block: &[Lanes], signs: &Weighed, counts: &mut [Lanes], fetch: impl Fn(usize)) {
     let mut most = 0;
     for signs in signs.iter().rev() {
         if most > 0 {
             // What was counted so far counts twice as much as what comes.
-            counts.copy_within(..DIGITS - 1, 1);
+            counts.copy_within(..counts.len() - 1, 1);
             counts[0] = NONE;
         }
         most = most * 2 + signs.len();
         let counts = &mut counts[..digits_of(most)];
         for step in signs.as_chunks::<STEP>().0 {
             add_step(counts, block, step);
+            step.iter().for_each(|(place, _)| fetch(*place));
         }
     }
-    counts
 }
 
 #[inline(always)]
@@ -215,39 +237,49 @@ fn carry(digits: &mut [Lanes], mut carried: Lanes) {
     }
 }
 
-/// The smallest count that so many do not exceed.
-fn bound(counted: &[(Counts, Lanes)], digits: usize, count: usize) -> usize {
+/// The smallest count that so many do not exceed, found a digit at a time, the highest first.
+fn bound(counts: &[Lanes], digits: usize, among: &Slots, count: usize) -> usize {
     let mut bound = 0;
-    // The highest digit is left for one more than all.
-    for digit in (0..digits - 1).rev() {
-        let tried = bound | (1 << digit);
-        let found: u32 = counted
-            .iter()
-            .map(|(counts, among)| {
-                below(counts, digits, tried, among)
-                    .iter()
-                    .map(|word| word.count_ones())
-                    .sum::<u32>()
-            })
-            .sum();
-        if (found as usize) < count {
-            bound = tried;
+    let mut smaller = 0;
+    // Those whose higher digits are those of the bound.
+    let mut alike = among.0.clone();
+    for digit in (0..digits).rev() {
+        let column = counts.iter().skip(digit).step_by(digits);
+        let without: usize =
+            column.clone().zip(&alike).map(|(digit, alike)| without_digit(alike, digit)).sum();
+        let is_set = smaller + without < count;
+        if is_set {
+            smaller += without;
+            bound |= 1 << digit;
+        }
+        let wanted = if is_set { u64::MAX } else { 0 };
+        for (digit, alike) in column.zip(&mut alike) {
+            for (alike, digit) in alike.iter_mut().zip(digit) {
+                *alike &= !(wanted ^ digit);
+            }
         }
     }
     bound
 }
 
-/// Those of a block whose count is below a limit.
+/// How many of a block have no such digit.
 #[inline]
-fn below(counts: &Counts, digits: usize, limit: usize, among: &Lanes) -> Lanes {
+fn without_digit(alike: &Lanes, digit: &Lanes) -> usize {
+    alike.iter().zip(digit).map(|(alike, digit)| (alike & !digit).count_ones() as usize).sum()
+}
+
+/// Those of a block whose count is no larger than a limit.
+#[inline]
+fn up_to(counts: &[Lanes], limit: usize, among: &Lanes) -> Lanes {
     let (mut below, mut alike) = (NONE, *among);
-    for digit in (0..digits).rev() {
+    for (digit, lanes) in counts.iter().enumerate().rev() {
         let wanted = if (limit >> digit) & 1 == 1 { u64::MAX } else { 0 };
-        for ((below, alike), digit) in below.iter_mut().zip(&mut alike).zip(&counts[digit]) {
+        for ((below, alike), digit) in below.iter_mut().zip(&mut alike).zip(lanes) {
             *below |= *alike & wanted & !digit;
             *alike &= !(wanted ^ digit);
         }
     }
+    below.iter_mut().zip(alike).for_each(|(below, alike)| *below |= alike);
     below
 }
 
@@ -278,6 +310,33 @@ mod tests {
         assert_eq!(near, odd.collect::<Vec<_>>());
         assert_eq!(signs.nearest(&query, &slots, 10_000).len(), 749);
         assert_eq!(slots.iter().count(), 749);
+    }
+
+    #[test]
+    fn both_ways_to_count_give_the_same() {
+        let query: Vec<f32> = (0..100).map(|at| ((at * 37 % 41) as f32) - 20.0).collect();
+        let block: Vec<Lanes> = (0..=100)
+            .map(|place: u64| {
+                std::array::from_fn(|word| {
+                    let mixed = (place * 8 + word as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    if place < 100 { mixed ^ (mixed >> 29) } else { 0 }
+                })
+            })
+            .collect();
+        let signs = by_weight(&query);
+        let (mut fast, mut plain) = ([NONE; DIGITS], [NONE; DIGITS]);
+        count(&block, &block, &signs, &mut fast);
+        count_differing(&block, &signs, &mut plain, |_| ());
+        assert_eq!(fast, plain);
+        let of_first = |counts: &[Lanes]| {
+            counts.iter().rev().fold(0, |count, digit| count * 2 + (digit[0] & 1))
+        };
+        let weights = signs.iter().zip([1, 2, 4]);
+        let differing = weights.map(|(signs, weight)| {
+            let differ = |(place, sign): &&Sign| (block[*place][0] ^ sign) & 1 == 1;
+            weight * signs.iter().filter(differ).count() as u64
+        });
+        assert_eq!(of_first(&plain), differing.sum::<u64>());
     }
 
     #[test]

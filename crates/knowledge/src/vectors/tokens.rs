@@ -6,7 +6,7 @@ use onyx_types::TokenVectors;
 
 #[cfg(target_arch = "x86_64")]
 use super::products::has_avx2;
-use super::products::{MOST, products_with};
+use super::products::{MOST, TOGETHER, products_with};
 
 /// A number of a token: far or near, below or above zero.
 const NEAR: u8 = 3;
@@ -35,16 +35,53 @@ pub(crate) fn codes(tokens: &TokenVectors, dims: usize) -> Vec<u8> {
     codes
 }
 
-/// The numbers of a token, each raised by `FAR` so that none is below zero: the first of every byte,
-/// then the second of every byte, and so on.
-#[inline(always)]
+/// What the two bits of a number stand for, raised by `FAR` so that none is below zero.
+const RAISED: [u8; 4] = [FAR - NEAR, FAR + NEAR, 0, 2 * FAR];
+
+/// The raised numbers of a token: the first of every byte, then the second of every byte, and so on.
 fn raised(code: &[u8], numbers: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    if code.len().is_multiple_of(avx2::WIDTH) && has_avx2() {
+        #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
+        unsafe {
+            avx2::raised(code, numbers);
+        }
+        return;
+    }
+    one_by_one(code, numbers);
+}
+
+fn one_by_one(code: &[u8], numbers: &mut [u8]) {
     for (place, numbers) in numbers.chunks_exact_mut(code.len()).enumerate() {
         for (number, byte) in numbers.iter_mut().zip(code) {
-            let bits = byte >> (2 * place);
-            let (is_above, is_far) = ((bits & 1).wrapping_neg(), ((bits >> 1) & 1).wrapping_neg());
-            let size = NEAR + (is_far & (FAR - NEAR));
-            *number = FAR - size + (is_above & (2 * size));
+            *number = RAISED[usize::from(byte >> (2 * place)) % RAISED.len()];
+        }
+    }
+}
+
+/// The processor looks up 32 numbers in a table at a time.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{
+        _mm_cvtsi32_si128, _mm256_and_si256, _mm256_set1_epi8, _mm256_set1_epi32,
+        _mm256_shuffle_epi8, _mm256_srl_epi16,
+    };
+
+    use super::RAISED;
+    pub(super) use crate::vectors::products::avx2::WIDTH;
+    use crate::vectors::products::avx2::{loaded, store};
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn raised(code: &[u8], numbers: &mut [u8]) {
+        let table = _mm256_set1_epi32(i32::from_le_bytes(RAISED));
+        let two_bits = _mm256_set1_epi8(3);
+        for (place, numbers) in (0..).zip(numbers.chunks_exact_mut(code.len())) {
+            let shift = _mm_cvtsi32_si128(2 * place);
+            let numbers = numbers.as_chunks_mut::<WIDTH>().0;
+            for (numbers, bytes) in numbers.iter_mut().zip(code.as_chunks::<WIDTH>().0) {
+                let bits = _mm256_and_si256(_mm256_srl_epi16(loaded(bytes), shift), two_bits);
+                store(numbers, _mm256_shuffle_epi8(table, bits));
+            }
         }
     }
 }
@@ -68,7 +105,8 @@ fn length(code: &[u8]) -> f32 {
 pub(crate) struct AskedTokens {
     dims: usize,
     tokens: Vec<AskedToken>,
-    /// The numbers of all tokens one after the other, each token's in the order of `raised`.
+    /// The numbers of all tokens one after the other, each token's in the order of `raised`, and zeros
+    /// up to as many tokens as are multiplied together.
     numbers: Vec<i8>,
 }
 
@@ -99,7 +137,9 @@ impl AskedTokens {
         asked.sort_by(|(a, _), (b, _)| b.weight.total_cmp(&a.weight));
         asked.truncate(MOST_TOKENS);
         let of_places = |vector| (0..A_BYTE).flat_map(move |place| of_place(vector, place));
-        let numbers = asked.iter().flat_map(|(_, vector)| of_places(*vector)).collect();
+        let mut numbers: Vec<i8> =
+            asked.iter().flat_map(|(_, vector)| of_places(*vector)).collect();
+        numbers.resize(asked.len().next_multiple_of(TOGETHER) * dims, 0);
         let tokens: Vec<AskedToken> = asked.into_iter().map(|(token, _)| token).collect();
         (!tokens.is_empty()).then_some(Self { dims, tokens, numbers })
     }
@@ -131,14 +171,14 @@ impl AskedTokens {
     #[inline(always)]
     fn nearness(&self, codes: &[u8]) -> f32 {
         let mut best = vec![f32::MIN; self.tokens.len()];
-        let mut products = vec![0_i32; self.tokens.len()];
+        let mut products = vec![0_i32; self.tokens.len().next_multiple_of(TOGETHER)];
         let mut token = vec![0_u8; self.dims];
         for code in codes.chunks_exact(self.dims / A_BYTE) {
             raised(code, &mut token);
             products_with(&token, &self.numbers, &mut products);
-            let length = length(code);
+            let share = 1.0 / length(code);
             for ((best, product), asked) in best.iter_mut().zip(&products).zip(&self.tokens) {
-                *best = best.max((product - asked.raised_by) as f32 / length);
+                *best = best.max((product - asked.raised_by) as f32 * share);
             }
         }
         let parts = best.iter().zip(&self.tokens);
@@ -207,6 +247,27 @@ mod tests {
         let bike = asked.likeness(&codes(&tokens(&[("bike", 2)]), DIMS)).unwrap();
         assert!(bike > 0.9, "{bike}");
         assert!(AskedTokens::new(&question, DIMS, |_| 0.0).is_none());
+    }
+
+    #[test]
+    fn both_ways_to_read_codes_give_the_same() {
+        // Every byte there is; 100 bytes are no whole number of what is read at a time.
+        for bytes in [96, 100, 256] {
+            let code: Vec<u8> = (0..bytes).map(|at| (at * 7) as u8).collect();
+            let (mut fast, mut plain) = (vec![0; bytes * A_BYTE], vec![0; bytes * A_BYTE]);
+            raised(&code, &mut fast);
+            one_by_one(&code, &mut plain);
+            assert_eq!(fast, plain, "{bytes}");
+            assert!(RAISED.iter().all(|number| plain.contains(number)));
+        }
+    }
+
+    #[test]
+    fn tokens_are_as_near_however_they_are_compared() {
+        let asked = AskedTokens::new(&tokens(&[("red", 1), ("bike", 2)]), DIMS, |_| 1.0).unwrap();
+        let codes = codes(&tokens(&[("a", 1), ("b", 5), ("c", 6)]), DIMS);
+        let likeness = asked.likeness(&codes).unwrap();
+        assert!((likeness - asked.nearness(&codes)).abs() < 1e-6);
     }
 
     #[test]

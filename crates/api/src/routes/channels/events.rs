@@ -174,6 +174,7 @@ impl Follower {
         let mut events = events.parted_at(after);
         let mut due: Option<Instant> = None;
         let mut next_flush = Instant::now();
+        let mut is_counted = false;
         loop {
             let flush = async {
                 match due {
@@ -212,13 +213,16 @@ impl Follower {
                     due = frames.has_unsaid().then_some(next_flush);
                     // Before it is told: whoever hears it may come again at once.
                     if matches!(envelope.event, Event::Done { .. }) {
-                        events.set_heard(true);
+                        events.count_as_heard();
+                        is_counted = true;
                     }
                     told
                 }
             };
             if self.tell(ready).await.is_err() {
-                events.set_heard(false);
+                if is_counted {
+                    events.count_as_unheard();
+                }
                 return;
             }
         }

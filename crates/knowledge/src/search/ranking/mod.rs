@@ -6,12 +6,13 @@
 
 mod time;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use onyx_storage::ChunkId;
 use onyx_types::{MatchType, Timestamp};
+use rustc_hash::FxHashMap;
 
-use crate::follow::outline::{AuthorId, ChunkPosition, ConversationId, Outline};
+use crate::follow::outline::{AuthorId, ChunkPosition, ConversationId, MessagePosition, Outline};
 use crate::settings::Weights;
 use crate::visible::Visible;
 
@@ -104,13 +105,31 @@ impl Match {
     }
 }
 
-/// Everything that was found for a question.
+/// Everything that was found for a question, and what was said around it.
 pub(crate) struct Ranking<'a> {
-    outline: &'a Outline,
     hints: &'a Hints,
     /// Meaning was not searched for: words alone tell what matches.
     is_by_words: bool,
-    pub(crate) matches: HashMap<ChunkId, Match>,
+    candidates: Vec<Candidate>,
+    /// Where each chunk stands among the candidates.
+    places: FxHashMap<ChunkId, usize>,
+    neighbours: Vec<Neighbour>,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    chunk: ChunkId,
+    found: Match,
+    position: Option<ChunkPosition>,
+}
+
+/// Two candidates that were said near each other.
+#[derive(Debug)]
+struct Neighbour {
+    of: usize,
+    is: usize,
+    /// How far away, and on which side.
+    side: usize,
 }
 
 /// Two ways of finding, each best first with its own scores.
@@ -121,35 +140,87 @@ pub(crate) struct Candidates<'a> {
     pub(crate) unmeasured: &'a HashSet<ChunkId>,
 }
 
+/// A chunk with its score from 0 to 1, and how it matched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RankedChunk {
+    pub(crate) score: f32,
+    pub(crate) chunk: ChunkId,
+    pub(crate) found: Match,
+}
+
+/// What was said around a message: the nearer and the farther one, before and after it.
+const SIDES: usize = FROM_AROUND.len() * 2;
+
 impl<'a> Ranking<'a> {
-    pub(crate) fn new(outline: &'a Outline, hints: &'a Hints, found: &Candidates<'_>) -> Self {
-        let mut matches = HashMap::<ChunkId, Match>::new();
+    pub(crate) fn new(
+        outline: &Outline,
+        hints: &'a Hints,
+        found: &Candidates<'_>,
+        seen: &Visible,
+    ) -> Self {
+        let mut ranking = Self {
+            hints,
+            is_by_words: found.near.is_none(),
+            candidates: Vec::new(),
+            places: FxHashMap::default(),
+            neighbours: Vec::new(),
+        };
+        ranking.add_found(outline, found);
+        if !ranking.is_by_words {
+            ranking.add_around(outline, seen);
+        }
+        ranking.neighbours = ranking.neighbours_in(outline);
+        ranking
+    }
+
+    fn add_found(&mut self, outline: &Outline, found: &Candidates<'_>) {
         let most = found.words.first().map_or(1.0, |(_, best)| best.max(f32::MIN_POSITIVE));
         for (chunk, score) in found.words {
-            let known = matches.entry(*chunk).or_default();
+            let known = self.match_of(outline, *chunk);
             known.words = Some(score / most);
             known.is_unmeasured = found.unmeasured.contains(chunk);
         }
         let near = found.near.unwrap_or_default();
         let scale = Scale::of(near.iter().map(|(_, likeness)| *likeness), LEAST_LIKENESS);
         for (chunk, likeness) in near {
-            matches.entry(*chunk).or_default().meaning = Some(scale.at(*likeness));
+            self.match_of(outline, *chunk).meaning = Some(scale.at(*likeness));
         }
-        Self { outline, hints, is_by_words: found.near.is_none(), matches }
     }
 
     /// Adds the messages around those that were found: one of them may be meant although it matches
     /// nothing itself.
-    pub(crate) fn add_around(&mut self, seen: &Visible) {
-        let found: Vec<ChunkId> = self.matches.keys().copied().collect();
-        for chunk in found {
-            for (_, near) in self.outline.around(chunk, 1) {
-                let position = self.outline.position_of(near);
+    fn add_around(&mut self, outline: &Outline, seen: &Visible) {
+        for place in 0..self.candidates.len() {
+            let Some(message) = self.candidates[place].message() else { continue };
+            outline.around_message(message, 1, |_, near| {
+                let position = outline.position_of(near);
                 if position.is_some_and(|position| seen.allows(position.group)) {
-                    self.matches.entry(near).or_default();
+                    self.match_of(outline, near);
                 }
-            }
+            });
         }
+    }
+
+    fn match_of(&mut self, outline: &Outline, chunk: ChunkId) -> &mut Match {
+        let candidates = &mut self.candidates;
+        let place = *self.places.entry(chunk).or_insert_with(|| {
+            let position = outline.position_of(chunk).copied();
+            candidates.push(Candidate { chunk, found: Match::default(), position });
+            candidates.len() - 1
+        });
+        &mut candidates[place].found
+    }
+
+    fn neighbours_in(&self, outline: &Outline) -> Vec<Neighbour> {
+        let mut neighbours = Vec::new();
+        for (of, candidate) in self.candidates.iter().enumerate() {
+            let Some(message) = candidate.message() else { continue };
+            outline.around_message(message, FROM_AROUND.len() as i32, |away, near| {
+                let side = (away.unsigned_abs() as usize - 1) * 2 + usize::from(away > 0);
+                neighbours.extend(self.places.get(&near).map(|is| Neighbour { of, is: *is, side }));
+            });
+        }
+        neighbours
     }
 
     /// Takes over how near the tokens of chunks are. A chunk without tokens keeps the nearness of its
@@ -157,70 +228,67 @@ impl<'a> Ranking<'a> {
     pub(crate) fn take_tokens(&mut self, likeness: &[(ChunkId, f32)]) {
         let scale = Scale::of(likeness.iter().map(|(_, likeness)| *likeness), LEAST_TOKEN_LIKENESS);
         for (chunk, likeness) in likeness {
-            if let Some(known) = self.matches.get_mut(chunk) {
-                known.tokens = Some(scale.at(*likeness));
+            if let Some(place) = self.places.get(chunk) {
+                self.candidates[*place].found.tokens = Some(scale.at(*likeness));
             }
         }
     }
 
-    /// The chunks with their scores from 0 to 1, best first; of equals the oldest.
-    pub(crate) fn ranked(&self, weights: WordWeights) -> Vec<(f32, ChunkId)> {
-        let own: HashMap<ChunkId, f32> = self
-            .matches
-            .iter()
-            .map(|(chunk, found)| (*chunk, self.own(*chunk, found, weights)))
-            .collect();
-        let mut best = HashMap::<ConversationId, f32>::new();
-        for (chunk, own) in &own {
-            if let Some(message) =
-                self.outline.position_of(*chunk).and_then(|position| position.message)
-            {
+    /// Best first; of equals the oldest.
+    pub(crate) fn ranked(&self, weights: WordWeights) -> Vec<RankedChunk> {
+        let own: Vec<f32> =
+            self.candidates.iter().map(|candidate| self.own(candidate, weights)).collect();
+        let mut best = FxHashMap::<ConversationId, f32>::default();
+        for (candidate, own) in self.candidates.iter().zip(&own) {
+            if let Some(message) = candidate.message() {
                 let best = best.entry(message.conversation).or_default();
                 *best = best.max(*own);
             }
         }
+        let around = self.around(&own);
         let mut notes = Vec::new();
         let mut messages = Vec::new();
-        for (chunk, own_score) in &own {
-            let position = self.outline.position_of(*chunk);
-            let in_time = self.in_time(position);
-            match position.and_then(|position| position.message) {
+        for ((candidate, own), around) in self.candidates.iter().zip(own).zip(around) {
+            let in_time = self.in_time(candidate.position.as_ref());
+            match candidate.message() {
                 Some(message) => {
                     let named = self.hints.authors.contains(&message.author);
-                    let mut score = own_score + in_time;
+                    let mut score = own + in_time;
                     score += if named { BY_NAMED_AUTHOR } else { 0.0 };
                     score += FROM_CONVERSATION * best.get(&message.conversation).unwrap_or(&0.0);
-                    score += self.said_around(*chunk, &own);
-                    messages.push((score, *own_score, *chunk));
+                    score += around;
+                    messages.push((own, candidate.ranked(score)));
                 }
-                None => notes.push((own_score + in_time, *own_score, *chunk)),
+                None => notes.push((own, candidate.ranked(own + in_time))),
             }
         }
         let mut all = scaled(notes);
         all.extend(scaled(messages));
-        all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        all.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
         all
     }
 
-    fn own(&self, chunk: ChunkId, found: &Match, weights: WordWeights) -> f32 {
+    fn own(&self, candidate: &Candidate, weights: WordWeights) -> f32 {
+        let found = &candidate.found;
         if self.is_by_words {
             return found.words.unwrap_or_default();
         }
-        found.own(self.is_message(chunk), weights)
+        found.own(candidate.message().is_some(), weights)
     }
 
-    fn is_message(&self, chunk: ChunkId) -> bool {
-        self.outline.position_of(chunk).is_some_and(|position| position.message.is_some())
-    }
-
-    fn said_around(&self, chunk: ChunkId, own: &HashMap<ChunkId, f32>) -> f32 {
+    /// What each candidate takes over from those around it.
+    fn around(&self, own: &[f32]) -> Vec<f32> {
         // Of a message that was cut into parts the best part counts.
-        let mut best = [0.0_f32; FROM_AROUND.len() * 2];
-        for (away, near) in self.outline.around(chunk, FROM_AROUND.len() as i32) {
-            let place = (away.unsigned_abs() as usize - 1) * 2 + usize::from(away > 0);
-            best[place] = best[place].max(own.get(&near).copied().unwrap_or_default());
+        let mut best = vec![[0.0_f32; SIDES]; own.len()];
+        for neighbour in &self.neighbours {
+            let best = &mut best[neighbour.of][neighbour.side];
+            *best = best.max(own[neighbour.is]);
         }
-        best.chunks(2).zip(FROM_AROUND).map(|(sides, share)| share * (sides[0] + sides[1])).sum()
+        let sum = |best: [f32; SIDES]| {
+            let sides = best.as_chunks::<2>().0.iter().zip(FROM_AROUND);
+            sides.map(|([before, after], share)| share * (before + after)).sum()
+        };
+        best.into_iter().map(sum).collect()
     }
 
     fn in_time(&self, position: Option<&ChunkPosition>) -> f32 {
@@ -229,13 +297,26 @@ impl<'a> Ranking<'a> {
     }
 }
 
+impl Candidate {
+    fn message(&self) -> Option<MessagePosition> {
+        self.position.and_then(|position| position.message)
+    }
+
+    fn ranked(&self, score: f32) -> RankedChunk {
+        RankedChunk { score, chunk: self.chunk, found: self.found }
+    }
+}
+
 /// Messages gain by more than notes do: the best of either keeps the score it has by itself, so that
 /// the two can stand in one list.
-fn scaled(scores: Vec<(f32, f32, ChunkId)>) -> Vec<(f32, ChunkId)> {
-    let most = scores.iter().map(|(score, ..)| *score).fold(f32::MIN_POSITIVE, f32::max);
-    let most_own = scores.iter().map(|(_, own, _)| *own).fold(0.0, f32::max);
+fn scaled(chunks: Vec<(f32, RankedChunk)>) -> Vec<RankedChunk> {
+    let most = chunks.iter().map(|(_, chunk)| chunk.score).fold(f32::MIN_POSITIVE, f32::max);
+    let most_own = chunks.iter().map(|(own, _)| *own).fold(0.0, f32::max);
     let factor = most_own / most;
-    scores.into_iter().map(|(score, _, chunk)| (score * factor, chunk)).collect()
+    chunks
+        .into_iter()
+        .map(|(_, chunk)| RankedChunk { score: chunk.score * factor, ..chunk })
+        .collect()
 }
 
 /// The scores of the best candidate and of the hundredth.

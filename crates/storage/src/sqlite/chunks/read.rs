@@ -202,10 +202,12 @@ pub(super) fn groups(connection: &Connection) -> Result<Vec<Group>, StoreError> 
 }
 
 pub(super) fn stored(
-    connection: &Connection,
+    connection: &mut Connection,
     chunks: &[ChunkId],
 ) -> Result<Vec<StoredChunk>, StoreError> {
-    let mut statement = connection.prepare_cached(&select_stored("WHERE chunks.id = ?1"))?;
+    // One transaction: else the file is locked and unlocked for every chunk.
+    let transaction = connection.transaction()?;
+    let mut statement = transaction.prepare_cached(&select_stored("WHERE chunks.id = ?1"))?;
     let mut stored = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         stored.extend(statement.query_row([integer(chunk.0)], stored_chunk).optional()?);

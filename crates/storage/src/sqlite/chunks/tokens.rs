@@ -29,17 +29,22 @@ pub(super) fn keep(
 }
 
 pub(super) fn of_chunks(
-    connection: &Connection,
+    connection: &mut Connection,
     model: &str,
     chunks: &[ChunkId],
 ) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError> {
-    let Some(room) = room_of(connection, model)? else { return Ok(Vec::new()) };
+    // One transaction: else the file is locked and unlocked for every chunk.
+    let transaction = connection.transaction()?;
+    let Some(room) = room_of(&transaction, model)? else { return Ok(Vec::new()) };
     let select = ["SELECT codes FROM ", room.tokens, " WHERE chunk = ?1"].concat();
-    let mut statement = connection.prepare_cached(&select)?;
+    let mut statement = transaction.prepare_cached(&select)?;
+    // In their order: messages of one conversation lie beside each other, and a page is read once.
+    let mut chunks = chunks.to_vec();
+    chunks.sort_unstable();
     let mut tokens = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         let codes = statement.query_row([integer(chunk.0)], |row| row.get(0)).optional()?;
-        tokens.extend(codes.map(|codes| (*chunk, codes)));
+        tokens.extend(codes.map(|codes| (chunk, codes)));
     }
     Ok(tokens)
 }
