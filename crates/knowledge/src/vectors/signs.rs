@@ -164,8 +164,7 @@ fn count(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes])
 }
 
 /// The same, compiled for processors that work on four words at a time. Blocks of many vectors lie
-/// in memory and not in the processor's cache, so those of the next one are fetched meanwhile: that
-/// halves the time with a million vectors.
+/// in memory and not in the processor's cache, so what is needed of the next one is fetched meanwhile.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn count_with_avx2(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
