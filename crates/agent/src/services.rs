@@ -154,7 +154,11 @@ impl AgentServices {
         self.shared.namer.set_pauses(pauses);
     }
 
-    /// What runs are answered from, once there is an index.
+    /// Where such a test holds up who calls this; nothing in a release.
+    pub async fn pause(&self, point: &'static str) {
+        self.shared.namer.pause(point).await;
+    }
+
     /// A run in which an agent proposes what its memory should hold, as drafts. `None`: there is
     /// nothing to look at.
     pub async fn memory_keeping(

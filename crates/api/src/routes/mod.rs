@@ -50,6 +50,7 @@ use crate::access::check_host_and_origin;
 use crate::openapi::document;
 use crate::problem::in_the_clients_form;
 use crate::serve::{followed, spare_the_reserve};
+use crate::wire::without_idle_body;
 use crate::{ApiState, Problem, Routes};
 pub use mcp_server::mcp_response;
 pub use oauth::Agreed as AgreedAccess;
@@ -110,7 +111,10 @@ pub fn router(state: ApiState) -> Router {
 /// What every request goes through before its route, and every answer after it, from the outside in.
 /// One layer for all: each layer of axum's boxes a future and copies the routes once more.
 async fn on_the_way_in(State(state): State<ApiState>, request: Request, next: Next) -> Response {
-    let routed = async |request| next.run(request).await;
+    let routed = async |request| match without_idle_body(request).await {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
     let spared = async |request| spare_the_reserve(&state, request, routed).await;
     let signed_in = async |request| oauth::tell_where_to_sign_in(request, spared).await;
     let checked = async |request| check_host_and_origin(&state, request, signed_in).await;

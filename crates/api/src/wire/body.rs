@@ -8,8 +8,9 @@ use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use onyx_sources::LARGEST_DOCUMENT;
 use onyx_types::ErrorCode;
@@ -31,6 +32,9 @@ const MAX_MEDIA_BODY: usize = 26 * 1024 * 1024;
 
 /// The largest body of somebody who has not signed in: a name and a password, or a code.
 const MAX_STRANGERS_BODY: usize = 64 * 1024;
+
+/// The largest body of a request that means nothing by it.
+const MAX_IDLE_BODY: usize = 64 * 1024;
 
 /// A client that takes longer for as much as `MAX_BODY` is gone or hostile.
 const READ_LIMIT: Duration = Duration::from_secs(60);
@@ -112,6 +116,18 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
         let bytes = read(&parts, body, MAX_BODY).await?;
         if bytes.is_empty() { Ok(Self(T::default())) } else { parse(&bytes).map(Self) }
     }
+}
+
+/// The request without its body, if it is one that means nothing by it. The body is read all the same: bytes that come
+/// once the answer has begun would keep the connection from being read, and nobody would notice that the client has gone.
+pub(crate) async fn without_idle_body(request: Request) -> Result<Request, Problem> {
+    let asks_only = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !asks_only || request.body().is_end_stream() {
+        return Ok(request);
+    }
+    let (parts, body) = request.into_parts();
+    let _ = read(&parts, body, MAX_IDLE_BODY).await?;
+    Ok(Request::from_parts(parts, Body::empty()))
 }
 
 /// A query string, with the same errors as a body.

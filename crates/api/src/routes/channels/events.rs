@@ -90,7 +90,7 @@ impl Follower {
             for later in later.unwrap_or_default() {
                 self.run(later, 0).await;
             }
-        } else if let Some(run) = self.just_ended().await {
+        } else if let Some(run) = self.newest().await {
             self.run(run, 0).await;
         }
         loop {
@@ -127,11 +127,14 @@ impl Follower {
         let _ = self.tell(ThreadFrames::deleted()).await;
     }
 
-    /// The run that a client has missed which sent its words first and then came to listen: the answer was quicker,
-    /// and nobody was told of it.
-    async fn just_ended(&self) -> Option<RunId> {
-        if self.agent.runs.on_session(&self.person, self.session).is_some() {
-            return None;
+    /// The run at work, or the one that a client has missed which sent its words first and then came to listen: the
+    /// answer was quicker, and nobody was told of it.
+    async fn newest(&self) -> Option<RunId> {
+        // Looked at once: a run that is at work now is told also if it is over by the time it is followed.
+        let at_work = self.agent.runs.on_session(&self.person, self.session);
+        self.agent.pause("thread.listen").await;
+        if at_work.is_some() {
+            return at_work;
         }
         // A thread that cannot be read says so by every other way to it.
         let ended = self.agent.replay.newest_ended(&self.person, self.session).await;

@@ -14,7 +14,7 @@ mod ui_chat;
 
 use std::time::Duration;
 
-use onyx_test_support::{Answer, OnyxProcess, Reply, ScriptedCall, ScriptedModel};
+use onyx_test_support::{Answer, OnyxBuilder, OnyxProcess, Reply, ScriptedCall, ScriptedModel};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
@@ -30,7 +30,12 @@ async fn house_with(config: Value) -> (ScriptedModel, OnyxProcess) {
 }
 
 async fn house_of(model: ScriptedModel, config: Value) -> (ScriptedModel, OnyxProcess) {
-    let onyx = builder(&model)
+    let onyx = a_house(&model).merge(config).start().await;
+    (model, onyx)
+}
+
+fn a_house(model: &ScriptedModel) -> OnyxBuilder {
+    builder(model)
         .merge(json!({"people": ["anna"], "agents": {
             "defaults": {"model": "mine/some-model"},
             "list": [
@@ -38,12 +43,8 @@ async fn house_of(model: ScriptedModel, config: Value) -> (ScriptedModel, OnyxPr
                 {"id": "scout", "name": "Scout", "tier": "suggest"},
             ],
         }}))
-        .merge(config)
         // Its owner lets agents act in it; `cautious` looks at one whose owner has not.
         .file("people/owner/spaces/home/space.json", "{\"name\": \"Home\", \"tier\": \"act\"}")
-        .start()
-        .await;
-    (model, onyx)
 }
 
 async fn send(onyx: &OnyxProcess, method: Method, path: &str, body: &Value) -> Reply {

@@ -1,12 +1,12 @@
 //! Threads with coworkers, as the second seed has them.
 
 use onyx_test_support::{
-    AgentClient, Answer, Fault, Finish, OnyxProcess, Reply, Script, Step, wait_for,
+    AgentClient, Answer, Fault, Finish, OnyxProcess, Reply, Script, ScriptedModel, Step, wait_for,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Follow, delete, house, patch, send};
+use super::{Follow, a_house, delete, house, patch, send};
 use crate::SOON;
 
 /// A channel in the space with a thread in it.
@@ -429,6 +429,20 @@ async fn whoever_listens_after_a_quick_answer_is_told_of_it_once() {
     model.push(Answer::text("third"));
     let id = answer_id(&say(&onyx, &thread, "three").await);
     is_told(&mut events, &id, "third").await;
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_while_its_listener_arrives_is_told() {
+    let model = ScriptedModel::start().await;
+    // Between looking what is at work and following it.
+    let onyx = a_house(&model).env("ONYX_TEST_DELAYS", "1500").start().await;
+    let thread = thread(&onyx, &[]).await;
+    model.push(Script::new([Step::PauseMs(500), Step::Text("late".into())]).ended(Finish::Stop));
+    let id = answer_id(&say(&onyx, &thread, "one").await);
+    let mut events = Follow::begin(&onyx, &format!("{thread}/events"), None).await;
+    let told = events.until("chat:complete").await;
+    let complete = &told.last().unwrap().data;
+    assert_eq!((&complete["message_id"], &complete["content"]), (&json!(id), &json!("late")));
 }
 
 #[tokio::test]

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use onyx_test_support::{
-    Answer, OnyxProcess, Reply, Script, ScriptedCall, ScriptedModel, Step, wait_for,
+    Answer, DEFAULT_TOKEN, OnyxProcess, Reply, Script, ScriptedCall, ScriptedModel, Step, wait_for,
 };
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use super::house;
 
@@ -128,8 +131,6 @@ async fn a_question_ends_the_stream_and_its_answer_goes_on_in_the_same_message()
     }
 }
 
-/// A GET has no body: one that comes after its answer has begun keeps the server from noticing that
-/// the client goes away.
 async fn open(onyx: &OnyxProcess, method: Method, path: &str, body: Option<&Value>) -> Response {
     let request = onyx.request(method, path);
     let request = match body {
@@ -169,6 +170,44 @@ async fn a_run_is_rejoined_from_its_beginning_and_stopped_when_nobody_reads_it()
         (model.abandoned() == 1).then_some(())
     })
     .await;
+}
+
+/// Some clients send one with every request.
+#[tokio::test]
+async fn whoever_leaves_is_noticed_though_a_get_had_a_body_that_came_late() {
+    let (model, onyx) = house().await;
+    model.push(Script::new([Step::Text("Hel".into()), Step::Hang]));
+    let mut first =
+        open(&onyx, Method::POST, CHAT, Some(&submit("late", &json!([said("hi")])))).await;
+    reads(&mut first, "Hel").await;
+    let host = onyx.base_url().trim_start_matches("http://");
+    let mut second = TcpStream::connect(host).await.unwrap();
+    second.set_nodelay(true).unwrap();
+    let head = format!(
+        "GET {CHAT}/late/stream HTTP/1.1\r\nhost: {host}\r\n\
+         authorization: Bearer {DEFAULT_TOKEN}\r\ncontent-length: 4\r\n\r\n"
+    );
+    second.write_all(head.as_bytes()).await.unwrap();
+    let mut text = vec![0; 4096];
+    // An answer would have begun by then.
+    let early = timeout(Duration::from_secs(1), second.read(&mut text)).await;
+    assert!(early.is_err(), "answered before the body came");
+    second.write_all(b"null").await.unwrap();
+    let mut told = String::new();
+    while !told.contains("Hel") {
+        let size = second.read(&mut text).await.unwrap();
+        assert!(size > 0, "it ended: {told}");
+        told += std::str::from_utf8(&text[..size]).unwrap();
+    }
+    drop((first, second));
+    let limit = Duration::from_secs(30);
+    wait_for("the provider's answer to be dropped", limit, async || {
+        (model.abandoned() == 1).then_some(())
+    })
+    .await;
+    let too_much = onyx.request(Method::GET, "/health").body("x".repeat(65 * 1024));
+    let refused = Reply::of(too_much).await.expect(413).json();
+    assert_eq!(refused["code"], "too_large");
 }
 
 #[tokio::test]
