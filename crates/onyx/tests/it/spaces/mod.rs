@@ -96,8 +96,13 @@ impl Follow {
         Self { response, buffer: String::new() }
     }
 
-    /// `None` at the end of the stream.
+    /// `None` at the end of the stream. Comments that keep it open are no news.
     async fn next(&mut self) -> Option<Told> {
+        let news = tokio::time::timeout(Duration::from_secs(30), self.read()).await;
+        news.expect("the stream goes on")
+    }
+
+    async fn read(&mut self) -> Option<Told> {
         loop {
             while let Some((frame, rest)) = self.buffer.split_once("\n\n") {
                 let told = told(frame);
@@ -106,8 +111,7 @@ impl Follow {
                     return told;
                 }
             }
-            let chunk = tokio::time::timeout(Duration::from_secs(30), self.response.chunk()).await;
-            let chunk = chunk.expect("the stream goes on").unwrap()?;
+            let chunk = self.response.chunk().await.unwrap()?;
             self.buffer.push_str(std::str::from_utf8(&chunk).expect("whole frames"));
         }
     }

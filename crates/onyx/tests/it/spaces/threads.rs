@@ -439,6 +439,7 @@ async fn an_answer_that_ends_while_its_listener_arrives_is_told() {
     let thread = thread(&onyx, &[]).await;
     model.push(Script::new([Step::PauseMs(500), Step::Text("late".into())]).ended(Finish::Stop));
     let id = answer_id(&say(&onyx, &thread, "one").await);
+    wait_for("the run", SOON, async || (model.answering() == 1).then_some(())).await;
     let mut events = Follow::begin(&onyx, &format!("{thread}/events"), None).await;
     let told = events.until("chat:complete").await;
     let complete = &told.last().unwrap().data;
