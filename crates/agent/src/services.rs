@@ -154,7 +154,7 @@ impl AgentServices {
         self.shared.namer.set_pauses(pauses);
     }
 
-    /// Where such a test holds up who calls this; nothing in a release.
+    /// Waits here in such a test, and never in a release build.
     pub async fn pause(&self, point: &'static str) {
         self.shared.namer.pause(point).await;
     }

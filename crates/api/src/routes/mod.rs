@@ -50,7 +50,7 @@ use crate::access::check_host_and_origin;
 use crate::openapi::document;
 use crate::problem::in_the_clients_form;
 use crate::serve::{followed, spare_the_reserve};
-use crate::wire::without_idle_body;
+use crate::wire::without_unused_body;
 use crate::{ApiState, Problem, Routes};
 pub use mcp_server::mcp_response;
 pub use oauth::Agreed as AgreedAccess;
@@ -111,7 +111,7 @@ pub fn router(state: ApiState) -> Router {
 /// What every request goes through before its route, and every answer after it, from the outside in.
 /// One layer for all: each layer of axum's boxes a future and copies the routes once more.
 async fn on_the_way_in(State(state): State<ApiState>, request: Request, next: Next) -> Response {
-    let routed = async |request| match without_idle_body(request).await {
+    let routed = async |request| match without_unused_body(request).await {
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };

@@ -33,8 +33,8 @@ const MAX_MEDIA_BODY: usize = 26 * 1024 * 1024;
 /// The largest body of somebody who has not signed in: a name and a password, or a code.
 const MAX_STRANGERS_BODY: usize = 64 * 1024;
 
-/// The largest body of a request that means nothing by it.
-const MAX_IDLE_BODY: usize = 64 * 1024;
+/// The largest body of a GET or HEAD, which is dropped.
+const MAX_UNUSED_BODY: usize = 64 * 1024;
 
 /// A client that takes longer for as much as `MAX_BODY` is gone or hostile.
 const READ_LIMIT: Duration = Duration::from_secs(60);
@@ -118,15 +118,15 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
     }
 }
 
-/// The request without its body, if it is one that means nothing by it. The body is read all the same: bytes that come
-/// once the answer has begun would keep the connection from being read, and nobody would notice that the client has gone.
-pub(crate) async fn without_idle_body(request: Request) -> Result<Request, Problem> {
-    let asks_only = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !asks_only || request.body().is_end_stream() {
+/// Reads and drops the body of a GET or HEAD, which no route looks at. If its bytes came after the answer had begun, the
+/// connection would no longer be read, and nobody would notice that the client has gone.
+pub(crate) async fn without_unused_body(request: Request) -> Result<Request, Problem> {
+    let is_unused = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !is_unused || request.body().is_end_stream() {
         return Ok(request);
     }
     let (parts, body) = request.into_parts();
-    let _ = read(&parts, body, MAX_IDLE_BODY).await?;
+    let _ = read(&parts, body, MAX_UNUSED_BODY).await?;
     Ok(Request::from_parts(parts, Body::empty()))
 }
 

@@ -12,7 +12,7 @@ mod json;
 mod names;
 mod tool_forms;
 
-pub(crate) use body::{DocumentBody, MediaBody, OptionalBody, RawBody, typed, without_idle_body};
+pub(crate) use body::{DocumentBody, MediaBody, OptionalBody, RawBody, typed, without_unused_body};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub(crate) use etag::{etag, expected};
 pub(crate) use json::{Json, write_json};
