@@ -90,6 +90,7 @@ def test_channels_and_threads_tell_their_answers(stage: Stage, onyx: Onyx) -> No
     thread = onyx.threads.create(channel["id"], "Plans")
     answers = onyx.threads.send_message(thread["id"], "hello")["assistant_messages"]
     for told in onyx.threads.events(thread["id"]):
+        assert told.type in ("chat:chunk", "chat:complete"), told
         if told.type == "chat:complete":
             assert cast(dict[str, object], told.data)["content"] == "On it."
             break

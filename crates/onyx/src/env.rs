@@ -12,7 +12,7 @@ pub(crate) const ONYX_HOME: &str = "ONYX_HOME";
 pub(crate) const ONYX_LOG: &str = "ONYX_LOG";
 /// `json` writes logs as JSON lines.
 pub(crate) const ONYX_LOG_FORMAT: &str = "ONYX_LOG_FORMAT";
-/// Where the home folder lies unless `ONYX_HOME` says otherwise.
+/// The folder of the home unless `ONYX_HOME` is set.
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Where the keys of sealed secrets lie in files, unless it is `onyx/keys` in the user's data
 /// folder. Set, new keys go there and not into the keyring.
@@ -33,7 +33,8 @@ const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// this machine in any case.
 const ONYX_LOCAL_PORTS: &str = "ONYX_LOCAL_PORTS";
 /// Milliseconds for which background work waits between what is asked and its beginning, and between
-/// its end and the books. For `make test-delays`; builds for people do not read it.
+/// its end and the books, for `make test-delays`; or `point=milliseconds`, for a test that delays one
+/// point. Builds for people do not read it.
 #[cfg(debug_assertions)]
 const ONYX_TEST_DELAYS: &str = "ONYX_TEST_DELAYS";
 /// People beside those of the config, with commas between them.
@@ -91,7 +92,7 @@ pub(crate) fn backup_passphrase() -> Option<String> {
     text(ONYX_BACKUP_PASSPHRASE)
 }
 
-/// Where backups go when nobody says where.
+/// The default place of backups.
 pub(crate) fn usual_backup_folder() -> Option<PathBuf> {
     let data = folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
     Some(data?.join("onyx/backups"))
@@ -126,11 +127,24 @@ pub(crate) fn local_ports() -> BTreeMap<String, u16> {
     pairs.split(',').filter_map(pair).collect()
 }
 
+/// How long a test delays background work at a point.
+#[cfg(debug_assertions)]
+pub(crate) struct TestDelay {
+    /// `None`: at every point.
+    pub(crate) point: Option<String>,
+    pub(crate) length: Duration,
+}
+
 /// What does not read is left out: nothing waits.
 #[cfg(debug_assertions)]
-pub(crate) fn test_delay() -> Option<Duration> {
-    let milliseconds = text(ONYX_TEST_DELAYS)?.parse().ok()?;
-    Some(Duration::from_millis(milliseconds)).filter(|delay| !delay.is_zero())
+pub(crate) fn test_delay() -> Option<TestDelay> {
+    let asked = text(ONYX_TEST_DELAYS)?;
+    let (point, milliseconds) = match asked.split_once('=') {
+        Some((point, milliseconds)) => (Some(point.to_owned()), milliseconds),
+        None => (None, asked.as_str()),
+    };
+    let length = Duration::from_millis(milliseconds.parse().ok()?);
+    (!length.is_zero()).then_some(TestDelay { point, length })
 }
 
 pub(crate) fn editor() -> String {

@@ -1,9 +1,9 @@
 //! How a run starts: one task takes a request through the three phases, begins the run and drives
 //! it to its end.
 //!
-//! This is the one place that cares for a caller who goes away. Until the run is in the books,
-//! what was prepared is dropped with the caller and the session is free. From then on the run goes
-//! on; whether it is stopped is up to what the caller was to get: dropping an `OwnedRun` stops it.
+//! This is the only place that handles a caller who disconnects. Until the run is in the ledger, the
+//! preparation is dropped with the caller and the session is free. From then on the run continues
+//! without its caller, unless the caller was to get an `OwnedRun`: dropping that stops the run.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ struct BegunRun {
 }
 
 impl Runs {
-    /// Starts a run that goes on without its caller.
+    /// Starts a run that continues without its caller.
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
         self.spawn(request, Vec::new()).await
     }
@@ -125,7 +125,7 @@ impl Runs {
         match loaded.await {
             Ok(run) => Ok((run, lease)),
             Err(fault) => {
-                // Given back before the fault is told: who hears of it may try again at once.
+                // Released before the fault is reported, because the caller may try again at once.
                 lease.release().await;
                 Err(fault)
             }
@@ -149,6 +149,7 @@ impl Runs {
             let lease = lease.hand_over();
             let contact = live.contact.clone();
             runs.shared.live.add(live);
+            runs.shared.namer.pause("run.listed").await;
             let driver = match AssertUnwindSafe(driver.open()).catch_unwind().await {
                 Ok(Ok(driver)) => Ok(driver),
                 Ok(Err(error)) => {
@@ -243,7 +244,9 @@ impl Runs {
                 }
             }
             // The files stay evidence all the same, and the next run asks again.
-            Err(error) => tracing::warn!(%error, "foreign instructions could not be asked about"),
+            Err(error) => {
+                tracing::warn!(%error, "the person could not be asked to accept foreign instructions")
+            }
         }
     }
 
@@ -274,13 +277,14 @@ impl Runs {
     }
 }
 
-/// Why a run is none, for whoever asked for it.
+/// Why a run did not start, for the caller.
 fn not_begun(error: StoreError, session: SessionId) -> Fault {
     match error {
-        StoreError::AlreadyRun => {
-            Fault::new(ErrorCode::SessionBusy, "This message is being answered, or was.")
-                .with_hint("Ask for another answer to get a second one.")
-        }
+        StoreError::AlreadyRun => Fault::new(
+            ErrorCode::SessionBusy,
+            "This message is already answered or being answered.",
+        )
+        .with_hint("Ask for another answer to get a second one."),
         StoreError::NotFound => no_such_session(session),
         other => other.into(),
     }

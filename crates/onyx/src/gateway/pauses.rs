@@ -1,11 +1,17 @@
 //! Background work held up on purpose, for `make test-delays`. Builds for people never wait.
 
+#[cfg(debug_assertions)]
+use std::time::Duration;
+
 use onyx_types::Pauses;
 
 #[cfg(debug_assertions)]
 pub(super) fn pauses() -> Pauses {
     match crate::env::test_delay() {
-        Some(delay) => Pauses::new(move |_| tokio::time::sleep(delay)),
+        Some(delay) => Pauses::new(move |point| {
+            let is_delayed = delay.point.as_ref().is_none_or(|chosen| chosen == point);
+            tokio::time::sleep(if is_delayed { delay.length } else { Duration::ZERO })
+        }),
         None => Pauses::default(),
     }
 }

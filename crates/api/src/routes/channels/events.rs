@@ -1,4 +1,4 @@
-//! `/api/threads/{id}/events`: every answer of a thread as it comes, run after run.
+//! `/api/threads/{id}/events`: all answers of a thread as they are written, run after run.
 
 use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
@@ -24,11 +24,11 @@ use crate::wire::encode::{SseFrame, ThreadFrames};
 use crate::{ApiState, AuthContext, Problem};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Text is told this often at most.
+/// The shortest time between two frames of text.
 const COALESCED: Duration = Duration::from_millis(100);
-/// How long it may take from sending words to listening.
+/// How long after sending a message a client may connect and still get its answer.
 const JUST_NOW: Duration = Duration::from_secs(10);
-/// Frames that a slow reader has not taken; beyond it the telling waits, the run does not.
+/// Frames that a slow reader has not read yet; beyond it the stream waits, the run does not.
 const MOST_UNREAD: usize = 64;
 
 pub(in crate::routes) async fn events(
@@ -43,11 +43,11 @@ pub(in crate::routes) async fn events(
     if let Some(StreamPosition { run, .. }) = &seen
         && state.agent.sessions.of_run(&caller.person, *run).await? != Some(session)
     {
-        return Err(Problem::field("Last-Event-ID", "is not one of this thread"));
+        return Err(Problem::field("Last-Event-ID", "does not belong to this thread"));
     }
     let (told, frames) = mpsc::channel(MOST_UNREAD);
     let agent = state.agent.clone();
-    // Heard from here on: what begins before the task does is not missed.
+    // Subscribed here, so that nothing that begins before the task does is missed.
     let notices = agent.notices();
     let person = caller.person.clone();
     let (later, followed) = (VecDeque::new(), HashSet::new());
@@ -60,7 +60,7 @@ pub(in crate::routes) async fn events(
     Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// Ends when the client or the thread has gone; the runs go on.
+/// Ends when the client or the thread is gone; the runs continue.
 struct Follower {
     agent: AgentServices,
     person: PersonId,
@@ -68,17 +68,17 @@ struct Follower {
     names: FieldNames,
     told: mpsc::Sender<SseFrame>,
     notices: Receiver<Notice>,
-    /// Heard while a run was told.
+    /// Notices that arrived while a run was being streamed.
     later: VecDeque<Heard>,
-    /// Runs that were told of: that one began may be heard after its end was told.
+    /// Runs that were streamed: the notice of a run's beginning may arrive after its end.
     followed: HashSet<RunId>,
 }
 
 enum Heard {
     Notice(NoticeKind),
-    /// Nobody knows what.
+    /// Notices were missed.
     Missed,
-    /// Nothing more will be.
+    /// No more notices will come.
     Over,
 }
 
@@ -111,7 +111,7 @@ impl Follower {
                     self.withdrawn(message).await
                 }
                 Heard::Notice(NoticeKind::SessionDeleted) => break,
-                // It may have been the thread's end; what else it was is looked for again.
+                // The end of the thread may have been missed; the newest run is looked up again.
                 Heard::Missed => {
                     let there = self.agent.sessions.meta(&self.person, self.session).await;
                     if there.is_err_and(|fault| fault.code == ErrorCode::NotFound) {
@@ -123,20 +123,21 @@ impl Follower {
                 ) => {}
             }
         }
-        // Who cannot be told has gone.
+        // A client that cannot be reached has gone.
         let _ = self.tell(ThreadFrames::deleted()).await;
     }
 
-    /// The run at work, or the one that a client has missed which sent its words first and then came to listen: the
-    /// answer was quicker, and nobody was told of it.
+    /// The run in progress, or the one that a client has missed because it connected after sending
+    /// its message and the answer was faster.
     async fn newest(&self) -> Option<RunId> {
-        // Looked at once: a run that is at work now is told also if it is over by the time it is followed.
+        // The run in progress is looked up first, so that it is streamed even if it ends before it
+        // is followed.
         let at_work = self.agent.runs.on_session(&self.person, self.session);
         self.agent.pause("thread.listen").await;
         if at_work.is_some() {
             return at_work;
         }
-        // A thread that cannot be read says so by every other way to it.
+        // An error of the thread is reported by every other route to it.
         let ended = self.agent.replay.newest_ended(&self.person, self.session).await;
         let (run, at) = ended.ok().flatten()?;
         if at.saturating_add(JUST_NOW) < self.agent.clock().wall() {
@@ -155,21 +156,24 @@ impl Follower {
             let meta = self.agent.sessions.meta(person, session).await?;
             self.agent.conversations.answerers(person, &meta, &text).await
         };
-        // A thread that is gone tells so by itself.
+        // A deleted thread sends its own notice.
         if let Ok(agents) = agents.await {
             let _ = self.tell(ThreadFrames::taken_back(self.names, message, &agents)).await;
         }
     }
 
-    /// Tells what a run told after that, to its end.
+    /// Streams the events of a run after `after`, up to its end.
     async fn run(&mut self, run: RunId, after: u64) {
-        if !self.followed.insert(run) || self.told.is_closed() {
+        if self.followed.contains(&run) || self.told.is_closed() {
             return;
         }
+        // A run is at work a moment before its question is stored, and `RunStarted` comes after
+        // that. Until then it counts as not streamed.
         let Ok(Some(question)) = self.agent.sessions.question_of_run(&self.person, run).await
         else {
             return;
         };
+        self.followed.insert(run);
         let mut frames = ThreadFrames::new(question).named(self.names);
         let Ok(events) = self.agent.runs.events(&self.person, run, 0).await else {
             return self.read_log(run, frames).await;
@@ -214,7 +218,8 @@ impl Follower {
                         continue;
                     }
                     due = frames.has_unsaid().then_some(next_flush);
-                    // Before it is told: whoever hears it may come again at once.
+                    // Recorded before the event is sent, because the client may connect again at
+                    // once.
                     if matches!(envelope.event, Event::Done { .. }) {
                         events.count_as_heard();
                         is_counted = true;
@@ -231,7 +236,7 @@ impl Follower {
         }
     }
 
-    /// A run whose events are no longer kept: how it ended is.
+    /// A run whose events are no longer kept: its end is read from the log.
     async fn read_log(&self, run: RunId, mut frames: ThreadFrames) {
         let Ok(events) = self.agent.replay.of_run(&self.person, self.session, run).await else {
             return;
@@ -244,7 +249,7 @@ impl Follower {
         }
     }
 
-    /// Fails when the client has gone.
+    /// Fails when the client has disconnected.
     async fn tell(&self, frames: Vec<SseFrame>) -> Result<(), mpsc::error::SendError<SseFrame>> {
         for frame in frames {
             self.told.send(frame).await?;
@@ -253,7 +258,7 @@ impl Follower {
     }
 }
 
-/// The next of what happens to a session.
+/// The next notice about a session.
 async fn hear(notices: &mut Receiver<Notice>, session: SessionId) -> Heard {
     loop {
         match notices.recv().await {

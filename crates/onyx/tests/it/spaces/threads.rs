@@ -435,7 +435,7 @@ async fn whoever_listens_after_a_quick_answer_is_told_of_it_once() {
 async fn an_answer_that_ends_while_its_listener_arrives_is_told() {
     let model = ScriptedModel::start().await;
     // Between looking what is at work and following it.
-    let onyx = a_house(&model).env("ONYX_TEST_DELAYS", "1500").start().await;
+    let onyx = a_house(&model).env("ONYX_TEST_DELAYS", "thread.listen=1500").start().await;
     let thread = thread(&onyx, &[]).await;
     model.push(Script::new([Step::PauseMs(500), Step::Text("late".into())]).ended(Finish::Stop));
     let id = answer_id(&say(&onyx, &thread, "one").await);
@@ -444,6 +444,19 @@ async fn an_answer_that_ends_while_its_listener_arrives_is_told() {
     let told = events.until("chat:complete").await;
     let complete = &told.last().unwrap().data;
     assert_eq!((&complete["message_id"], &complete["content"]), (&json!(id), &json!("late")));
+}
+
+#[tokio::test]
+async fn an_answer_whose_question_is_not_stored_yet_is_told_to_its_listener() {
+    let model = ScriptedModel::start().await;
+    // Between being at work and being in the ledger.
+    let onyx = a_house(&model).env("ONYX_TEST_DELAYS", "run.listed=1500").start().await;
+    let thread = thread(&onyx, &[]).await;
+    model.push(Answer::text("late"));
+    let id = answer_id(&say(&onyx, &thread, "one").await);
+    let mut events = Follow::begin(&onyx, &format!("{thread}/events"), None).await;
+    assert_eq!(model.requests().len(), 0, "the listener comes before the question is stored");
+    is_told(&mut events, &id, "late").await;
 }
 
 #[tokio::test]
