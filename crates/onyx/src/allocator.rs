@@ -1,6 +1,6 @@
-//! How the process gives memory back.
+//! Returns memory to the kernel.
 
-/// Blocks from this size on are the kernel's again as soon as they are free.
+/// Blocks of this size and larger go back to the kernel as soon as they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE: libc::c_int = 128 * 1024;
 
@@ -16,32 +16,38 @@ pub(crate) fn give_large_blocks_back() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_large_blocks_back() {}
 
-/// Unmaps the code that ran so far. The kernel maps it in large pieces, most of which only the start
-/// needs, or the use of a model that has ended; what is needed again comes back from the file,
-/// without a read where it is still cached.
+/// Unmaps the code that ran so far, and the constants and tables that were read. The kernel maps the
+/// program's file in large pieces, most of which only the start needs, or the use of a model that has
+/// ended; what is needed again comes back from the file, without a read where it is still cached.
 #[cfg(target_os = "linux")]
 pub(crate) fn give_code_back() {
-    match code_of_this_program() {
+    match unwritten_parts_of_this_program() {
         Ok(pieces) => pieces.into_iter().for_each(unmap),
-        Err(error) => tracing::debug!(%error, "code that ran stays mapped"),
+        Err(error) => tracing::debug!(%error, "the program's file stays mapped"),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn give_code_back() {}
 
-/// Where the machine code of this file lies: mapped for running and never written.
+/// Where this file's machine code lies, and its beginning with the constants: both are mapped and
+/// never written. Other parts may not be unmapped, because the loader writes addresses into them
+/// before it makes them read-only.
 #[cfg(target_os = "linux")]
-fn code_of_this_program() -> std::io::Result<Vec<std::ops::Range<usize>>> {
+fn unwritten_parts_of_this_program() -> std::io::Result<Vec<std::ops::Range<usize>>> {
     let program = std::env::current_exe()?;
     let maps = std::fs::read_to_string("/proc/self/maps")?;
     let piece = |line: &str| {
         let mut fields = line.split_whitespace();
-        let (range, rights, name) = (fields.next()?, fields.next()?, fields.nth(3)?);
+        let (range, rights, offset) = (fields.next()?, fields.next()?, fields.next()?);
+        let name = fields.nth(2)?;
         let (start, end) = range.split_once('-')?;
-        let address = |text| usize::from_str_radix(text, 16).ok();
-        let is_code = rights == "r-xp" && std::path::Path::new(name) == program;
-        if is_code { Some(address(start)?..address(end)?) } else { None }
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        let is_unwritten = rights == "r-xp" || (rights == "r--p" && number(offset)? == 0);
+        if !is_unwritten || std::path::Path::new(name) != program {
+            return None;
+        }
+        Some(number(start)?..number(end)?)
     };
     Ok(maps.lines().filter_map(piece).collect())
 }
@@ -50,11 +56,11 @@ fn code_of_this_program() -> std::io::Result<Vec<std::ops::Range<usize>>> {
 #[allow(unsafe_code, reason = "there is no safe form of madvise")]
 fn unmap(piece: std::ops::Range<usize>) {
     let start = std::ptr::with_exposed_provenance_mut(piece.start);
-    // SAFETY: the range is a mapping of a file for reading and running, so no page of it differs
-    // from the file; an access brings the same bytes back.
+    // SAFETY: the range is a mapping of a file that nothing writes to, so no page of it differs from
+    // the file; an access brings the same bytes back.
     if unsafe { libc::madvise(start, piece.len(), libc::MADV_DONTNEED) } != 0 {
         let error = std::io::Error::last_os_error();
-        tracing::debug!(%error, "code that ran stays mapped");
+        tracing::debug!(%error, "the program's file stays mapped");
     }
 }
 
@@ -63,10 +69,10 @@ fn unmap(piece: std::ops::Range<usize>) {
 mod tests {
     use super::*;
 
-    /// Bytes of this program's code that are mapped.
-    fn mapped_code() -> u64 {
+    /// Bytes of this program's unwritten parts that are mapped.
+    fn mapped() -> u64 {
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-        let pieces = code_of_this_program().unwrap();
+        let pieces = unwritten_parts_of_this_program().unwrap();
         let starts: Vec<_> = pieces.iter().map(|piece| format!("{:x}-", piece.start)).collect();
         let mut lines = smaps.lines();
         let mut bytes = 0;
@@ -81,19 +87,22 @@ mod tests {
     }
 
     #[test]
-    fn code_that_ran_is_given_back_and_runs_again() {
-        let pieces = code_of_this_program().unwrap();
-        assert!(!pieces.is_empty());
-        let code = pieces.iter().flat_map(|piece| piece.clone().step_by(4096));
-        for address in code {
-            let byte = std::ptr::with_exposed_provenance::<u8>(address);
-            #[allow(unsafe_code, reason = "nothing but a read maps a page")]
-            // SAFETY: the page is mapped for reading.
-            let _ = unsafe { byte.read_volatile() };
-        }
-        let before = mapped_code();
+    fn what_was_read_of_the_program_is_given_back_and_is_there_again() {
+        let pieces = unwritten_parts_of_this_program().unwrap();
+        assert_eq!(pieces.len(), 2, "code and constants: {pieces:?}");
+        let pages = || pieces.iter().flat_map(|piece| piece.clone().step_by(4096));
+        let sum = || pages().map(|address| u64::from(byte_at(address))).sum::<u64>();
+        let (read, before) = (sum(), mapped());
         give_code_back();
-        let after = mapped_code();
+        let after = mapped();
         assert!(after * 2 < before, "{before} bytes were mapped, {after} are");
+        assert_eq!(sum(), read);
+    }
+
+    #[allow(unsafe_code, reason = "nothing but a read maps a page")]
+    fn byte_at(address: usize) -> u8 {
+        let byte = std::ptr::with_exposed_provenance::<u8>(address);
+        // SAFETY: the page is mapped for reading.
+        unsafe { byte.read_volatile() }
     }
 }
