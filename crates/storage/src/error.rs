@@ -15,13 +15,13 @@ pub enum StoreError {
     NotFound,
     #[error("the content changed since it was read")]
     Conflict,
-    /// The lease was lost to somebody else, or has expired: the write did not happen.
+    /// The lease was lost to another holder, or has expired: the write did not happen.
     #[error("the session's lease is no longer held")]
     LeaseLost,
     #[error("the session is busy")]
     Busy,
     /// The same input is running, or has run to its end, already.
-    #[error("this input was run already")]
+    #[error("this input has already run")]
     AlreadyRun,
     #[error("the disk is full")]
     Full,

@@ -155,7 +155,7 @@ impl Home {
         &self.paths
     }
 
-    /// Folders whose name is not an id belong to somebody else and are left out.
+    /// Folders whose name is not an id are not ours and are left out.
     fn names_in<T: std::str::FromStr + Ord>(&self, folder: &str) -> Result<Vec<T>, StoreError> {
         let folder = match self.root.open_dir(folder) {
             Ok(folder) => folder,

@@ -15,13 +15,13 @@ pub struct Lease {
 
 #[async_trait]
 pub trait Leases: Send + Sync {
-    /// `StoreError::Busy` while somebody else holds it.
+    /// `StoreError::Busy` while another holder has it.
     async fn acquire(&self, key: &SessionKey, time_to_live: Duration) -> Result<Lease, StoreError>;
 
     /// `StoreError::LeaseLost` when it is no longer ours.
     async fn renew(&self, lease: &Lease, time_to_live: Duration) -> Result<(), StoreError>;
 
-    /// Releasing a lease that was lost already is no error. Where the store cannot be reached this says so, and goes on
-    /// trying by itself.
+    /// Releasing a lease that was lost already is not an error. If the store cannot be reached, this returns an error and
+    /// keeps trying in the background.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 }

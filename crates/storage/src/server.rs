@@ -21,12 +21,12 @@ use crate::{
     SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
 };
 
-/// Objects that nothing refers to are kept so long: whoever wrote one may be about to refer to it.
+/// Unreferenced objects are kept this long, because their writer may be about to refer to them.
 const KEPT_UNREFERRED: Duration = Duration::from_secs(24 * 60 * 60);
 /// Beyond this, tokens would end too early and jobs fire at the wrong time.
 const CLOCK_SLACK: Duration = Duration::from_secs(60);
 
-/// `storage` of the config, as it is written there. Keys stand in it as whatever they refer to was resolved to.
+/// `storage` of the config, as it is written there, with the references to keys resolved.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StorageSettings {
@@ -145,17 +145,17 @@ impl Membership {
         self.gateway.advertise(url).await
     }
 
-    /// The gateway that works on a session now; `None`: nobody who lives.
+    /// The gateway that works on a session now; `None`: no living gateway.
     pub async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
         self.gateway.holder(key).await
     }
 
-    /// The living gateway on which a run was begun: what it told can be asked for there.
+    /// The living gateway on which a run was begun: the run's events can be asked for there.
     pub async fn runner(&self, run: RunId) -> Result<Option<GatewayRow>, StoreError> {
         self.gateway.runner(run).await
     }
 
-    /// The value that counts for all gateways: this one, if nobody gave another before.
+    /// The value that counts for all gateways: this one, if none set another before.
     pub async fn agree(&self, name: &str, value: &str) -> Result<String, StoreError> {
         self.gateway.agree(name, value).await
     }
@@ -165,17 +165,18 @@ impl Membership {
         self.gateway.config().await
     }
 
-    /// Writes the version after `before` (0: the first). `Conflict` when somebody else did meanwhile.
+    /// Writes the version after `before` (0: the first). `Conflict` when another writer did meanwhile.
     pub async fn put_config(&self, before: i64, text: &str) -> Result<i64, StoreError> {
         self.gateway.put_config(before, text).await
     }
 
-    /// What the others did since `heard`. The others hear what is told, as hints: nothing of it must be relied on.
+    /// What the other gateways did since `heard`, and tells them what this one did. Notices are
+    /// hints: nothing may rely on one.
     pub async fn news(&self, heard: &mut Heard, told: &[String]) -> Result<News, StoreError> {
         self.gateway.news(heard, told).await
     }
 
-    /// Returns how many hints it forgot that everybody has heard.
+    /// Deletes the hints that every gateway has read. Returns how many.
     pub async fn forget_notices(&self) -> Result<u64, StoreError> {
         self.gateway.forget_notices().await
     }
@@ -185,12 +186,12 @@ impl Membership {
         Arc::new(self.pending.clone())
     }
 
-    /// How often somebody guessed wrong, at any gateway.
+    /// Counts of failed guesses, at all gateways.
     pub fn failures(&self) -> SharedFailures {
         self.failures.clone()
     }
 
-    /// Removes sign-ins that nobody finished and failures that are forgiven.
+    /// Removes sign-ins that were not finished and failures that are forgiven.
     pub async fn sweep_sign_ins(&self) -> Result<(), StoreError> {
         self.pending.sweep().await?;
         self.failures.sweep().await?;
@@ -226,12 +227,12 @@ impl Membership {
         self.gateway.disown(owned).await
     }
 
-    /// Deletes objects that nothing refers to and nobody touched for a day. Returns how many.
+    /// Deletes objects that nothing refers to and that were not touched for a day. Returns how many.
     pub async fn sweep_objects(&self) -> Result<u64, StoreError> {
         self.blobs.sweep(KEPT_UNREFERRED).await
     }
 
-    /// Moves logs that nobody has written to for so long from their rows into objects, some of them. Returns how many.
+    /// Moves some of the logs that were not written to for this long from rows into objects. Returns how many.
     pub async fn seal_idle_logs(&self, idle: Duration) -> Result<u64, StoreError> {
         self.turns.seal_idle(idle).await
     }
@@ -242,7 +243,7 @@ impl Membership {
 pub struct ServerClocks {
     /// Of records, and of the days that people live by.
     pub records: Arc<dyn Clock>,
-    /// By which this gateway stops itself: one that goes on while the machine sleeps, as `BootClock` does.
+    /// The clock by which this gateway stops: it must continue while the machine sleeps, as `BootClock` does.
     pub leases: Arc<dyn Clock>,
 }
 

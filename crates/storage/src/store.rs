@@ -44,13 +44,13 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Files and SQLite under the home, with no other server. Where the database is new but
-    /// sessions exist (it was lost, or the files were brought here), their metadata is made anew.
+    /// Opens files and SQLite under the home, with no other server. If the database is new but
+    /// sessions exist (it was lost, or the files were copied here), their metadata is rebuilt.
     pub async fn open_embedded(home: Home, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         Self::open_witnessed(home, clock, AuditWitnesses::default()).await
     }
 
-    /// The same; what lies outside the home knows of every audit row.
+    /// The same, with witnesses outside the home that record every audit row.
     pub async fn open_witnessed(
         home: Home,
         clock: Arc<dyn Clock>,

@@ -1,5 +1,5 @@
-//! Looks through texts for facts: by rules whatever changed, by a model one chunk after another as
-//! far as the budget of the day goes.
+//! Looks through texts for facts: by rules in everything that changed, and by a model one chunk after
+//! another until the day's budget is used.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -51,13 +51,13 @@ impl FactReader {
         }
     }
 
-    /// Who finds facts beside the rules from now on; `None`: nobody.
+    /// Sets the finder that finds facts besides the rules from now on; `None`: only the rules do.
     pub(crate) fn set_finder(&self, finder: Option<Arc<dyn FactFinder>>, daily_tokens: u64) {
         let mut state = self.finder.write().unwrap_or_else(PoisonError::into_inner);
         *state = FinderState { finder, daily_tokens };
     }
 
-    /// In the background: the rules look at whatever is left, then the model reads.
+    /// In the background: the rules look at everything that is left, then the model reads.
     pub(crate) async fn find_facts(&self) -> Result<(), KnowledgeError> {
         self.find_by_rules(None).await?;
         self.find_by_model().await
@@ -170,7 +170,11 @@ impl FactReader {
                 let found = match finder.find(passage).await {
                     Ok(found) => found,
                     Err(failure) => {
-                        tracing::warn!(maker, reason = failure.message, "facts are found later");
+                        tracing::warn!(
+                            maker,
+                            reason = failure.message,
+                            "facts could not be read from a text; trying again later"
+                        );
                         return Ok(false);
                     }
                 };
@@ -214,7 +218,7 @@ impl FactReader {
     }
 }
 
-/// Tasks and shared documents mention many things that nobody asks the graph for.
+/// Tasks and shared documents mention many things that the graph is not asked for.
 fn has_facts(kind: SourceKind) -> bool {
     match kind {
         SourceKind::Memory

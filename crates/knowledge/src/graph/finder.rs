@@ -17,7 +17,7 @@ pub struct FactPassage {
     pub person: PersonId,
 }
 
-/// What is said in a text, as a model tells it.
+/// A fact that a model found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundFact {
     pub subject: String,

@@ -22,7 +22,7 @@ pub(crate) use fact_reader::FactReader;
 pub use finder::{FactFinder, FactPassage, FoundFact, FoundFacts};
 pub use timeline::Fact;
 
-/// Answers what is known of somebody or something.
+/// Answers what is known of an entity.
 pub(crate) struct Graph {
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) files: Arc<dyn Files>,
@@ -30,7 +30,7 @@ pub(crate) struct Graph {
     pub(crate) facts: Arc<FactReader>,
 }
 
-/// Somebody or something, and everything that is said of it.
+/// An entity, and everything that is said of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityPage {
     pub name: String,

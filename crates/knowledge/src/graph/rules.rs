@@ -1,5 +1,5 @@
 //! Facts that can be read off a text without a model: a few plain sentences, fields under a name, and
-//! links between notes. What is not surely one is left out.
+//! links between notes. Anything doubtful is left out.
 
 use jiff::tz::TimeZone;
 use onyx_storage::{ChunkRow, EntityName, FactRow, Holds, ObjectKind, SourceKind};
@@ -20,7 +20,7 @@ pub(super) struct Passage<'a> {
     pub(super) at: Timestamp,
 }
 
-/// Words of a sentence that say what somebody is to something else.
+/// Words of a sentence that state a relation.
 struct Pattern {
     /// The words said of others, and the words said of oneself.
     says: [&'static str; 2],
@@ -68,7 +68,7 @@ pub(super) const MANY: &[&str] =
     &["allergic to", "dislikes", "likes", "links to", "owns", "prefers", "speaks"];
 /// Small words between a name and what is said of it.
 const BETWEEN: &[&str] = &["also", "currently", "has", "have", "just", "now", "really", "still"];
-/// Words with a capital at the start of a sentence that are nobody's name.
+/// Words that begin a sentence with a capital and are not a name.
 const OPENINGS: &[&str] = &[
     "a",
     "after",
@@ -265,7 +265,7 @@ fn linked(line: &str, passage: &Passage<'_>) -> Vec<RuleFact> {
     names.filter(|name| !name.trim().is_empty() && !title.is_empty()).map(link).collect()
 }
 
-/// `Phone: 030 1234` under the name of somebody or something.
+/// `Phone: 030 1234` under the name of an entity.
 fn field(line: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     if passage.chunk.message.is_some() || passage.kind == SourceKind::Daily {
         return None;
@@ -315,7 +315,7 @@ fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     let what = what.trim();
     let is_plain = what.chars().all(|c| c.is_lowercase() || c == ' ' || c == '-');
     let is_short = !what.is_empty() && what.split(' ').count() <= MOST_NAME_WORDS;
-    // `is not` and `is going` do not say what somebody is.
+    // `is not` and `is going` do not say what a person is.
     let first = value.split(' ').next().unwrap_or_default();
     let says = !["not", "going", "being", "getting", "also", "very", "so"].contains(&first)
         && !first.ends_with("ing");

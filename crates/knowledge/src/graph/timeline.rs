@@ -1,5 +1,5 @@
-//! What holds when: statements about one thing in the order of time, where a newer one closes the
-//! older. Nothing is stored of it; it follows from what texts say.
+//! Which statements hold when: statements about one thing in order of time, where a newer one closes
+//! the older. The timeline is not stored; it is computed from the facts.
 
 use std::collections::BTreeMap;
 

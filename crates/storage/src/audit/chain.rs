@@ -42,7 +42,7 @@ fn visible_entry(mut entry: AuditEntry) -> AuditEntry {
     entry
 }
 
-/// How far a chain was looked through.
+/// How far a chain was checked.
 pub(crate) struct Walk<'a> {
     seal: Option<&'a AuditSeal>,
     /// Where the chain had come to, as it is noted outside.
@@ -73,10 +73,10 @@ impl<'a> Walk<'a> {
         let is_hashed_well = match (of_ours, key) {
             (Some(seal), _) => row.hash == seal.sealed(plain),
             (None, None) => row.hash == plain,
-            // Only whoever has that key can tell; its place in the chain is right.
+            // This cannot be checked without that key; its place in the chain is right.
             (None, Some(_)) => true,
         };
-        // From the first row of our key on there are only such rows, or somebody took it off.
+        // From the first row with our key on, every row must have it; a row without it was altered.
         let must_be_ours = self.first.is_some()
             || self.sealed.as_ref().is_some_and(|sealed| row.seq >= sealed.first);
         let is_where_it_was = self

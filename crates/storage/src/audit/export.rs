@@ -1,5 +1,5 @@
 //! A copy of the audit log that is only ever added to: one JSON object a line, for a disk, a
-//! collector or a file system that lets nobody take lines away.
+//! collector or a file system on which lines cannot be removed.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::blocking::lock;
 use crate::{AuditRow, StoreError};
 
-/// Where audit rows are added, one after the other.
+/// The file to which audit rows are appended.
 #[derive(Debug)]
 pub struct AuditExport {
     path: PathBuf,
@@ -34,7 +34,7 @@ impl AuditExport {
         let open = || {
             let mut options = OpenOptions::new();
             let mut file = options.create(true).read(true).append(true).mode(0o600).open(path)?;
-            // A line that a crash cut short is ended, so that the next one stands by itself.
+            // A line that a crash cut short is ended, so that the next one begins a new line.
             if !ends_a_line(&mut file)? {
                 file.write_all(b"\n")?;
             }

@@ -1,5 +1,5 @@
-//! The audit chain apart from any database: how its rows are hashed and checked, and what lies outside the home and
-//! knows of every row. Whoever keeps rows comes in here; nothing here reads or writes a database.
+//! The audit chain apart from any database: how its rows are hashed and checked, and the files outside the home that
+//! record every row. Both databases use it; nothing here reads or writes a database.
 
 mod chain;
 mod export;
@@ -13,7 +13,7 @@ pub(crate) use chain::{Head, Walk};
 pub use export::AuditExport;
 pub use seal::AuditSeal;
 
-/// What lies outside the home and knows of every audit row: the key that rows are hashed with, and
+/// The witnesses outside the home that record every audit row: the key that rows are hashed with, and
 /// a copy that is only added to. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct AuditWitnesses {

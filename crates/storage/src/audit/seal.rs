@@ -1,10 +1,10 @@
-//! What stands against whoever can write the database and make its audit chains anew: a key that
-//! lies outside the home, and beside it how far each chain had come. Rows are hashed with the key,
-//! so none can be made without it; a chain that is shorter than it was, or an older copy of the
-//! database, does not reach where it had come.
+//! Protects the audit chains against an attacker who can write the database and forge whole chains: a
+//! key that lies outside the home, and beside it the newest row of each chain. Rows are hashed with
+//! the key, so none can be made without it; a shortened chain, or an older copy of the database, does
+//! not reach the recorded row.
 //!
-//! One file: a line with the key, then a line for each row that was added. What is behind by a
-//! crash is behind, never ahead: a row is noted after it is durable.
+//! One file: a line with the key, then a line for each row that was added. A row is recorded after it
+//! is durable, so after a crash the file may be behind the chain, but never ahead of it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -90,7 +90,7 @@ impl AuditSeal {
         lock(&self.noted).heads.get(person).cloned()
     }
 
-    /// A row of this key is durable. A chain that began anew stays shorter than it was.
+    /// Records a durable row of this key. The record never goes back, so a restarted chain is noticed.
     pub(crate) fn note(&self, row: &AuditRow) {
         let mut noted = lock(&self.noted);
         let person = &row.entry.person;
@@ -105,7 +105,7 @@ impl AuditSeal {
             line.and_then(|line| noted.file.write_all(format!("{line}\n").as_bytes()))
         {
             let path = self.path.display();
-            tracing::error!(%error, %path, "how far an audit chain has come could not be noted");
+            tracing::error!(%error, %path, "the head of an audit chain could not be saved");
         }
         noted.heads.insert(person.clone(), head);
     }

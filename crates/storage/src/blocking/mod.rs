@@ -23,7 +23,7 @@ const NEXT_TRY: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub(crate) struct Blocking {
     permits: Arc<Semaphore>,
-    /// Of steps that follow each other. Apart, because a step may wait for somebody who waits for
+    /// For series of steps. They have their own permits, because a step may wait for a task that waits for
     /// one of the others; those wait for nothing but the disk.
     step_permits: Arc<Semaphore>,
     threads: Arc<Threads>,
@@ -76,7 +76,7 @@ impl Blocking {
         let task = Task { _permit: permit, state: Some(State::Waiting(work)), sender };
         let mut task: Box<dyn Work> = Box::new(task);
         while let Err((back, error)) = self.threads.start(task) {
-            tracing::warn!(%error, "no thread can be had to wait for the disk; trying again");
+            tracing::warn!(%error, "no thread could be started to wait for the disk; trying again");
             task = back;
             tokio::time::sleep(NEXT_TRY).await;
         }
@@ -148,7 +148,7 @@ impl Steps {
         Self(None)
     }
 
-    /// Do they run to their end, whoever goes away?
+    /// Do they run to their end, even if the caller goes away?
     pub fn are_kept_together(&self) -> bool {
         self.0.is_some()
     }

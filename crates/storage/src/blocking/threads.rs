@@ -1,5 +1,5 @@
-//! Threads that wait for the disk. The one that worked last works next: what it needs is still in
-//! the processor's caches, and all the others may rest until they end.
+//! Threads that wait for the disk. The thread that worked last works next, because its data is still
+//! in the processor's caches; threads that stay idle end.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -13,11 +13,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) trait Work: Send {
     fn work(&mut self);
 
-    /// After it, and after the thread counts as free: whoever is told may come with more at once.
+    /// Reports the result, after the thread counts as free: the caller may send more work at once.
     fn tell(self: Box<Self>);
 }
 
-/// Dropping it waits for what is under way.
+/// Dropping this waits for work in progress.
 #[derive(Debug, Default)]
 pub(super) struct Threads(Arc<Shared>);
 

@@ -1,5 +1,5 @@
-//! What texts say of somebody or something: the edges of the knowledge graph, each with the line that
-//! says it. Derived like the chunks they stand on, and gone with them.
+//! Facts that texts state about entities: the edges of the knowledge graph, each with the line that
+//! states it. They are derived like the chunks they come from, and deleted with them.
 
 use onyx_types::{Origin, Timestamp, TurnId};
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub enum ObjectKind {
     Value,
 }
 
-/// Does the text say that it is so, or that it is so no longer?
+/// Does the text say that the fact holds, or that it no longer holds?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
@@ -75,7 +75,7 @@ pub struct StoredFact {
     pub turn: Option<TurnId>,
 }
 
-/// Somebody or something that facts are about.
+/// An entity that facts are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityRow {
     pub name: EntityName,

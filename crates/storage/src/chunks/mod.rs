@@ -35,7 +35,7 @@ pub enum SourceKind {
     Task,
     Ref,
     Project,
-    /// Text of a knowledge source that somebody attached.
+    /// Text of a knowledge source that a person attached.
     Source,
     Session,
     Shared,
@@ -71,7 +71,7 @@ impl SourceKind {
     }
 }
 
-/// How a file looked when it was read: alike means that it need not be read again.
+/// The state of a file when it was read; while it is equal, the file need not be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub size: u64,
@@ -87,7 +87,7 @@ pub struct SourceRow {
     pub title: String,
     pub checksum: Hash,
     pub stamp: Stamp,
-    /// How its text was cut; cut anew when that differs.
+    /// How its text was cut; it is cut again when that differs.
     pub chunking: String,
     /// Why nothing of it can be found.
     pub problem: Option<String>,
@@ -227,7 +227,7 @@ pub trait ChunkStore: Send + Sync {
         self.replace_all(vec![(source.clone(), chunks.to_vec())]).await
     }
 
-    /// The file was written anew and holds the same.
+    /// The file was written again with the same content.
     async fn touch(&self, key: &SourceKey, stamp: Stamp, at: Timestamp) -> Result<(), StoreError>;
 
     async fn remove(&self, key: &SourceKey) -> Result<u64, StoreError>;
@@ -268,7 +268,7 @@ pub trait ChunkStore: Send + Sync {
 
     async fn chunks(&self, key: &SourceKey) -> Result<Vec<ChunkRow>, StoreError>;
 
-    /// Changes when the store was made anew: sequences of another epoch mean nothing, and a
+    /// Changes when the store is created again: sequences of another epoch mean nothing, and a
     /// follower starts from 0 with nothing.
     async fn epoch(&self) -> Result<u64, StoreError>;
 
@@ -347,8 +347,8 @@ pub trait ChunkStore: Send + Sync {
         chunks: &[ChunkId],
     ) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError>;
 
-    /// Keeps the vectors of chunks' tokens, in whatever form their maker reads again. They go where
-    /// the vector of the chunk goes, and those of chunks without one are passed over.
+    /// Keeps the vectors of chunks' tokens, in a form that only their maker reads. They are stored
+    /// with the vector of the chunk; those of chunks without one are skipped.
     async fn keep_tokens(
         &self,
         model: &str,
@@ -410,7 +410,7 @@ pub trait ChunkStore: Send + Sync {
         facts: &[FactRow],
     ) -> Result<(), StoreError>;
 
-    /// Small notes of whoever fills the store, by name.
+    /// Small notes of the indexers that fill the store, by name.
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;
 
     /// In one transaction.

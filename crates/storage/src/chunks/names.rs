@@ -1,5 +1,5 @@
-//! What a person decided about names of the knowledge graph: which ones are the same, and which one
-//! name means two. Kept as `graph.json` in their folder: it cannot be made again from texts.
+//! A person's decisions about names of the knowledge graph: which names mean the same entity, and
+//! which name means two. Kept as `graph.json` in the person's folder, because texts do not contain it.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{EntityName, StoredFact};
 use crate::{Area, Expect, Files, ObjectKey, StoreError};
 
 const FILE: &str = "graph.json";
-/// A file of ours is far smaller; a larger one is somebody else's.
+/// A file that Onyx wrote is far smaller; a larger one is not ours.
 const LONGEST: u64 = 1024 * 1024;
 /// Somebody else may write it at the same moment.
 const TRIES: usize = 5;
@@ -47,7 +47,7 @@ impl NameDecisions {
         }
     }
 
-    /// Reads, changes and writes, again where somebody else wrote meanwhile.
+    /// Reads, changes and writes; again if the file was changed meanwhile.
     pub async fn change(
         files: &dyn Files,
         person: &PersonId,

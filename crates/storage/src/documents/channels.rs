@@ -57,7 +57,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// The session in which it is spoken; `None` for one that somebody wrote by hand.
+    /// The session of the thread; `None` for a thread that a person wrote by hand.
     pub fn session(&self) -> Option<SessionId> {
         self.id.as_str().parse().ok()
     }
@@ -68,7 +68,7 @@ impl ChannelCard {
         Self { name, purpose, created: Some(created), ..Self::default() }
     }
 
-    /// Who answers where nobody is named: the one marked so, else the earliest assigned.
+    /// The agent that answers when none is named: the one marked as default, else the earliest assigned.
     pub fn primary(&self) -> Option<&AgentId> {
         let marked = self.coworkers.iter().find(|coworker| coworker.primary);
         marked.or(self.coworkers.first()).map(|coworker| &coworker.agent)
@@ -136,7 +136,7 @@ impl Channels {
         self.read(space, id).await?.ok_or(StoreError::NotFound)
     }
 
-    /// Reads, changes, writes; again when somebody else wrote in between. `NotFound` when there is
+    /// Reads, changes, writes; again if the file was changed in between. `NotFound` when there is
     /// none, `Conflict` when it is not the version that was seen.
     pub async fn change(
         &self,

@@ -50,7 +50,7 @@ pub struct EntityChange {
     pub body: Option<String>,
 }
 
-/// A change that has been worked out and not made.
+/// A change that is worked out but not made yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityEdit {
     pub at: EntityRef,
@@ -134,7 +134,7 @@ impl Entities {
                 return Ok(at);
             }
         }
-        Err(StoreError::Refused(format!("there are {MOST_NAMESAKES} of the name {name:?}")))
+        Err(StoreError::Refused(format!("{MOST_NAMESAKES} files already have the name {name:?}")))
     }
 
     /// `NotFound` when there is none.

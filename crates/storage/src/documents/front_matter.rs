@@ -1,5 +1,5 @@
 //! The block between two `---` lines at the start of a markdown file. Other programs and people
-//! write there too, so what is not asked for stays byte for byte as it is.
+//! write there too, so everything but the changed keys stays byte for byte as it is.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! What people and agents write as markdown: pages, tasks, refs and projects of a space, the cards of spaces and
 //! channels, the texts of personas. Plain files in a person's vault, read and written through [`crate::Files`], so that
-//! every change has its history. Whoever may read or write them is decided above; nothing here asks the ledger.
+//! every change has its history. Who may read or write them is decided above; nothing here asks the ledger.
 
 mod channels;
 mod entities;

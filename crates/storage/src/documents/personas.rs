@@ -57,7 +57,7 @@ impl FromStr for TestInputId {
     fn from_str(text: &str) -> Result<Self, StoreError> {
         let key: ObjectKey = format!("{TESTS}/{text}.md").parse()?;
         if key.parts().count() != 2 || key.is_hidden() || text.len() > LONGEST_ID {
-            return Err(StoreError::Refused(format!("{text:?} is no name of a test input")));
+            return Err(StoreError::Refused(format!("{text:?} is not a test input's name")));
         }
         Ok(Self(text.to_owned()))
     }
@@ -169,7 +169,9 @@ impl PersonaFiles {
         change: Change,
     ) -> Result<(), StoreError> {
         if text.is_some_and(|text| text.len() as u64 > LONGEST_TEXT) {
-            return Err(StoreError::Refused(format!("{key} may have {LONGEST_TEXT} bytes")));
+            return Err(StoreError::Refused(format!(
+                "{key} may have at most {LONGEST_TEXT} bytes"
+            )));
         }
         let current = self.objects.get(key, LONGEST_TEXT).await?;
         if current.as_ref().map(|object| object.hash) != base {

@@ -1,5 +1,5 @@
-//! A space is a folder of its owner's with a `space.json` that says its name. A folder that
-//! somebody made by hand is a space too.
+//! A space is a folder of its owner with a `space.json` that says its name. A folder that a person
+//! created by hand is a space too.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Space {
     /// Its conversations are for models of this machine only.
     pub local_only: bool,
     pub created: Option<Timestamp>,
-    /// How far agents may go in it, whatever they may do elsewhere.
+    /// The highest tier of agents in the space, whatever their tier elsewhere.
     pub tier: Tier,
     /// Of `space.json`, its ETag; `None` while the folder has none.
     pub version: Option<Hash>,
@@ -34,7 +34,7 @@ pub struct Space {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpaceChange {
     pub name: Option<String>,
-    /// `Some(None)`: nobody in particular.
+    /// `Some(None)`: no particular agent.
     pub default_agent: Option<Option<AgentId>>,
     pub companion: Option<SessionId>,
     pub local_only: Option<bool>,
@@ -81,7 +81,7 @@ impl Spaces {
         };
         let mut spaces = Vec::new();
         for folder in folders.iter().filter(|folder| folder.is_folder) {
-            // Folders whose name is no id belong to somebody else.
+            // Folders whose name is not an id are not ours.
             let Some(id) = folder.key.parts().last().and_then(|name| name.parse().ok()) else {
                 continue;
             };
@@ -114,7 +114,7 @@ impl Spaces {
             // A card that cannot be read may have said so.
             local_only: card.local_only.unwrap_or(damage.is_some()),
             created: card.created,
-            // Cautious where nobody said otherwise, and where what they said cannot be read.
+            // The cautious tier is used when none is set, and when the setting cannot be read.
             tier: card.tier.unwrap_or(Tier::Suggest),
             version: object.map(|object| object.hash),
             damage,
@@ -122,7 +122,7 @@ impl Spaces {
     }
 
     /// Makes it or changes it. `Conflict` when its card is not the one that was seen, `Damaged` when
-    /// it cannot be read: what somebody wrote in it is not thrown away.
+    /// it cannot be read: its content is not thrown away.
     pub async fn put(
         &self,
         id: &SpaceId,

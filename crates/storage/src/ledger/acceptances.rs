@@ -49,7 +49,7 @@ pub trait Acceptances: Send + Sync {
     /// In the place of what was accepted under these names before.
     async fn accept(&self, rows: Vec<Acceptance>, audit: AuditEntry) -> Result<(), StoreError>;
 
-    /// Nothing happens to names that nobody accepted.
+    /// Does nothing for names that were not accepted.
     async fn withdraw(
         &self,
         person: &PersonId,

@@ -32,12 +32,12 @@ impl Role {
     }
 }
 
-/// What opens a door. Holds the hash of a secret, never the secret.
+/// A credential that gives access. Holds the hash of a secret, never the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialRow {
     pub credential: CredentialId,
     pub kind: CredentialKind,
-    /// Whom it may speak for; the first is the one it means by itself.
+    /// The people it may speak for; the first is the default.
     pub people: Vec<PersonId>,
     pub name: String,
     pub hash: Hash,
@@ -94,7 +94,7 @@ impl fmt::Debug for SealedSecret {
     }
 }
 
-/// Who may come in, and with what. Small tables, read whole at the start.
+/// The people who may sign in, and their credentials. Small tables, read whole at the start.
 #[async_trait]
 pub trait Accounts: Send + Sync {
     /// By name.
@@ -122,7 +122,7 @@ pub trait Accounts: Send + Sync {
     async fn remove_credentials(&self, ids: &[CredentialId]) -> Result<(), StoreError>;
 }
 
-/// Where sealed secrets lie.
+/// The store of sealed secrets.
 #[async_trait]
 pub trait SealedSecrets: Send + Sync {
     /// By person, provider and name.

@@ -18,7 +18,7 @@ impl std::fmt::Display for AccountKey {
     }
 }
 
-/// Whoever an account talks to, by the network's own id.
+/// A peer that an account talks to, by the network's own id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerKey {
     pub account: AccountKey,
@@ -44,7 +44,7 @@ impl PeerKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerState {
-    /// Has a code and waits for somebody to approve it.
+    /// Has a code and waits for approval.
     Waiting,
     Paired,
     Blocked,
@@ -92,7 +92,7 @@ pub struct PeerChange {
     pub at: Timestamp,
 }
 
-/// What a peer talks about in one thread, and with whom.
+/// The session and agent with which a peer talks in one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConversationRow {
     pub session: Option<SessionId>,
@@ -149,7 +149,7 @@ pub struct InboxUpdate {
     pub received_at: Timestamp,
 }
 
-/// What becomes of an update that was not answered.
+/// What to do with an update that was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateFailure {
     /// Something passing stood in the way: this was no attempt.
@@ -240,7 +240,7 @@ pub struct QueueFigures {
     pub dead: u64,
 }
 
-/// What a person has to decide about: an update that nobody could answer, or a message whose
+/// What a person has to decide about: an update that could not be answered, or a message whose
 /// arrival is unknown or refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeadLetter {
@@ -276,7 +276,7 @@ pub trait ConnectorLedger: Send + Sync {
         at: Timestamp,
     ) -> Result<usize, StoreError>;
 
-    /// Updates that nobody has answered yet, oldest first.
+    /// Updates that are not answered yet, oldest first.
     async fn open_updates(
         &self,
         account: &AccountKey,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{AuditEntry, StoreError};
 
-/// A change that an agent proposed, and what became of it.
+/// A change that an agent proposed, and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     pub id: DraftId,
@@ -37,7 +37,7 @@ pub struct Draft {
     pub delivered: bool,
 }
 
-/// Who said yes or no to a draft, and when.
+/// Who approved or rejected a draft, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftDecision {
     pub by: PersonId,
@@ -76,7 +76,7 @@ pub struct DraftFilter {
     pub limit: u32,
 }
 
-/// A draft's way from one state to the next.
+/// The move of a draft from one state to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftMove {
     /// Only from this state, and only while it is over this.
@@ -86,7 +86,7 @@ pub struct DraftMove {
     pub change: DraftChange,
 }
 
-/// What is set anew on the way; `None` leaves it.
+/// Fields that change with the state; `None` leaves one as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DraftChange {
     pub decided: Option<DraftDecision>,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AuditEntry, StoreError};
 
-/// What the ledger knows of a job beside its file.
+/// What the ledger knows of a job besides its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRow {
     pub person: PersonId,
@@ -22,13 +22,13 @@ pub struct JobRow {
     pub paused: Option<String>,
     /// In a row.
     pub failures: u32,
-    /// The conversation that its runs go on with, where it keeps one.
+    /// The conversation that its runs continue, if it keeps one.
     pub session: Option<SessionId>,
-    /// When the person last looked at what became of it.
+    /// When the person last looked at its results.
     pub seen_at: Option<Timestamp>,
 }
 
-/// One scheduled time of a job and what became of it, or several in a row that nobody fired.
+/// One scheduled time of a job and its outcome, or several in a row that were not fired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSlot {
     pub person: PersonId,
@@ -104,7 +104,7 @@ pub enum SlotState {
     Replaced,
     /// A rule of the job left it out.
     Skipped,
-    /// Its time passed while nobody could fire it.
+    /// Its time passed while no gateway could fire it.
     Missed,
 }
 
@@ -147,7 +147,7 @@ impl SlotTrigger {
     }
 }
 
-/// Whether what came of a slot has reached those who are to be told beside the session.
+/// Whether the result of a slot was delivered to its receivers besides the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotDelivery {
@@ -179,15 +179,15 @@ pub struct Settling {
     pub slots: Vec<JobSlot>,
 }
 
-/// What is set anew in a job's row; `None` leaves it.
+/// Fields to change in a job's row; `None` leaves one as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobChange {
-    /// The reason, or `Some(None)` to go on.
+    /// Pauses the job for this reason; `Some(None)` resumes it.
     pub paused: Option<Option<String>>,
     pub failures: Option<u32>,
     pub session: Option<SessionId>,
     pub seen_at: Option<Timestamp>,
-    /// Slots up to here are settled, whatever they were.
+    /// Slots up to this time are settled, with any outcome.
     pub settled: Option<Timestamp>,
 }
 
@@ -218,8 +218,8 @@ pub struct SlotEnding {
     pub job: JobChange,
 }
 
-/// The ledger of jobs. Whoever may fire a slot is decided in one transaction, so several gateways
-/// can share it.
+/// The ledger of jobs. One transaction decides which gateway fires a slot, so several gateways can
+/// share it.
 #[async_trait]
 pub trait JobLedger: Send + Sync {
     /// Everybody's.
@@ -246,7 +246,7 @@ pub trait JobLedger: Send + Sync {
         audit: AuditEntry,
     ) -> Result<(), StoreError>;
 
-    /// `false`: somebody else has settled them meanwhile, and nothing was written. A slot that is
+    /// `false`: another gateway has settled them meanwhile, and nothing was written. A slot that is
     /// there already stays as it is.
     async fn settle_slots(&self, settling: Settling) -> Result<bool, StoreError>;
 
@@ -270,7 +270,7 @@ pub trait JobLedger: Send + Sync {
         Ok(slots)
     }
 
-    /// Everybody's slots of which somebody has yet to be told.
+    /// The slots of all people that are not delivered yet.
     async fn undelivered_slots(&self) -> Result<Vec<JobSlot>, StoreError>;
 
     async fn set_delivery(

@@ -63,7 +63,7 @@ pub struct SessionMeta {
     pub marks: SessionMarks,
 }
 
-/// What a person's devices share of a session and its log does not say. A rebuild leaves it alone.
+/// What a person's devices share about a session that its log does not say. A rebuild leaves it alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SessionMarks {
@@ -114,7 +114,7 @@ impl TitleSource {
     }
 }
 
-/// What is set anew in a session's row; `None` leaves it.
+/// Fields to change in a session's row; `None` leaves one as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionChange {
     pub title: Option<(String, TitleSource)>,
@@ -225,14 +225,14 @@ pub struct Spent {
     pub tokens: u64,
 }
 
-/// Who spent what on a day, by name.
+/// What each person spent on a day, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DaySpending {
     pub people: Vec<(PersonId, Spent)>,
     pub agents: Vec<(AgentId, Spent)>,
 }
 
-/// Words for a session that is at work.
+/// A message to a session that is at work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InboxRow {
     /// The id they will have in the log: words whose turn is there were delivered.
@@ -249,7 +249,7 @@ pub enum Delivery {
     Steer,
     /// When the answer under way is complete.
     FollowUp,
-    /// When somebody asks for its answer.
+    /// When its answer is asked for.
     OnRequest,
 }
 
@@ -296,7 +296,7 @@ pub enum ChainState {
     Whole {
         rows: u64,
     },
-    /// Whole, but nothing protects the first rows from being made anew: they are older than the key,
+    /// Intact, but nothing proves that the first rows were not forged: they are older than the key,
     /// or of a key that is not here.
     SealedFrom {
         rows: u64,
@@ -338,7 +338,8 @@ pub trait Ledger: Send + Sync {
     /// Runs that never ended: to be closed at start.
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError>;
 
-    /// Those on whose session nobody works, to be closed now. In a home whoever asks finds out by taking the session.
+    /// Open runs on whose session no gateway works, to be closed now. In a home the caller finds out by taking the
+    /// session.
     async fn left_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         self.active_runs().await
     }
@@ -368,7 +369,7 @@ pub trait Ledger: Send + Sync {
         Ok(u32::try_from(listed).unwrap_or(most))
     }
 
-    /// `None`: this ledger keeps no sequence, and whoever follows sessions looks at all of them.
+    /// `None`: this ledger keeps no sequence, and followers of sessions look at all of them.
     async fn session_sequence(&self) -> Result<Option<SessionSequence>, StoreError> {
         Ok(None)
     }
@@ -422,13 +423,13 @@ pub trait Ledger: Send + Sync {
     async fn delete_session(&self, person: &PersonId, session: SessionId)
     -> Result<(), StoreError>;
 
-    /// Durable when it returns: the person is told so.
+    /// Durable when it returns, because the sender is then told that it was kept.
     async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError>;
 
     /// In the order the words came.
     async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError>;
 
-    /// Writes a row anew that is still there; `false` when it is not.
+    /// Replaces a row that still exists; `false` if it does not.
     async fn change_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<bool, StoreError>;
 
     async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError>;

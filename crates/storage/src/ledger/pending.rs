@@ -8,7 +8,7 @@ use crate::StoreError;
 /// What an entry is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PendingKind {
-    /// A one-time link that signs somebody in.
+    /// A one-time link that signs a person in.
     Link,
     /// A device that asks to be let in.
     Pairing,
@@ -32,7 +32,7 @@ impl PendingKind {
     }
 }
 
-/// An entry that waits, and how long it does so yet.
+/// An entry that waits, and how long it still does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingEntry {
     pub key: Hash,
@@ -40,8 +40,8 @@ pub struct PendingEntry {
     pub left: Duration,
 }
 
-/// What waits a short while until somebody takes it, once. In one process it lies in memory; several gateways share it, so
-/// that what is begun at one is finished at another.
+/// Entries that wait for a short time until they are taken, once. A single process keeps them in memory; gateways share
+/// them, so that what is begun at one is finished at another.
 #[async_trait]
 pub trait PendingEntries: Send + Sync {
     /// In the place of one with the same key. Where there would be more than `most` of the kind, the oldest go.

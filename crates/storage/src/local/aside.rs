@@ -1,4 +1,4 @@
-//! Bytes that were cut off or could not be read, kept beside their log: nothing is thrown away.
+//! Keeps bytes that were cut off or could not be read in a file beside their log, so that nothing is lost.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! Opening what lies beneath a directory handle, and nothing else: by openat2 on Linux, elsewhere
-//! and on kernels that lack it folder by folder. The only file of this crate that turns a relative
+//! Opens only files beneath a directory handle: by openat2 on Linux, and folder by folder on other
+//! systems and older kernels. This is the only file of this crate that turns a relative
 //! path into an open file or a changed directory.
 
 use std::fs::File;
@@ -22,8 +22,8 @@ use super::ops::FileOps;
 const RESOLVE: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-/// The kernel answers EAGAIN when a rename raced with its walk; more often than this in a row is
-/// somebody trying to get through.
+/// The kernel answers EAGAIN when a rename raced with its walk; more often than this in a row looks
+/// like an attack.
 #[cfg(target_os = "linux")]
 const RACES: usize = 64;
 
@@ -154,7 +154,7 @@ impl Dir {
         Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
     }
 
-    /// Makes a new file's name durable, or removes it: whoever tries again must not find a name
+    /// Makes a new file's name durable, or removes it: a caller that tries again must not find a name
     /// that may be gone after a power cut and take it for kept.
     pub(crate) fn keep_new(&self, ops: &dyn FileOps, name: &str) -> Result<(), StoreError> {
         self.sync_or_take_back(ops, name, AtFlags::empty())
@@ -217,7 +217,7 @@ impl Dir {
         }
     }
 
-    /// Renames a direct child over whatever has the new name.
+    /// Renames a direct child, replacing any file that has the new name.
     pub(crate) fn replace(&self, from: &str, to: &str) -> Result<(), StoreError> {
         renameat_with(&self.file, from, &self.file, to, RenameFlags::empty()).map_err(classify)
     }

@@ -1,6 +1,6 @@
-//! Files that were looked up lately, each with a mark of how it was then. Looking at the mark costs
-//! far less than opening and reading, and needs no other thread: every run looks up the files
-//! behind its prompt, and hardly ever has one of them changed.
+//! A cache of files that were read lately, each with a mark of its state then. Comparing the mark
+//! costs far less than opening and reading, and needs no other thread. Every run looks up the files
+//! of its prompt, and they rarely change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -48,7 +48,7 @@ enum Mark {
 }
 
 impl Mark {
-    /// `None` for what must be opened to be told apart.
+    /// `None` for files that must be opened to be told apart.
     fn of(home: &Dir, path: &str) -> Option<Self> {
         match home.stat_path(path) {
             PathStat::Absent => Some(Self::Absent),

@@ -29,7 +29,7 @@ struct HeldLease {
     /// On the monotonic clock: a wall clock that jumps takes no lease away.
     expires: Duration,
     released: bool,
-    /// Writes under way. While there are any the session goes to nobody else, even when the
+    /// Writes in progress. While there are any, the session goes to no other holder, even when the
     /// lease expires meanwhile: a write that began in time cannot land behind a new holder's back.
     writes: u32,
 }

@@ -49,7 +49,7 @@ pub(crate) fn length_about(turn: &Turn) -> usize {
 /// Adds the turn's line, newline included.
 pub(crate) fn encode(turn: &Turn, out: &mut Vec<u8>) -> Result<(), StoreError> {
     let start = out.len();
-    // The name is the log's own: two fields of one name could not be told apart afterwards.
+    // The log uses this name itself: two fields of one name could not be told apart afterwards.
     let written = if carries_checksum(turn) {
         let mut turn = turn.clone();
         take_checksum(&mut turn);
@@ -126,7 +126,7 @@ fn decode_json(json: &[u8], altered: Option<&'static str>) -> Line {
     };
     let altered = if carries_checksum(&turn) {
         take_checksum(&mut turn);
-        altered.or(Some("the line was written anew, so its checksum cannot be checked"))
+        altered.or(Some("the line was rewritten, so its checksum cannot be checked"))
     } else {
         altered
     };

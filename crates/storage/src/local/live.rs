@@ -1,5 +1,5 @@
 //! Text that is still streaming, beside its session's log. Written without a sync: it is there for
-//! the next process after a crash of this one, and nothing was promised about it.
+//! the next process after a crash of this one, but a loss of power may lose it.
 
 use std::io::Read as _;
 

@@ -90,7 +90,7 @@ impl ObjectFiles {
         Ok(Hash::of(bytes))
     }
 
-    /// A whole, durable file under a name nobody looks at. It keeps the mode of what it replaces.
+    /// Writes a whole, durable file under a temporary name. It keeps the mode of the file it will replace.
     fn write_new(
         &self,
         parent: &Dir,

@@ -30,7 +30,7 @@ pub trait FileOps: Send + Sync + fmt::Debug {
     }
 }
 
-/// The machine's own.
+/// The file operations of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemFiles;
 

@@ -8,7 +8,7 @@ use super::backwards::Backwards;
 use super::line::{self, Line};
 use super::ops::FileOps;
 
-/// A page, and the lines of it that nobody can read. Empty for a session whose first turn is not
+/// A page, and those of its lines that cannot be read. Empty for a session whose first turn is not
 /// written yet: it has no file.
 #[derive(Debug, Default)]
 pub(crate) struct ReadPage {

@@ -7,7 +7,7 @@ use onyx_types::{Clock, Hash};
 use crate::blocking::lock;
 use crate::{PendingEntries, PendingEntry, PendingKind, StoreError};
 
-/// What waits in one process. It is gone with the process, as a link that was printed in its terminal is.
+/// Pending entries of one process. They are lost with the process, as is a link printed in its terminal.
 #[derive(Debug)]
 pub struct LocalPending {
     clock: Arc<dyn Clock>,

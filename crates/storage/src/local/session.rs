@@ -136,7 +136,7 @@ impl OpenLog {
         Ok(Some(log))
     }
 
-    /// Cuts the torn tail off. A reader goes on without it where that is not possible (full disk,
+    /// Cuts the torn tail off. A reader continues without it where that is not possible (full disk,
     /// read-only disk); an appender may not.
     fn mend(
         &mut self,
@@ -152,7 +152,7 @@ impl OpenLog {
             Ok(len) => self.len = len,
             Err(error) if need == Need::Append => return Err(error),
             Err(error) => {
-                tracing::warn!(log = place.name, %error, "the torn tail cannot be cut off yet");
+                tracing::warn!(log = place.name, %error, "the unfinished end of a log cannot be cut off yet");
                 self.repair_due = true;
             }
         }

@@ -30,8 +30,8 @@ impl Area {
         }
     }
 
-    /// Where it lies within its person's folder, for `History`; `None` for what belongs to nobody
-    /// in particular, and the person's whole folder is the empty path.
+    /// The path within the person's folder, for `History`; `None` for what belongs to no particular
+    /// person. The person's whole folder is the empty path.
     pub fn path_in_person(&self) -> Option<String> {
         match self {
             Self::Agent(_) | Self::Shared => None,
@@ -42,7 +42,7 @@ impl Area {
     }
 }
 
-/// Something to be looked up in an area.
+/// A file or folder to be looked up in an area.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Wanted {
     File {
@@ -80,7 +80,7 @@ impl Wanted {
     }
 }
 
-/// What was wanted, as `Objects::get` and `Objects::list` give it.
+/// The result of a look-up, as `Objects::get` and `Objects::list` give it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoundObject {
     Nothing,

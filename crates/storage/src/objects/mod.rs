@@ -194,7 +194,7 @@ pub trait Objects: Send + Sync {
         Ok(found)
     }
 
-    /// What these files hold, whatever their size, in their order, each named once; `None` for each that is no file.
+    /// The contents of these files of any size, in their order, each named once; `None` for each that is not a file.
     async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {

@@ -55,7 +55,7 @@ impl Accounts for PostgresAccounts {
                 return Err(StoreError::NotFound.into());
             }
             execute(&transaction, "DELETE FROM passwords WHERE person = $1", &[&person]).await?;
-            // The first of the people is the one that the credential means by itself.
+            // The first of the people is the credential's default.
             let credentials = "DELETE FROM credentials WHERE split_part(people, ' ', 1) = $1";
             execute(&transaction, credentials, &[&person]).await?;
             tell_others(&transaction).await

@@ -1,5 +1,5 @@
-//! The audit chains. Whoever adds to a person's chain holds its head until the end of the transaction, so a chain has one
-//! writer at a time, and so has whatever is written together with a row of it.
+//! The audit chains. A transaction that adds to a person's chain locks its head until it ends, so a chain has one
+//! writer at a time, and so have the rows that are written together with it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::convert::{
 use super::query::{execute, read_all, row, rows};
 use super::transaction::{Trouble, transact};
 
-/// The chains and those outside who know of every row. Cheap to clone.
+/// The chains, and the witnesses that record every row. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct AuditChains {
     database: Database,

@@ -1,5 +1,5 @@
-//! Drafts. A draft's row is held while it is moved, and its session's chain of audit rows while one is added: of several
-//! gateways one decides.
+//! Drafts. A draft's row is locked while its state changes, and its session's audit chain while a row is added, so that
+//! only one of several gateways decides.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Jobs and their slots. A slot is fired by whoever moves it from queued to running; the row `jobs` of the counters is
-//! held meanwhile, so that the limits over all jobs hold over all gateways.
+//! Jobs and their slots. The gateway that moves a slot from queued to running fires it. The row `jobs` of the counters
+//! is locked meanwhile, so that the limits over all jobs hold over all gateways.
 
 use std::sync::Arc;
 

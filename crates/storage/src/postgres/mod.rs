@@ -1,6 +1,6 @@
 //! Server mode: everything that several gateways share, in PostgreSQL, with large contents in an object store (`s3/`).
 //! Every commit point is a row here; no correctness rests on the object store. SQL is static text; nothing is ever built
-//! into it. Statements are READ COMMITTED and compare before they set; what needs more holds a row.
+//! into it. Statements are READ COMMITTED and compare before they set; where that is not enough, a row is locked.
 
 mod acceptances;
 mod accounts;

@@ -1,4 +1,4 @@
-//! Where contents came from. Asked each time: what another gateway wrote down a moment ago must taint what is read here.
+//! Where contents came from. Not cached: what another gateway recorded a moment ago must taint what is read here.
 
 use async_trait::async_trait;
 use deadpool_postgres::Transaction;

@@ -1,4 +1,4 @@
-//! Statements, prepared once a connection.
+//! Runs statements; each is prepared once per connection.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;

@@ -14,7 +14,7 @@ mod migrations {
 }
 
 /// What this binary's own migrations end with.
-pub const SCHEMA_VERSION: i32 = 2;
+pub const SCHEMA_VERSION: i32 = 3;
 /// The oldest server that has everything the statements use.
 const OLDEST_SERVER: u32 = 15;
 /// Two that migrate at once take turns; the number is Onyx's own.
@@ -53,7 +53,7 @@ fn refused(error: &refinery::Error) -> ServerError {
     }
 }
 
-/// The database as whoever runs it wants to see it.
+/// The state of the database, for its administrator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseReport {
     /// Of PostgreSQL.

@@ -1,5 +1,5 @@
-//! Transactions that are replayed as a whole when the database says that they lost against another, and asked after when
-//! the answer to their commit is lost.
+//! Transactions. They are replayed as a whole when the database reports a conflict with another; when the answer to a
+//! commit is lost, the database is asked whether it happened.
 
 use std::time::{Duration, Instant};
 
@@ -128,7 +128,7 @@ impl Tries {
                 Err(error) => error.into(),
             },
             (Err(trouble), _) | (Ok(_), Err(trouble)) => {
-                // Its own end would be told to nobody; a connection that cannot even do this is closed.
+                // The outcome of a rollback is not needed; a connection that cannot do even this is closed.
                 drop(transaction);
                 trouble
             }
@@ -160,7 +160,7 @@ pub(super) fn may_have_happened(error: &Error) -> bool {
     })
 }
 
-/// How long somebody waits for a transaction whose connection is gone to end.
+/// How long to wait until a transaction whose connection is gone has ended.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
 
@@ -180,7 +180,7 @@ impl TransactionNumber {
         Ok(Self { number: get(&row, 0)?, server: get(&row, 1)? })
     }
 
-    /// Was it committed? `None`: nobody can tell any more.
+    /// Was it committed? `None`: this can no longer be found out.
     async fn happened(&self, database: &Database) -> Result<Option<bool>, StoreError> {
         let select = "SELECT CASE WHEN extract(epoch FROM pg_postmaster_start_time())::TEXT = $2
                                   THEN pg_xact_status($1::TEXT::xid8) END";
@@ -217,7 +217,7 @@ impl Database {
         tracing::warn!(%error, "whether a transaction was committed is not known; asking");
         let happened = number.happened(self).await;
         let happened = happened.inspect_err(|error| {
-            tracing::warn!(%error, "what became of the transaction could not be asked");
+            tracing::warn!(%error, "the outcome of the transaction could not be asked");
         });
         match happened {
             Ok(Some(true)) => Ok(value),

@@ -1,5 +1,5 @@
-//! Commands that a crash or a kill cut off: nobody saw what they wrote, so everything that has changed since they began
-//! counts as from outside.
+//! Commands that a crash or a kill cut off: what they wrote is not known, so everything that has changed since they
+//! began counts as from outside.
 
 use onyx_types::{Origin, Timestamp};
 
@@ -11,7 +11,7 @@ const BATCH: usize = 200;
 const LARGEST: u64 = 8 * 1024 * 1024;
 const VAULT: &str = "vault";
 
-/// To be called before anybody reads: at the start of a process nothing runs any more.
+/// Must be called before anything is read: at the start of a process no command runs.
 pub(crate) async fn settle_commands_cut_off(files: &dyn Files) -> Result<(), StoreError> {
     let origins = files.origins();
     for command in origins.open_commands().await? {

@@ -1,4 +1,4 @@
-//! What a person's files held before agents changed them, and what they hold now is to be taken for.
+//! What a person's files held before agents changed them, and the origin of what they hold now.
 //!
 //! `history/files/<path>/.versions/` holds the contents by hash and `manifest.jsonl`, one line a
 //! change; `history/runs/<run>.jsonl` names the changes of a run in order. Everything is durable
@@ -204,7 +204,7 @@ impl History {
         if let Author::Person(_) = change.author {
             return Ok(change.origin.max(self.judge(path, content).await?));
         }
-        // What was here before is what it was, whoever puts it back.
+        // Restored content keeps its origin, regardless of who restores it.
         let known = self.origins.known(&self.owner, path.as_str(), content.hash).await?;
         Ok(match known.here {
             Some(here) if here.taints() => here.max(change.origin),

@@ -1,4 +1,4 @@
-//! Homes from before there was a table of origins: what their histories tell is taken over once.
+//! For homes older than the table of origins: imports the origins from their histories once.
 
 use onyx_types::Origin;
 

@@ -1,4 +1,4 @@
-//! Provenance without a ledger: for files that have none beside them, and for tests.
+//! Provenance kept in memory: for files without a ledger, and for tests.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use super::{ContentRecord, OpenCommand, OriginNote, Origins, TICK_MS, prints};
 use crate::StoreError;
 use crate::blocking::lock;
 
-/// Forgets everything with the process.
+/// Origins kept in memory, lost with the process.
 #[derive(Debug, Default)]
 pub struct MemoryOrigins {
     facts: Mutex<ProvenanceRecords>,

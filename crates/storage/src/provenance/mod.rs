@@ -2,8 +2,8 @@
 //! file: a foreign text stays foreign when it is copied, moved, restored or edited by hand, until its person says
 //! "I have read this" ([`History::accept`]).
 //!
-//! Everybody who needs to know asks [`History::origin`]; the facts behind it lie in the ledger ([`Origins`]). What a
-//! reader may do with an answer is decided above, by the gate.
+//! [`History::origin`] is the only place to ask; the records behind it are in the ledger ([`Origins`]). What a reader
+//! may do with a content of an origin is decided above, by the gate.
 
 mod cut_off;
 mod history;
@@ -50,7 +50,7 @@ pub struct ContentRecord {
     pub elsewhere: Option<(Origin, Timestamp)>,
 }
 
-/// A command whose changes nobody has written down yet.
+/// A command whose changes are not recorded yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCommand {
     pub id: i64,
@@ -79,10 +79,10 @@ pub trait Origins: Send + Sync {
         by: Timestamp,
     ) -> Result<Option<Origin>, StoreError>;
 
-    /// The worst of those who gave these names; `Person` where nobody else did.
+    /// The worst origin of these names; `Person` where only the person gave them.
     async fn named_by(&self, owner: &str, paths: Vec<String>) -> Result<Origin, StoreError>;
 
-    /// From now on, whatever changes in the owner's vault may be the work of a command.
+    /// From now on, every change in the owner's vault may be the work of a command.
     async fn begin_command(&self, owner: &str) -> Result<OpenCommand, StoreError>;
 
     /// What it changed is written down.

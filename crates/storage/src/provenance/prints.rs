@@ -1,5 +1,5 @@
 //! Prints of a text: a number for every few words in a row. Two texts that share many prints share many words, so a text
-//! that was copied, added to or edited here and there is known again without keeping it.
+//! that was copied, extended or lightly edited is recognised without storing it.
 
 use std::collections::BTreeSet;
 

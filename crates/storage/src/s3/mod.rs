@@ -1,5 +1,5 @@
-//! The object store of server mode: immutable objects under names that say what they hold. Whoever knows which objects
-//! there are is the database (`postgres/files`); nothing here decides anything.
+//! The object store of server mode: immutable objects under names that say what they hold. The database knows which
+//! objects exist (`postgres/files`); nothing here decides anything.
 
 mod blocking;
 mod settings;
@@ -69,14 +69,14 @@ impl Bucket {
 
     /// Does everything once that the store will be asked for, with an object of its own.
     pub(crate) async fn probe(&self, name: &str) -> Result<(), ServerError> {
-        let content = b"Onyx tries whether it can write here.";
+        let content = b"Onyx tests whether it can write here.";
         let path = self.path(&format!("probe/{name}"));
         let told = |action| move |error: Error| self.refused(action, &error);
         let payload = PutPayload::from_static(content);
         self.store.put(&path, payload).await.map_err(told("put"))?;
         let part = self.store.get_range(&path, 5..10).await.map_err(told("get"))?;
         if part[..] != content[5..10] {
-            return Err(ServerError::Objects("it does not give back what was put".to_owned()));
+            return Err(ServerError::Objects("it does not return what was stored".to_owned()));
         }
         let folder = self.path("probe");
         self.store.list_with_delimiter(Some(&folder)).await.map_err(told("list"))?;

@@ -1,4 +1,4 @@
-//! `storage.objects` and `storage.s3`.
+//! The settings `storage.objects` and `storage.s3`.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl fmt::Display for ObjectsUrl {
     }
 }
 
-/// How the store is reached; keys as they are, whatever they were referred to by.
+/// How the store is reached; keys are already resolved from their references.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct S3Settings {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{Area, Expect, Files, ObjectKey, SessionMeta, SessionStatus, StoreError, TitleSource};
 
-/// A file of ours is far smaller; a larger one is somebody else's.
+/// A file that Onyx wrote is far smaller; a larger one is not ours.
 const LONGEST: u64 = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

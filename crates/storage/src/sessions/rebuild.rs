@@ -97,7 +97,7 @@ pub async fn find_session(
     Ok(keys.into_iter().find(|key| key.session == session))
 }
 
-/// Writes the metadata of all of a person's sessions anew from their logs. What a log does not say
+/// Rebuilds the metadata of all of a person's sessions from their logs. What a log does not say
 /// (title, status, origin, family, who answers) comes from the file beside it, else from the row
 /// where there is one.
 pub async fn rebuild_person(
@@ -112,7 +112,7 @@ pub async fn rebuild_person(
         let details = match read_details(files, &key).await {
             Ok(details) => details,
             Err(StoreError::Damaged(why)) => {
-                tracing::warn!(session = %key.session, why, "a session's settings are not used");
+                tracing::warn!(session = %key.session, why, "a session's settings cannot be used");
                 summary.damaged = true;
                 None
             }

@@ -1,5 +1,5 @@
-//! The beginning and the end of a run: what it writes to its session's log and to the books belongs together. A store that
-//! can writes it in one go.
+//! The beginning and the end of a run: its turns in the session's log and its row in the ledger belong together. A
+//! store that can do so writes both at once.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::{BeginRun, Lease, Leases, Ledger, LogState, RunOutcome, StoreError, T
 /// Why a run did not begin.
 #[derive(Debug)]
 pub enum BeginError {
-    /// There is no run: nothing of it is in the books. As `Ledger::begin_run`.
+    /// There is no run, and the ledger has no row of it. As `Ledger::begin_run`.
     NotBegun(StoreError),
-    /// The run is in the books and its turns are in no log: whoever opens the session next closes it.
+    /// The run is in the ledger but its turns are in no log: the next opening of the session closes it.
     NotWritten(StoreError),
 }
 
@@ -39,7 +39,8 @@ pub trait RunLog: Send + Sync {
     -> Result<Option<LogState>, StoreError>;
 }
 
-/// Does it step by step. In a home the steps cost next to nothing, and a crash between them is what recovery is for.
+/// Writes log and ledger one after the other. In a home the steps cost almost nothing, and recovery handles a
+/// crash between them.
 pub struct StepwiseRunLog {
     pub turns: Arc<dyn TurnLog>,
     pub ledger: Arc<dyn Ledger>,
@@ -68,7 +69,7 @@ impl RunLog for StepwiseRunLog {
         let log = self.turns.state_now(&lease.key);
         let run = last.outcome.run;
         if let Err(error) = self.ledger.end_run(last.outcome).await {
-            tracing::error!(%run, %error, "the run's end could not be booked");
+            tracing::error!(%run, %error, "the run's end could not be recorded");
         }
         if last.noted_live
             && let Err(error) = self.turns.clear_live(lease).await

@@ -20,7 +20,7 @@ pub struct Page {
     pub damage: Vec<Damage>,
 }
 
-/// How a log was left; another one means that somebody has written to it.
+/// The state in which a log was left; a different state means that it was written to since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogState {
     pub len: u64,
@@ -81,7 +81,7 @@ pub trait TurnLog: Send + Sync {
         bytes: u64,
     ) -> Result<Page, StoreError>;
 
-    /// How the log is now, if that can be told without waiting for a disk or a server.
+    /// The state of the log now, if it is known without waiting for a disk or a server.
     fn state_now(&self, _key: &SessionKey) -> Option<LogState> {
         None
     }

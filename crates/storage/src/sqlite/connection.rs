@@ -64,7 +64,7 @@ fn open(path: &Path, mode: OpenFlags, cache: u32) -> Result<Connection, StoreErr
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.pragma_update(None, "cache_size", -i64::from(cache))?;
     connection.set_prepared_statement_cache_capacity(64);
-    // Else some statements are compiled anew whenever another value is bound to them.
+    // Otherwise some statements are compiled again whenever another value is bound to them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }

@@ -1,5 +1,5 @@
-//! Between our types and columns. What an older or newer Onyx wrote and this one cannot read is
-//! an error that says so, never a default.
+//! Converts between Rust types and columns. A value that another version of Onyx wrote and this one
+//! cannot read is an error that says so, never a default.
 
 use std::str::FromStr;
 

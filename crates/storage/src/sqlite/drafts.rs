@@ -1,5 +1,5 @@
-//! Drafts are few and short-lived, so what a person or a run asks of them is answered from the
-//! rows of one session or one page.
+//! Drafts in the embedded database. They are few and short-lived, so queries read the rows of one
+//! session or one page.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Jobs are few, and their slots are asked for by job or while they are open.
+//! Jobs in the embedded database. They are few, and their slots are queried by job or while open.
 
 use async_trait::async_trait;
 use onyx_types::{JobId, PersonId, Timestamp};

@@ -55,7 +55,7 @@ pub(crate) enum Opened {
 /// The migration that made the table of origins.
 const ORIGINS: i32 = 14;
 
-/// The tables of a ledger without rows, for whoever fills them from elsewhere.
+/// The tables of a ledger without rows, for a move that fills them.
 pub(crate) fn make_ledger(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = open_writer(path, Durability::Full)?;
     migrate(&mut connection, migrations::migrations::runner())?;
@@ -136,7 +136,7 @@ impl Ledger for SqliteLedger {
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
         let (known, run) = (Arc::clone(&self.known_spending), outcome.run);
         let end = move |connection: &Connection| runs::end(connection, &known, &outcome);
-        // The log says it too, and it was synced: whoever finds the run open closes it from there.
+        // The log says it too, and it was synced: recovery closes an open run from there.
         let written = self.writer.write_derived(end).await;
         match &written {
             Ok(()) => drop(lock(&self.open).remove(&run)),

@@ -9,8 +9,8 @@ use super::convert::{count, integer, parsed};
 use crate::blocking::lock;
 use crate::{DaySpending, ModelUse, RunOutcome, Spent, StoreError, UsageRow};
 
-/// Sums that were asked for lately: every call of a model asks what was spent today. Kept up by
-/// whoever books.
+/// Sums that were asked for lately: every call of a model asks what was spent today. Every
+/// new row of usage updates them.
 #[derive(Debug)]
 pub(super) struct KnownSpending {
     known: Mutex<SpendCache>,
@@ -34,7 +34,7 @@ pub(super) enum Whose {
 /// More are forgotten and read again.
 const MOST_SUMS: usize = 256;
 
-/// The state of the books before they were read.
+/// The sums before they were read from the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unknown(u64);
 
@@ -65,7 +65,7 @@ impl KnownSpending {
         }
     }
 
-    /// What was booked may have been taken back.
+    /// Usage that was recorded may have been rolled back.
     pub(super) fn forget(&self) {
         let mut known = lock(&self.known);
         known.bookings += 1;

@@ -102,7 +102,7 @@ fn stopped() -> StoreError {
 }
 
 impl Drop for Writer {
-    /// Waits for what is queued, so that whoever opens the database next finds it settled.
+    /// Waits for what is queued, so that the next one to open the database finds it complete.
     fn drop(&mut self) {
         lock(&self.desk.queue).closed = true;
         self.desk.came.notify_one();
@@ -129,12 +129,12 @@ impl WriterState {
         }
     }
 
-    /// Writes what is queued until the caller has its answer, from here or from whoever held the
-    /// pen before.
+    /// Writes what is queued until the caller has its answer, from here or from the thread that
+    /// wrote before.
     fn write_until(&self, answered: impl Fn() -> bool) {
         loop {
             let mut pen = lock(&self.pen);
-            // Nothing queued and no answer: whoever wrote for us panicked.
+            // Nothing queued and no answer: the thread that wrote for this caller panicked.
             if answered() || !self.write_group(&mut pen) {
                 return;
             }

@@ -45,20 +45,17 @@ impl WordWeights {
 /// Before there are token vectors words count for more: they tell names and places apart.
 pub(crate) const WITHOUT_TOKENS: WordWeights = WordWeights { notes: 0.3, messages: 0.5 };
 pub(crate) const WITH_TOKENS: WordWeights = WordWeights { notes: 0.2, messages: 0.4 };
-/// What the vector of a whole note counts beside those of its tokens. Messages are too short for it
-/// to add anything.
-const WHOLE_NOTE: f32 = 0.3;
 
 /// What a message takes over from those around it, by how far they are away.
-const FROM_AROUND: [f32; 2] = [0.4, 0.3];
+const FROM_AROUND: [f32; 2] = [0.45, 0.3];
 /// What it takes over from the best message of its conversation.
-const FROM_CONVERSATION: f32 = 0.2;
+const FROM_CONVERSATION: f32 = 0.25;
 /// What it gains where the question names who said it.
 const BY_NAMED_AUTHOR: f32 = 0.45;
 /// What anything gains that is of the time the question names.
 const IN_TIME: f32 = 0.3;
 
-/// What a question says beside its words.
+/// What a question says besides its words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
     pub(crate) authors: HashSet<AuthorId>,
@@ -81,16 +78,15 @@ impl Match {
         Self { words: Some(score), ..Self::default() }
     }
 
-    /// How well it matches by itself.
+    /// How well it matches on its own.
     fn own(&self, is_message: bool, weights: WordWeights) -> f32 {
         let words = self.words.unwrap_or_default();
-        let whole = self.meaning.unwrap_or_default();
         let meaning = match self.tokens {
             // Its words count for both sides. Else every chunk with a vector would come before it.
             _ if self.is_unmeasured => words,
-            Some(tokens) if is_message => tokens,
-            Some(tokens) => (1.0 - WHOLE_NOTE) * tokens + WHOLE_NOTE * whole,
-            None => whole,
+            // Beside the vectors of its tokens, the vector of a whole text adds nothing.
+            Some(tokens) => tokens,
+            None => self.meaning.unwrap_or_default(),
         };
         let weight = if is_message { weights.messages } else { weights.notes };
         weight * words + (1.0 - weight) * meaning
@@ -307,7 +303,7 @@ impl Candidate {
     }
 }
 
-/// Messages gain by more than notes do: the best of either keeps the score it has by itself, so that
+/// Messages gain by more than notes do: the best of either keeps the score it has on its own, so that
 /// the two can stand in one list.
 fn scaled(chunks: Vec<(f32, RankedChunk)>) -> Vec<RankedChunk> {
     let most = chunks.iter().map(|(_, chunk)| chunk.score).fold(f32::MIN_POSITIVE, f32::max);

@@ -47,7 +47,7 @@ const NUMBERS: [&str; 12] = [
     "twelve",
 ];
 
-/// The first time that is named in a text, as somebody means it who asks now. `None`: none is.
+/// The first time that is named in a text, relative to now. `None` if the text names none.
 pub(crate) fn times_in(text: &str, now: Timestamp, zone: &TimeZone) -> Option<TimeRange> {
     let lowered = text.to_lowercase();
     let words: Vec<&str> = lowered

@@ -1,4 +1,4 @@
-//! Which sources changed, numbered when somebody asks, as the changes of sessions are.
+//! Which sources changed. Changes get their numbers when they are read, like the changes of sessions.
 
 use deadpool_postgres::{GenericClient, Transaction};
 

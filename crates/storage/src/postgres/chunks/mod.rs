@@ -291,7 +291,7 @@ impl ChunkStore for PostgresChunks {
     }
 }
 
-/// Empty for what belongs to nobody in particular.
+/// Empty for what belongs to no particular person.
 fn person_column(person: Option<&PersonId>) -> &str {
     person.map_or("", PersonId::as_str)
 }

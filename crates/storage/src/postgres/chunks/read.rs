@@ -78,7 +78,8 @@ pub(super) async fn sources(
     client: &impl GenericClient,
     person: &str,
 ) -> Result<Vec<SourceRow>, StoreError> {
-    let select = select_sources!("WHERE sources.person = $1 AND kind <> 'session' ORDER BY path");
+    let select =
+        select_sources!("WHERE source_groups.person = $1 AND kind <> 'session' ORDER BY path");
     read_all(&rows(client, select, &[&person]).await?, source_row)
 }
 
@@ -160,7 +161,7 @@ pub(super) async fn contents(
     )
     .await?;
     for row in &chunks {
-        // Of a source that came between the two looks: its change is told later.
+        // Chunks of a source that was added between the two queries are skipped: its change comes later.
         if let Some(contents) = found.get_mut(&count(row, CHUNK_WIDTH + 1)?) {
             contents.chunks.push((ChunkId(count(row, CHUNK_WIDTH)?), chunk_row(row, 0)?));
         }
@@ -217,7 +218,7 @@ pub(super) fn stored_chunk(row: &Row) -> Result<StoredChunk, StoreError> {
     })
 }
 
-/// `None` for what belongs to nobody in particular.
+/// `None` for what belongs to no particular person.
 pub(super) fn person_of(row: &Row, column: usize) -> Result<Option<PersonId>, StoreError> {
     match get::<&str>(row, column)? {
         "" => Ok(None),

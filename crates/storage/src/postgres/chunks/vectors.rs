@@ -1,5 +1,5 @@
 //! Vectors of chunks and of their tokens, in the room of the model that made them: one for the model that serves, one for
-//! the next. Whoever changes whose a room is holds the row `vectors` of the counters.
+//! the next. A transaction that gives a room to another model locks the row `vectors` of the counters.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;

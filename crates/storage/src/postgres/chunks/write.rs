@@ -219,6 +219,6 @@ pub(super) async fn remove_under(
 fn name_of(value: impl Serialize) -> Result<String, StoreError> {
     match serde_json::to_value(value) {
         Ok(Value::String(name)) => Ok(name),
-        Ok(_) | Err(_) => Err(StoreError::Failed("a name that is no text".to_owned())),
+        Ok(_) | Err(_) => Err(StoreError::Failed("a name that is not text".to_owned())),
     }
 }

@@ -4,7 +4,7 @@ use onyx_types::{ErrorCode, Fault};
 
 use crate::StoreError;
 
-/// Told before anything is served. No password or key is ever part of it.
+/// Why server mode cannot start. It never contains a password or key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerError {
     #[error("storage.database is not a PostgreSQL URL: {0}")]
@@ -71,7 +71,7 @@ impl ServerError {
                 "Check user and password in storage.database and the server's pg_hba.conf."
             }
             Self::NoDatabase { .. } => {
-                "Make it with createdb, or name another in storage.database."
+                "Create it with createdb, or name another in storage.database."
             }
             Self::TlsRefused { .. } => {
                 "Add ?sslrootcert=FILE with the certificate of your authority; on a network you trust, ?sslmode=disable."
@@ -91,9 +91,11 @@ impl ServerError {
             Self::OtherMasterKey => {
                 "Give every gateway the same ONYX_MASTER_KEY: it opens the secrets they share."
             }
-            Self::HalfMoved => "Run the same onyx storage move again: it goes on where it was.",
+            Self::HalfMoved => {
+                "Run the same onyx storage move again: it continues where it stopped."
+            }
             Self::NoBucket { .. } => {
-                "Make the bucket, or name another in storage.objects; with some stores storage.s3.pathStyle must be true."
+                "Create the bucket, or name another in storage.objects; with some stores storage.s3.pathStyle must be true."
             }
             Self::NoBucketRights { .. } => {
                 "Give the key of storage.s3 the rights to put, get, list and delete objects under the prefix."

@@ -1,4 +1,4 @@
-//! The way to the database: its URL, encryption, pools of connections, and what is wrong when there is none.
+//! Connects to the database: its URL, encryption, pools of connections, and the errors when that fails.
 
 mod error;
 mod tls;
@@ -56,7 +56,7 @@ impl Database {
         })
     }
 
-    /// Closes those that nobody uses: a server that became a standby keeps its connections open, and none of them helps.
+    /// Closes unused connections: a server that became a standby keeps its connections open, and none of them helps.
     pub(crate) fn forget_connections(&self) {
         *lock(&self.reader) = None;
         for pool in [&self.pool, &self.relaxed] {
@@ -80,7 +80,7 @@ impl Database {
         self.pool.get().await.map_err(|error| unavailable(&error))
     }
 
-    /// The same for whoever would fail for good without one: nothing was sent yet, so it is tried again for a while.
+    /// The same for callers that would fail for good without one: nothing was sent yet, so it is retried for a while.
     pub(crate) async fn client_soon(&self) -> Result<Object, StoreError> {
         let begun = Instant::now();
         loop {

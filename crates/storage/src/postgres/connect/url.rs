@@ -1,4 +1,5 @@
-//! `storage.database`: what tokio-postgres reads of a URL, and the two words about certificates that it does not.
+//! `storage.database`: the parts of the URL that tokio-postgres reads, and the two certificate options that it does
+//! not.
 
 use std::fmt;
 use std::path::PathBuf;

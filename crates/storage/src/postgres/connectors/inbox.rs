@@ -1,4 +1,4 @@
-//! What came in, each update once.
+//! Updates from networks, each stored once.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::{PersonId, RunId, Timestamp};
@@ -150,7 +150,7 @@ pub(super) async fn promise(
     promised.map(|row| Ok((parsed(&row, 0)?, parsed(&row, 1)?))).transpose()
 }
 
-/// What was said is not kept here: the session has it, and a stranger's words are nobody's.
+/// The text is not kept here: the session has it, and a stranger's text is not stored.
 pub(super) async fn finish(transaction: &Transaction<'_>, id: i64) -> Result<bool, Trouble> {
     let finish = "UPDATE connector_inbox SET state = 'done', body = '', why = ''
                   WHERE id = $1 AND state IN ('new', 'working')";

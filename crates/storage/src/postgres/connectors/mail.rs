@@ -1,4 +1,4 @@
-//! What receivers come to fetch.
+//! Messages that receivers fetch themselves.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::Timestamp;

@@ -1,4 +1,4 @@
-//! The ledger of connectors: what came in, what goes out, and whom it concerns.
+//! The ledger of connectors: incoming updates, outgoing messages, and the peers they belong to.
 
 mod inbox;
 mod mail;

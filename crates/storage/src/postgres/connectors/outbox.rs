@@ -1,4 +1,4 @@
-//! What goes out, each key once and in order for each peer.
+//! Outgoing messages: each key is sent once, and in order for each peer.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::Timestamp;

@@ -1,4 +1,4 @@
-//! Whom an account has met, and what each of them talks about.
+//! The peers that an account has met, and the session in which each of them talks.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::DraftId;
@@ -13,7 +13,7 @@ use crate::{
     AccountKey, ConversationRow, PairingCode, PeerChange, PeerKey, PeerRow, PeerState, StoreError,
 };
 
-/// Until the transaction ends nobody else numbers or counts anything of the account.
+/// Until the transaction ends, no other transaction numbers or counts anything of the account.
 pub(super) async fn hold_account(
     transaction: &Transaction<'_>,
     account: &AccountKey,

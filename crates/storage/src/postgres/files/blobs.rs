@@ -67,10 +67,10 @@ impl Blobs {
             }
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
-        Err(StoreError::Failed("an object is being deleted for too long".to_owned()))
+        Err(StoreError::Failed("the deletion of an object takes too long".to_owned()))
     }
 
-    /// From the commit on somebody refers to the blob. It was touched less than a day ago, so no sweep has it.
+    /// From the commit on a row refers to the blob. It was touched less than a day ago, so no sweep deletes it.
     pub(in crate::postgres) async fn refer(
         &self,
         transaction: &Transaction<'_>,
@@ -92,7 +92,7 @@ impl Blobs {
     ) -> Result<Vec<u8>, StoreError> {
         let bytes = self.bucket.get(&object(person, name)).await?;
         if hex(&Sha256::digest(&bytes)) != name {
-            return Err(StoreError::Damaged(format!("the object {name} is not what was put")));
+            return Err(StoreError::Damaged(format!("the object {name} is not what was stored")));
         }
         Ok(bytes)
     }
@@ -107,9 +107,9 @@ impl Blobs {
         self.bucket.get_range(&object(person, name), range).await
     }
 
-    /// Deletes objects that nothing refers to and nobody has touched for so long. Returns how many. A sweep that was cut
-    /// off is finished by the next. Nothing goes while a copy of one moment is read (`ServerCopy`), which may name what
-    /// was replaced since.
+    /// Deletes objects that nothing refers to and that were not touched for this long. Returns how many. A sweep that
+    /// was cut off is finished by the next. Nothing goes while a copy of one moment is read (`ServerCopy`), which may
+    /// name what was replaced since.
     pub(crate) async fn sweep(&self, untouched: Duration) -> Result<u64, StoreError> {
         let client = self.database.client().await?;
         execute(
@@ -144,12 +144,12 @@ impl Blobs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Touched {
-    /// To be put; somebody else may be putting the same.
+    /// Must be stored; another writer may be storing the same content.
     New,
     Stored,
 }
 
-/// Contents of nobody in particular lie under a name that no person can have.
+/// Contents of no particular person are stored under a name that no person can have.
 fn object(person: &str, name: &str) -> String {
     let person = if person.is_empty() { "_shared" } else { person };
     format!("blobs/{person}/{name}")

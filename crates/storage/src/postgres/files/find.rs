@@ -1,5 +1,5 @@
-//! Many files and folders in one go: every run looks at those that its prompts are made of, and each look alone would be a
-//! trip to the database.
+//! Looks up many files and folders in one query: every run looks at the files of its prompts, and single lookups would
+//! each cost a trip to the database.
 
 use super::objects::PostgresObjects;
 use super::rows::{self, Entry, FolderAsked};

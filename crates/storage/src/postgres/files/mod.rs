@@ -1,5 +1,5 @@
-//! Files: a row each, a folder too, with small contents in the row and large ones in the object store. What must hold for
-//! a write is compared in the same transaction; folders are rows, so that no path is a file and a folder at once.
+//! Files and folders: a row each, with small contents in the row and large ones in the object store. The conditions of
+//! a write are checked in the same transaction; folders are rows, so that no path is a file and a folder at once.
 
 mod blobs;
 mod find;
@@ -41,7 +41,7 @@ impl PostgresFiles {
         Self { gateway: Some(gateway), ..self }
     }
 
-    /// What belongs to nobody in particular, under a folder that no area has.
+    /// What belongs to no particular person, under a folder that no area has.
     pub(crate) fn at(&self, root: &str) -> Arc<dyn Objects> {
         Arc::new(PostgresObjects {
             database: self.database.clone(),
@@ -74,7 +74,7 @@ impl PostgresFiles {
         }
     }
 
-    /// Names in a folder of the home; those that are no ids belong to somebody else.
+    /// Names in a folder of the home; names that are not ids are not ours.
     async fn names_in<T: std::str::FromStr + Ord>(
         &self,
         folder: &str,

@@ -22,7 +22,7 @@ const AT_ONCE: usize = 8;
 pub(super) struct PostgresObjects {
     pub(super) database: Database,
     pub(super) blobs: Blobs,
-    /// Empty for what belongs to nobody in particular.
+    /// Empty for what belongs to no particular person.
     pub(super) person: String,
     pub(super) root: String,
 }
@@ -177,7 +177,7 @@ impl Objects for PostgresObjects {
         }
     }
 
-    /// A small file grows in its row. A larger one is read, added to and written, again where somebody else wrote
+    /// A small file grows in its row. A larger one is read, added to and written, again if another writer wrote
     /// meanwhile: a hash over the whole is kept beside it.
     async fn append(&self, key: &ObjectKey, bytes: &[u8]) -> Result<(), StoreError> {
         while !self.append_in_row(key, bytes).await? {
@@ -330,7 +330,7 @@ impl Objects for PostgresObjects {
         Ok(found)
     }
 
-    /// The deepest first; one that somebody put something into meanwhile stays.
+    /// The deepest first; a folder that is no longer empty stays.
     async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {
         let (person, path) = (self.person.as_str(), self.path(folder));
         transact!(self.database, transaction => {

@@ -179,7 +179,7 @@ pub(super) async fn make_folders(
     Ok(())
 }
 
-/// Those of a home that are roots of somebody or something, and all below.
+/// The folders of a home that are the root of a person, an agent or a shared area, and all below.
 fn folders_of(path: &str) -> Vec<&str> {
     let ends = path.match_indices('/').map(|(at, _)| &path[..at]);
     ends.filter(|folder| folder.contains('/') || *folder == "shared").collect()

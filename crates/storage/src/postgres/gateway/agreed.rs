@@ -1,4 +1,4 @@
-//! What all gateways have in common beside people's data: values on which the first one decides, and `onyx.json`.
+//! What all gateways share besides people's data: values that the first gateway sets, and `onyx.json`.
 
 use tokio_postgres::Row;
 
@@ -26,7 +26,7 @@ impl std::fmt::Debug for SharedConfig {
 
 const NEWEST: &str = "SELECT version, text FROM config_versions ORDER BY version DESC LIMIT 1";
 
-/// For whoever only looks and is no gateway. `None`: no gateway has started there yet.
+/// For programs that only read and are not gateways. `None`: no gateway has started there yet.
 pub async fn read_shared_config(url: &DatabaseUrl) -> Result<Option<SharedConfig>, ServerError> {
     let client = connect_once(url).await?;
     let found = client.query_opt(NEWEST, &[]).await.map_err(StoreError::from)?;
@@ -38,7 +38,7 @@ fn shared_config(row: &Row) -> Result<SharedConfig, StoreError> {
 }
 
 impl Gateway {
-    /// The value that counts for all: this one, if nobody gave another before.
+    /// The value that counts for all gateways: this one, if none set another before.
     pub(crate) async fn agree(&self, name: &str, value: &str) -> Result<String, StoreError> {
         let client = self.database.client().await?;
         let offer = "INSERT INTO agreed (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
@@ -51,7 +51,7 @@ impl Gateway {
         row_if_any(&client, NEWEST, &[]).await?.as_ref().map(shared_config).transpose()
     }
 
-    /// Writes the version after `before` (0: the first). `Conflict` when somebody else did meanwhile.
+    /// Writes the version after `before` (0: the first). `Conflict` when another writer did meanwhile.
     pub(crate) async fn put_config(&self, before: i64, text: &str) -> Result<i64, StoreError> {
         let version = before + 1;
         transact!(self.database, transaction => {

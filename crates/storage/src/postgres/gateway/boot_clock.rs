@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use onyx_types::{Clock, Now, SystemClock};
 
-/// The machine's clock, whose monotonic time goes on while the machine sleeps: a lease runs out meanwhile.
+/// The machine's clock, whose monotonic time continues while the machine sleeps: a lease runs out meanwhile.
 #[derive(Debug, Default)]
 pub struct BootClock(SystemClock);
 

@@ -1,5 +1,5 @@
 //! Leases of sessions: a row with a fence that grows with every holder. The fence is compared in the same statement as
-//! every write, so whoever lost a session writes nothing, whatever it believes.
+//! every write, so a gateway that lost a session writes nothing, even if it does not know that yet.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use crate::postgres::convert::{count, get};
 use crate::postgres::query::{execute, row_if_any};
 use crate::{Lease, Leases, LogState, StoreError};
 
-/// What this gateway holds. Cheap to clone.
+/// The session leases that this gateway holds. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresLeases {
     gateway: Arc<Gateway>,
@@ -40,8 +40,8 @@ struct HeldLease {
     waiting: Waiting,
 }
 
-/// What waited for a session when it was taken: told with the lease, so that whoever opens the session need not ask for
-/// what is mostly not there. Good once each, and for a moment only.
+/// What waited for a session when it was taken. It is read with the lease, so that opening the session need not ask for
+/// what is mostly not there. Each answer is valid once, and for a moment only.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     since: Duration,
@@ -58,7 +58,7 @@ pub(in crate::postgres) enum MayWait {
 
 /// Whoever opens a session asks within this.
 const OPENING: Duration = Duration::from_secs(1);
-/// How long whoever releases a lease waits for the database; after that it is tried again beside other work.
+/// How long the release of a lease waits for the database; after that it is retried in the background.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(3);
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
 
@@ -99,7 +99,7 @@ impl PostgresLeases {
         StoreError::LeaseLost
     }
 
-    /// How the log is now, as long as nobody else can have written to it.
+    /// The state of the log, as long as no other gateway can have written to it.
     pub(in crate::postgres) fn log(&self, key: &SessionKey) -> Option<LogState> {
         let incarnation = self.gateway.alive().ok()?;
         let now = self.gateway.now();
@@ -108,7 +108,7 @@ impl PostgresLeases {
         held.is_good(incarnation, now).then_some(held.log)
     }
 
-    /// There was none of it when the session was taken, which was a moment ago, and nobody has asked since.
+    /// There was none when the session was taken a moment ago, and it was not asked for since.
     pub(in crate::postgres) fn has_none(&self, key: &SessionKey, what: MayWait) -> bool {
         let now = self.gateway.now();
         let mut held = lock(&self.held);
@@ -117,7 +117,7 @@ impl PostgresLeases {
         none && now < held.waiting.since + OPENING
     }
 
-    /// What the lease told of it is not so any more.
+    /// What was read with the lease is no longer valid.
     pub(in crate::postgres) fn came(&self, key: &SessionKey, what: MayWait) {
         if let Some(held) = lock(&self.held).get_mut(key) {
             held.waiting.none[what as usize] = false;
@@ -149,8 +149,8 @@ impl PostgresLeases {
         }
     }
 
-    /// Shuts out whatever this holder sent before and had no answer to: it has happened by now, or never will. The new
-    /// fence is noted first: when the answer is lost, the row may have either. `LeaseLost` when somebody else was faster.
+    /// Shuts out every write that this holder sent before without an answer: it has happened by now, or never will. The
+    /// new fence is noted first: when the answer is lost, the row may have either. `LeaseLost` when another was faster.
     pub(in crate::postgres) async fn raise(&self, lease: &Lease) -> Result<i64, StoreError> {
         let fence = self.fence(lease)?;
         let raised = next_fence(&self.gateway.database).await?;

@@ -1,5 +1,5 @@
 //! This gateway among others: its incarnation, its heartbeat, and the sessions it holds. The database's clock decides who
-//! is alive; a gateway that cannot ask it stops by itself before others may take over.
+//! is alive; a gateway that cannot reach it stops before others may take over.
 
 mod agreed;
 mod boot_clock;
@@ -58,7 +58,7 @@ pub struct GatewayRow {
     pub is_alive: bool,
 }
 
-/// The own row of this process.
+/// This process's row among the gateways.
 #[derive(Debug)]
 pub(crate) struct Gateway {
     database: Database,
@@ -66,9 +66,9 @@ pub(crate) struct Gateway {
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<LifeState>,
-    /// Held by whoever beats: two who begin anew at once would take each other for a process of the same name.
+    /// Held during a heartbeat: two that restart at once would take each other for a process of the same name.
     beating: tokio::sync::Mutex<()>,
-    /// Where the others reach it, once it listens: it says so again when it begins anew.
+    /// Where the other gateways reach it, once it listens. It is written again when the gateway starts again.
     url: Mutex<String>,
     /// Nothing new is begun any more.
     is_draining: AtomicBool,
@@ -83,12 +83,12 @@ enum LifeState {
     },
     /// The owner had it give everything back. It stays in the list.
     Drained { incarnation: i64 },
-    /// Another process has this gateway's name now, or this one has ended. It never comes back by itself.
+    /// Another process has this gateway's name now, or this one has ended. This state is final.
     Replaced,
 }
 
 impl Gateway {
-    /// Takes the name, whoever had it before.
+    /// Takes the name, even if another process has it.
     pub(crate) async fn register(
         database: Database,
         settings: GatewaySettings,
@@ -210,14 +210,14 @@ impl Gateway {
         if !is_ours {
             tracing::error!(
                 gateway = self.settings.id,
-                "another process has the name of this gateway, or it was drained: nothing more is written"
+                "another process has the name of this gateway, or this gateway was drained: it writes nothing more"
             );
             *lock(&self.standing) = LifeState::Replaced;
             return Err(StoreError::LeaseLost);
         }
         tracing::warn!(
             gateway = self.settings.id,
-            "silent for longer than its life: what it held is free, it begins anew"
+            "silent for longer than its life: what it held is released, and it starts again"
         );
         let url = lock(&self.url).clone();
         let standing = take_name(&self.database, &self.settings, &url, &*self.clock).await?;
@@ -248,7 +248,7 @@ impl Gateway {
         self.is_draining.load(Ordering::Acquire)
     }
 
-    /// Gives everything back and stays in the list, until the process ends or is started anew.
+    /// Releases everything and stays in the list, until the process ends or is restarted.
     pub(crate) async fn end_draining(&self) -> Result<(), StoreError> {
         let incarnation = match &*lock(&self.standing) {
             LifeState::Alive { incarnation, .. } => *incarnation,
@@ -274,7 +274,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// The gateway that holds a session now; `None`: nobody who lives.
+    /// The gateway that holds a session now; `None`: no living gateway.
     pub(crate) async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
         let select = "SELECT gateways.id, gateways.incarnation, url, TRUE
@@ -311,7 +311,7 @@ impl Gateway {
 const ALL: &str =
     "SELECT id, incarnation, url, until > clock_timestamp() FROM gateways ORDER BY id";
 
-/// The same, for whoever is no gateway.
+/// The same, for programs that are not gateways.
 pub async fn list_gateways(url: &DatabaseUrl) -> Result<Vec<GatewayRow>, ServerError> {
     let client = connect_once(url).await?;
     let found = client.query(ALL, &[]).await.map_err(StoreError::from)?;
@@ -327,7 +327,7 @@ fn gateway_row(row: &Row) -> Result<GatewayRow, StoreError> {
     })
 }
 
-/// Ends with the store.
+/// The task of the heartbeat. It ends with the store.
 #[derive(Debug)]
 pub(crate) struct HeartbeatTask(JoinHandle<()>);
 
@@ -378,7 +378,7 @@ fn token(fence: i64) -> u64 {
     u64::try_from(fence).unwrap_or_default()
 }
 
-/// The last fence of all, to raise the own one to a number that nobody else will ever have.
+/// The last fence of all, to raise this one to a number that no other lease will ever have.
 async fn next_fence(database: &Database) -> Result<i64, StoreError> {
     let client = database.client_soon().await?;
     get(&row(&client, "SELECT nextval('fences')", &[]).await?, 0)

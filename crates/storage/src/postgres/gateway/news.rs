@@ -12,7 +12,7 @@ use crate::postgres::query::{execute, rows};
 /// A notice may be seen late, and then out of the order of their numbers: so far back they are looked for again. Those
 /// that were heard are left out by their numbers.
 const LOOK_BACK_SECONDS: f64 = 10.0;
-/// After so long nobody needs them.
+/// After this time they are no longer needed.
 const KEPT_SECONDS: f64 = 120.0;
 
 /// What a gateway has heard so far.
@@ -47,8 +47,8 @@ pub struct News {
 }
 
 impl Gateway {
-    /// Tells the others, and hears what they did: one trip for both. Nothing of what is told must be relied on. The first
-    /// poll learns where things stand and says nothing of it.
+    /// Sends notices to the other gateways and reads theirs, in one trip. Nothing may rely on a notice. The first poll
+    /// only learns the current position and returns no news.
     pub(crate) async fn news(
         &self,
         heard: &mut Heard,

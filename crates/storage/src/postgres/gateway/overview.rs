@@ -1,4 +1,4 @@
-//! What the owner sees of the gateways, and how one is asked to give everything back.
+//! What the owner sees of the gateways, and how the owner asks a gateway to release everything it holds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::postgres::query::{execute, rows};
 pub struct GatewayOverview {
     pub id: String,
     pub url: String,
-    /// Of the program; empty for one from before they told.
+    /// The program's version; empty for a version that did not report it.
     pub version: String,
     pub state: GatewayState,
     /// When this process took the name.

@@ -1,12 +1,12 @@
-//! What has one owner by its name: a connector's poller, a source that is synced, a draft that is being applied. Owned as
-//! long as the gateway lives, without a word between; the fence grows with every new owner.
+//! Named things that one gateway owns at a time: a connector's poller, a source that is synced, a draft that is being
+//! applied. Ownership lasts as long as the gateway lives, without renewals; the fence grows with every new owner.
 
 use super::{Gateway, token};
 use crate::StoreError;
 use crate::postgres::convert::{get, integer};
 use crate::postgres::query::{execute, row_if_any};
 
-/// The right to do something that one gateway does.
+/// The right to do work that only one gateway does at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owned {
     pub name: String,

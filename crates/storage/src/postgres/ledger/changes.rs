@@ -1,5 +1,5 @@
-//! Which sessions moved. Writers only say that one did; it gets its number when somebody asks, under a row that all who
-//! number hold. Numbers are therefore given in the order in which changes became visible, and writers wait for nobody.
+//! Which sessions changed. Writers only mark a session as changed; a reader gives the change its number, under a row
+//! that all such readers lock. So numbers follow the order in which changes became visible, and writers never wait.
 
 use deadpool_postgres::{GenericClient, Transaction};
 
@@ -26,7 +26,7 @@ pub(super) async fn note(
     Ok(())
 }
 
-/// All of it in one message: whoever numbers may stop at any moment, and a transaction that it held open would hold up
+/// All of it in one message: the numbering task may stop at any moment, and a transaction that it held open would delay
 /// the ends of other gateways' runs.
 const NUMBER: &str = "
     SELECT FROM counters WHERE name = 'sessions' FOR UPDATE;

@@ -23,7 +23,7 @@ use crate::{
     StoreError, TurnLog as _,
 };
 
-/// Logs and books together. Cheap to clone.
+/// Writes a run's turns and its ledger rows together. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresRunLog {
     ledger: PostgresLedger,
@@ -55,12 +55,12 @@ impl KnownSpending {
         lock(&self.0).insert(person.clone(), spent);
     }
 
-    /// Something was booked since.
+    /// Usage was recorded since.
     pub(super) fn forget(&self, person: &PersonId) {
         lock(&self.0).remove(person);
     }
 
-    /// Good once: whoever asks again wants to know what is so by then.
+    /// Valid for one use: a second caller needs the state at that time.
     pub(super) fn take(&self, person: &PersonId, day: &str, now: Duration) -> Option<f64> {
         let spent = lock(&self.0).remove(person)?;
         (spent.day == day && now < spent.at + OPENING).then_some(spent.cost)
@@ -100,9 +100,9 @@ impl RunLog for PostgresRunLog {
         // Where the answer was lost, the turns tell that all of it happened.
         let is_ended = written.row.as_ref().map_or(Ok(true), |row| get(row, 4))?;
         let run = last.outcome.run;
-        // It is not in the books, or was ended there before: that is told apart there.
+        // The run is not in the ledger, or was ended there before: `end_run` finds out which.
         if !is_ended && let Err(error) = self.ledger.end_run(last.outcome).await {
-            tracing::error!(%run, %error, "the run's end could not be booked");
+            tracing::error!(%run, %error, "the run's end could not be recorded");
         }
         Ok(Some(written.log))
     }

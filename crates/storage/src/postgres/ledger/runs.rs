@@ -60,7 +60,7 @@ pub(super) async fn begin(
     if agent == key.agent.as_str() { Ok(()) } else { Err(StoreError::Conflict.into()) }
 }
 
-/// Makes the session's row, unless somebody else did meanwhile. Returns its agent.
+/// Creates the session's row, unless another writer did meanwhile. Returns its agent.
 async fn make_session(
     transaction: &Transaction<'_>,
     begin: &BeginRun,
@@ -231,7 +231,7 @@ pub(super) async fn active(client: &impl GenericClient) -> Result<Vec<RunRow>, S
     read_all(&found, run_row)
 }
 
-/// Those of sessions that nobody who lives holds.
+/// Those of sessions that no living gateway holds.
 pub(super) async fn left(client: &impl GenericClient) -> Result<Vec<RunRow>, StoreError> {
     let found = rows(
         client,

@@ -1,4 +1,4 @@
-//! What was used. Sums are read from the rows each time: what another gateway booked counts at once.
+//! Usage and spending. Sums are read from the rows each time, so that what another gateway recorded counts at once.
 
 use std::str::FromStr;
 

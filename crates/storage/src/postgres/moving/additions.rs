@@ -1,4 +1,4 @@
-//! One file or one conversation into a server that may be serving. Nothing is overwritten.
+//! Adds single files or conversations to a server that may be serving. Nothing is overwritten.
 
 use std::time::SystemTime;
 
@@ -17,7 +17,7 @@ impl ServerAdditions {
     pub async fn open(settings: &ServerSettings) -> Result<Self, MoveError> {
         let side = ServerSide::open(settings).await?;
         if half_moved(&side.database).await? {
-            return Err(MoveError::NotEmpty("something is being moved in or out: the database"));
+            return Err(MoveError::NotEmpty("the database, which a move has not finished with,"));
         }
         Ok(Self { side })
     }
@@ -34,7 +34,8 @@ impl ServerAdditions {
 
     /// Adds a conversation by the path of its log in a home. Says whether it did: `false` where there is one.
     pub async fn add_log(&self, path: &str, log: &[u8]) -> Result<bool, MoveError> {
-        let no_log = || MoveError::File { path: path.to_owned(), why: "it is no log".to_owned() };
+        let no_log =
+            || MoveError::File { path: path.to_owned(), why: "it is not a log".to_owned() };
         Ok(logs::add(&self.side, &LogName::of_path(path).ok_or_else(no_log)?, log).await?)
     }
 }

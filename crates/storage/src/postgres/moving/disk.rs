@@ -80,7 +80,7 @@ pub(super) fn mark(home: &Home) -> Result<(), MoveError> {
     if holds_something {
         return Err(MoveError::NotEmpty("the home"));
     }
-    let words = "Onyx is moving in here; run the same `onyx storage move` again to go on.\n";
+    let words = "Onyx is moving in here; run the same `onyx storage move` again to continue.\n";
     std::fs::write(&mark, words).map_err(|error| at(&mark, &error))
 }
 

@@ -16,7 +16,7 @@ pub enum MoveError {
     NotEmpty(&'static str),
     #[error("an answer was cut off there and its end is not written yet")]
     OpenRuns,
-    #[error("{0} is not the same on both sides; nothing was taken away where it came from")]
+    #[error("{0} is not the same on both sides; nothing was deleted at the source")]
     Different(String),
     #[error("{path}: {why}")]
     File { path: String, why: String },
@@ -28,14 +28,14 @@ impl MoveError {
         match self {
             Self::Server(error) => error.hint(),
             Self::Store(_) | Self::File { .. } => {
-                "When that is put right, run the command again: it goes on where it was."
+                "Fix that, then run the command again: it continues where it stopped."
             }
             Self::Serving(_) => {
                 "Stop every gateway, wait 20 seconds after one that was killed, and run it again."
             }
             Self::NotEmpty(_) => "Move into an empty place.",
             Self::OpenRuns => "Start it once where it is, stop it, and run the command again.",
-            Self::Different(_) => "Run the command again; if it stays so, please report it.",
+            Self::Different(_) => "Run the command again; if it fails again, please report it.",
         }
     }
 }

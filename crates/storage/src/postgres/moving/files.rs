@@ -15,7 +15,7 @@ pub(super) struct Content {
     pub(super) modified: SystemTime,
 }
 
-/// Whose it is, as the rows of files say: nobody's for agents and what is shared.
+/// The person of a file, as its row says: none for agents' and shared files.
 pub(super) fn person_of(name: &str) -> &str {
     name.strip_prefix("people/").and_then(|rest| rest.split('/').next()).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Ledgers: tables of the same names and columns on both sides, which go row for row in a form that both can be turned
-//! into. Statements are put together from the names of our own tables and columns alone.
+//! Ledgers: tables of the same names and columns on both sides, which are moved row for row in a form that both
+//! databases can read. Statements are put together only from the names of our own tables and columns.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -45,7 +45,7 @@ macro_rules! tables {
     };
 }
 
-/// What is derived (changes of sessions, the index) is made anew where it arrives.
+/// Derived data (changes of sessions, the index) is rebuilt at the destination.
 const TABLES: &[Table] = tables! {
     "acceptances" "audit" "audit_heads" "connector_accounts" "connector_conversations"
     "connector_inbox" "connector_mail" "connector_outbox" "connector_peers" "connector_proposals"
@@ -54,7 +54,7 @@ const TABLES: &[Table] = tables! {
     "sessions" "unread" "usage"
 };
 
-/// Numbers that the database gives go on after those that were brought.
+/// Numbers that the database assigns continue after those that were moved.
 const SEQUENCES: [&str; 6] = [
     "SELECT setval(pg_get_serial_sequence('connector_inbox', 'id'),
                    coalesce((SELECT max(id) FROM connector_inbox), 0) + 1, FALSE)",
@@ -269,7 +269,7 @@ pub(super) async fn into_home(path: &Path, tables: &Tables) -> Result<(), MoveEr
         rows.insert(table.name, tables.of(table).to_vec());
     }
     let fill = move || -> Result<(), StoreError> {
-        // What an earlier try left is not whole, and rows of the audit chain cannot be taken away one by one.
+        // What an earlier try left is incomplete, and rows of the audit chain cannot be deleted one by one.
         for end in ["", "-wal", "-shm"] {
             let mut left = path.clone().into_os_string();
             left.push(end);

@@ -97,7 +97,7 @@ pub(super) async fn add(
     })
 }
 
-/// In the place of whatever an earlier try left.
+/// Replaces what an earlier try left.
 async fn put(server: &ServerSide, key: &LogName, lines: &[u8]) -> Result<(), StoreError> {
     let packed = pack(lines)?;
     let name = server.blobs.keep(&key.person, &packed).await?;

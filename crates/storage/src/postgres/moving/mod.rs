@@ -1,6 +1,6 @@
 //! Moving everything from a home into server mode, and back: logs and files byte for byte, ledgers row for row. What was
-//! moved is read again and compared before the move counts. A move that was cut off goes on where it was when it is
-//! asked for again; until then nobody can serve what is half there.
+//! moved is read again and compared before the move counts. A move that was cut off continues where it stopped when
+//! the command is run again; until then no gateway can serve the incomplete data.
 
 mod additions;
 mod disk;
@@ -38,7 +38,7 @@ pub struct Moved {
     pub left_out: u64,
 }
 
-/// What goes along in another form than it lies there.
+/// Data that is moved in another form than the source has it.
 #[derive(Debug, Default)]
 pub struct MoveExtras {
     /// The secrets, sealed with a key of where they go.
@@ -48,7 +48,7 @@ pub struct MoveExtras {
     pub open_runs: OpenRuns,
 }
 
-/// What becomes of answers whose end is not written.
+/// What to do with answers whose end is not written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OpenRuns {
     #[default]

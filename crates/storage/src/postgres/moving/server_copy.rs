@@ -1,6 +1,6 @@
-//! Everything that gateways share as it is at one moment, while they go on: one transaction sees the database as it was
-//! when it began, and the objects that it names are kept from the sweep until it ends. For backups, which wait for it as
-//! they would for a disk; it must not be used on a thread that runs tasks.
+//! A copy of everything that gateways share, as of one moment, while they keep working: one transaction sees the
+//! database as it was when it began, and the objects that it names are kept from the sweep until it ends. For backups,
+//! which wait for it as they would for a disk; it must not be used on a thread that runs tasks.
 
 use std::future::Future;
 use std::path::Path;
@@ -29,7 +29,7 @@ const PAGE: i64 = 500;
 const HELD_FOR: Duration = Duration::from_secs(30 * 60);
 const HELD_AGAIN: Duration = Duration::from_secs(60);
 
-/// One moment of a server.
+/// A copy of a server as of one moment.
 pub struct ServerCopy {
     runtime: Runtime,
     /// In the transaction from its beginning to its end.
@@ -109,8 +109,8 @@ impl ServerCopy {
         })
     }
 
-    /// The next ones after another (`None`: the first). What gateways derive is none of them. Folders above those of
-    /// people come once for each person.
+    /// The next files after another one (`None`: the first). Derived files are left out. Folders
+    /// above those of people come once for each person.
     pub fn files_after(&self, last: Option<&CopiedFile>) -> Result<Vec<CopiedFile>, MoveError> {
         let (person, path) =
             last.map_or(("", ""), |last| (last.person.as_str(), last.path.as_str()));
@@ -138,7 +138,7 @@ impl ServerCopy {
         })
     }
 
-    /// What lies in the object store for a file.
+    /// The content of a file in the object store.
     pub fn object(&self, path: &str, name: &str) -> Result<Vec<u8>, MoveError> {
         self.wait(async { Ok(self.blobs.get(person_of(path), name).await?) })
     }
@@ -189,7 +189,7 @@ impl ServerCopy {
             return Ok(());
         }
         if since >= HELD_FOR {
-            let why = "the backup stood still for too long; objects may be gone meanwhile";
+            let why = "the backup paused for too long; objects may have been deleted meanwhile";
             return Err(StoreError::Failed(why.to_owned()).into());
         }
         hold(&self.database, &self.name).await?;
@@ -201,7 +201,7 @@ impl ServerCopy {
 impl Drop for ServerCopy {
     fn drop(&mut self) {
         self.runtime.block_on(async {
-            // What is left of both ends by itself: the connection with the process, the row when its time is over.
+            // Both end on their own: the connection with the process, the row when its time is over.
             let _ = self.client.batch_execute("ROLLBACK").await;
             if let Ok(client) = self.database.client().await {
                 let release = "DELETE FROM agreed WHERE name = $1";

@@ -74,7 +74,7 @@ impl ServerSide {
         match self.marked().await? {
             Some(mark) if mark == READING => self.no_gateway_works().await?,
             // Half of a home is nothing to be read.
-            Some(_) => return Err(MoveError::NotEmpty("a move into the database was cut off: it")),
+            Some(_) => return Err(MoveError::NotEmpty("the database, where a move was cut off,")),
             None => self.mark(READING).await?,
         }
         let client = self.database.client().await?;
@@ -126,7 +126,7 @@ impl ServerSide {
         Ok(read_shared_config(&self.url).await?.map(|config| config.text))
     }
 
-    /// The first version, from which all gateways go on.
+    /// The first version, from which all gateways continue.
     pub(super) async fn put_config(&self, text: Option<&str>) -> Result<(), MoveError> {
         let Some(text) = text else { return Ok(()) };
         let client = self.database.client().await?;

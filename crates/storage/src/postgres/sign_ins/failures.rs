@@ -23,7 +23,7 @@ pub struct FailureBucket {
 pub enum Overflow {
     /// The attempt is not looked at, and counts nowhere.
     Refuses,
-    /// The attempt counts in the other buckets, and whoever asks is told.
+    /// The attempt counts in the other buckets, and the caller learns that this one is full.
     Crowds,
     /// Nothing: it only counts.
     Counts,
@@ -37,7 +37,7 @@ pub enum Room {
     Refused,
 }
 
-/// Counts that all gateways share. What is right for which attempt is decided by whoever counts.
+/// Counts that all gateways share. The caller decides which limits apply to an attempt.
 #[derive(Clone, Debug)]
 pub struct SharedFailures {
     database: Database,
@@ -48,7 +48,7 @@ impl SharedFailures {
         Self { database }
     }
 
-    /// Counts an attempt before anybody knows how it ends, so that many at once are not one.
+    /// Counts an attempt before its result is known, so that many at once do not count as one.
     pub async fn count(&self, buckets: &[FailureBucket]) -> Result<Room, StoreError> {
         let keys: Vec<String> = buckets.iter().map(|bucket| bucket.key.to_string()).collect();
         transact!(self.database, transaction => {

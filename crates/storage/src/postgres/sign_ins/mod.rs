@@ -1,4 +1,4 @@
-//! How people come in, shared by all gateways: what waits to be taken, and how often somebody guessed wrong.
+//! Sign-in state that all gateways share: pending sign-ins, and counts of failed guesses.
 
 mod failures;
 mod pending;

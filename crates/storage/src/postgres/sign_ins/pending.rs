@@ -10,7 +10,7 @@ use crate::postgres::query::{execute, read_all, row_if_any, rows};
 use crate::postgres::transaction::transact;
 use crate::{PendingEntries, PendingEntry, PendingKind, StoreError};
 
-/// The database's clock decides how long an entry lasts.
+/// Pending entries in the database, whose clock decides how long an entry lasts.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresPending {
     database: Database,
@@ -21,7 +21,7 @@ impl PostgresPending {
         Self { database }
     }
 
-    /// Removes what nobody took in time. Returns how many.
+    /// Removes entries that were not taken in time. Returns how many.
     pub(crate) async fn sweep(&self) -> Result<u64, StoreError> {
         let client = self.database.client().await?;
         let sweep = "DELETE FROM pending_entries WHERE until <= clock_timestamp()";

@@ -27,7 +27,7 @@ pub(super) fn lines(batch: &[Turn]) -> Result<Vec<NewLine>, StoreError> {
 }
 
 // Two mistakes that `make cluster-broken` compiles in, to see that its checker finds them. No feature, no setting and no
-// environment brings them: only a compiler that is told so, and never into a build that people get.
+// environment turns them on: only a compiler flag does, and never in a build that people get.
 #[cfg(all(any(onyx_broken = "fence", onyx_broken = "reappend"), not(debug_assertions)))]
 compile_error!("a build with a mistake in it is for `make cluster-broken` alone");
 
@@ -153,7 +153,7 @@ impl PostgresTurnLog {
             Err(Unsure::Unknown(error)) => {
                 tracing::warn!(%error, "whether turns were written is not known; asking");
                 let found = self.find_out(lease, lines, statement).await;
-                // What the log holds is not known: whoever takes the session next reads it.
+                // What the log holds is not known: the next holder of the session reads it.
                 found.inspect_err(|_| drop(self.leases.lost(lease)))
             }
             Err(Unsure::Known(trouble)) => Err(trouble),
@@ -217,7 +217,7 @@ impl PostgresTurnLog {
         .await?;
         drop(client);
         match (found, raised) {
-            // Written, whoever holds the session now.
+            // Written, even if another gateway holds the session now.
             (Some(row), _) => {
                 let (len, generation): (u64, i64) = (count(&row, 0)?, get(&row, 1)?);
                 let log = LogState { len, stamp: generation.into() };
@@ -227,7 +227,7 @@ impl PostgresTurnLog {
                 Ok(Written { appended, log, row: None })
             }
             (None, Err(error)) => Err(error.into()),
-            // Once is enough: when this is not answered either, the caller is told that it failed.
+            // One retry: when this is not answered either, the caller gets the error.
             (None, Ok(fence)) => {
                 let put = self.put(lease, fence, lines, statement).await?;
                 put.ok_or_else(|| StoreError::LeaseLost.into())

@@ -104,7 +104,7 @@ impl TurnLog for PostgresTurnLog {
         self.page(key, before, Most { turns: usize::MAX, bytes }).await
     }
 
-    /// Only of a log that this gateway holds: nobody else can have written to it.
+    /// Only of a log that this gateway holds: no other gateway can have written to it.
     fn state_now(&self, key: &SessionKey) -> Option<LogState> {
         self.leases.log(key)
     }
@@ -165,7 +165,7 @@ impl TurnLog for PostgresTurnLog {
         held.map(drop).ok_or_else(|| self.leases.lost(lease))
     }
 
-    /// The row of the log stays: its fence must not begin anew. Objects that nothing refers to any more are swept later.
+    /// The row of the log stays: its fence must not restart. Objects that nothing refers to any more are swept later.
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError> {
         let (fence, key) = (self.leases.fence(lease)?, LogKey::of(&lease.key));
         let client = self.database.client().await?;

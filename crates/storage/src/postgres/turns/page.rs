@@ -84,7 +84,7 @@ impl PostgresTurnLog {
         before: Option<Pos>,
         most: Most,
     ) -> Result<Option<Lines>, StoreError> {
-        // Of a log that this gateway holds, nobody else moves the end.
+        // No other gateway moves the end of a log that this one holds.
         let held = self.leases.log(key);
         let key = LogKey::of(key);
         let len = match held {

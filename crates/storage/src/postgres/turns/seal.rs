@@ -1,4 +1,4 @@
-//! Sealing: lines that nobody writes to any more go from their rows into one object. The object is put and read back
+//! Sealing: lines that will not change are moved from their rows into one object. The object is put and read back
 //! before the rows are exchanged for it, in one transaction.
 
 use std::collections::VecDeque;
@@ -83,7 +83,7 @@ impl PostgresTurnLog {
         }
     }
 
-    /// Seals logs that nobody has written to for so long. Returns how many.
+    /// Seals logs that were not written to for this long. Returns how many.
     pub(crate) async fn seal_idle(&self, idle: Duration) -> Result<u64, StoreError> {
         let client = self.database.client().await?;
         let found = rows(
@@ -109,7 +109,7 @@ impl PostgresTurnLog {
         Ok(sealed)
     }
 
-    /// `Conflict`: it was deleted, or sealed by somebody else meanwhile.
+    /// `Conflict`: it was deleted, or another gateway sealed it meanwhile.
     async fn seal(&self, key: &LogKey) -> Result<(), StoreError> {
         let Some(found) = self.unsealed(key).await? else { return Ok(()) };
         let end_pos = found.first_pos + integer(found.lines.len() as u64);

@@ -1,4 +1,4 @@
-//! The file itself: opened at its first use, made anew when it is missing or damaged.
+//! The database file of the index: opened at its first use, and created again when it is missing or damaged.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -30,7 +30,7 @@ pub(super) struct OpenIndex {
 }
 
 impl IndexFile {
-    /// One at a time: writing does not wait for a sync here, so nobody waits long.
+    /// One at a time: writing does not wait for a sync here, so the wait is short.
     pub(super) fn with<T>(
         &self,
         work: &dyn Fn(&mut Connection) -> Result<T, StoreError>,
@@ -39,7 +39,7 @@ impl IndexFile {
         match self.current(&mut open).and_then(work) {
             // It is made from files, so an index of a newer version is no loss either.
             Err(why @ (StoreError::Damaged(_) | StoreError::Newer(_))) => {
-                tracing::warn!(path = %self.path.display(), %why, "the index is made anew");
+                tracing::warn!(path = %self.path.display(), %why, "the index is rebuilt");
                 *open = None;
                 self.remove()?;
                 work(self.current(&mut open)?)

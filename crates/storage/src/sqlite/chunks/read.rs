@@ -60,16 +60,16 @@ pub(super) fn paths_under(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// All but conversations, of which there may be many more than files: CROSS JOIN asks for the groups first.
+const FILES_OF_PERSON: &str = " FROM groups CROSS JOIN sources ON grp = groups.id
+     WHERE groups.person = ?1 AND kind != 'session'";
+
 pub(super) fn sources(connection: &Connection, person: &str) -> Result<Vec<SourceRow>, StoreError> {
-    let mut statement = sql!(
-        connection,
-        "SELECT ",
-        SOURCE,
-        " FROM sources JOIN groups ON groups.id = grp
-          WHERE sources.person = ?1 AND kind != 'session' ORDER BY path"
-    )?;
+    let mut statement = sql!(connection, "SELECT ", SOURCE, FILES_OF_PERSON)?;
     let rows = statement.query_map([person], |row| source_row(row, 0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut files = rows.collect::<Result<Vec<_>, _>>()?;
+    files.sort_unstable_by(|a, b| a.key.path.cmp(&b.key.path));
+    Ok(files)
 }
 
 pub(super) fn problems(
@@ -245,7 +245,7 @@ pub(super) fn stored_chunk(row: &Row<'_>) -> rusqlite::Result<StoredChunk> {
     })
 }
 
-/// `None` for what belongs to nobody in particular.
+/// `None` for what belongs to no particular person.
 pub(super) fn person_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<PersonId>> {
     match row.get_ref(column)?.as_str()? {
         "" => Ok(None),
@@ -297,4 +297,55 @@ fn message(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Message>> {
 
 fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use onyx_types::{Scope, SystemClock};
+    use rusqlite::StatementStatus;
+
+    use super::super::file::IndexFile;
+    use super::*;
+
+    fn add(connection: &Connection, group: u32, path: &str) {
+        let insert = "INSERT INTO sources
+            (grp, person, path, origin, title, checksum, size, modified, chunking, indexed_at)
+            VALUES (?1, 'anna', ?2, 'person', '', ?3, 1, 1, '', 1)";
+        let checksum = Hash::of(b"").to_string();
+        connection.execute(insert, params![group, path, checksum]).unwrap();
+    }
+
+    fn steps_to_list(connection: &Connection) -> i32 {
+        let mut statement = sql!(connection, "SELECT ", SOURCE, FILES_OF_PERSON).unwrap();
+        statement.reset_status(StatementStatus::VmStep);
+        assert_eq!(statement.query_map(["anna"], |_| Ok(())).unwrap().count(), 3);
+        statement.get_status(StatementStatus::VmStep)
+    }
+
+    /// They are listed at every start, and at every look through them.
+    #[test]
+    fn files_are_listed_without_reading_past_conversations() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let file = IndexFile { path, clock: Arc::new(SystemClock::new()), open: Mutex::default() };
+        let check = |connection: &mut Connection| {
+            let insert = "INSERT INTO groups VALUES (?1, 'anna', ?2, ?3)";
+            for (id, kind) in [(1, "note"), (2, "session"), (3, "daily")] {
+                let scope = serde_json::to_string(&Scope::Person).unwrap();
+                connection.execute(insert, params![id, scope, kind])?;
+            }
+            for (group, path) in [(1, "notes/b"), (3, "daily"), (1, "notes/a")] {
+                add(connection, group, path);
+            }
+            let alone = steps_to_list(connection);
+            (0..500).for_each(|n| add(connection, 2, &format!("sessions/{n}")));
+            assert!(steps_to_list(connection) <= alone + 10, "{alone} with files alone");
+            sources(connection, "anna")
+        };
+        let files = file.with(&check).unwrap();
+        let paths: Vec<_> = files.iter().map(|file| file.key.path.as_str()).collect();
+        assert_eq!(paths, ["daily", "notes/a", "notes/b"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! The vectors of chunks' tokens: they are kept where the vector of the chunk is, and go with it.
+//! The vectors of chunks' tokens. They are stored beside the chunk's vector and deleted with it.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 

@@ -288,6 +288,6 @@ fn note(transaction: &Transaction<'_>, source: i64, text_seq: i64) -> Result<u64
 fn name_of(value: impl Serialize) -> Result<String, StoreError> {
     match serde_json::to_value(value) {
         Ok(Value::String(name)) => Ok(name),
-        Ok(_) | Err(_) => Err(StoreError::Failed("a name that is no text".to_owned())),
+        Ok(_) | Err(_) => Err(StoreError::Failed("a name that is not text".to_owned())),
     }
 }

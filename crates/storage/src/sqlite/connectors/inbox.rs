@@ -1,4 +1,4 @@
-//! What came in, each update once.
+//! Updates from networks, each stored once.
 
 use onyx_types::{PersonId, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -138,7 +138,7 @@ pub(super) fn promise(
     Ok(statement.query_row(params![id, person.as_str(), run.to_string()], promised).optional()?)
 }
 
-/// What was said is not kept here: the session has it, and a stranger's words are nobody's.
+/// The text is not kept here: the session has it, and a stranger's text is not stored.
 pub(super) fn finish(connection: &Connection, id: i64) -> Result<bool, StoreError> {
     let changed = connection
         .prepare_cached(

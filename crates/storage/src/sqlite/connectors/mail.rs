@@ -1,4 +1,4 @@
-//! What receivers come to fetch.
+//! Messages that receivers fetch themselves.
 
 use onyx_types::Timestamp;
 use rusqlite::{Connection, params};

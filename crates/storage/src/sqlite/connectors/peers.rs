@@ -1,4 +1,4 @@
-//! Whom an account has met, and what each of them talks about.
+//! The peers that an account has met, and the session in which each of them talks.
 
 use onyx_types::DraftId;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};

@@ -189,7 +189,7 @@ pub(crate) async fn spending_adds_up_by_person_and_day(on: Backend) {
         (&foreign, day("2026-03-01T10:00:00Z"), Some(8.0)),
     ];
     for (key, ended_at, cost) in ends {
-        // Whoever asked before must not be told the same after.
+        // An earlier answer must not be given again afterwards.
         on.ledger.spent(&key.person, &ended_at.utc_date()).await.unwrap();
         on.ledger.spent_by_agent(&key.agent, &ended_at.utc_date()).await.unwrap();
         let input = make.user("hi").id;

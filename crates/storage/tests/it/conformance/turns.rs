@@ -157,7 +157,7 @@ pub(crate) async fn a_lost_lease_cannot_append(on: Backend) {
     let lost = on.leases.acquire(&key, TTL).await.unwrap();
     on.advance(TTL).await;
     let turns = make.users(["late", "in time"]);
-    // Expired, though nobody else has it yet.
+    // Expired, though no other holder has it yet.
     assert!(matches!(on.turns.append(&lost, &turns[..1]).await, Err(StoreError::LeaseLost)));
     let held = on.leases.acquire(&key, TTL).await.unwrap();
     assert!(matches!(on.turns.append(&lost, &turns[..1]).await, Err(StoreError::LeaseLost)));

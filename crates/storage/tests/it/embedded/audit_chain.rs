@@ -28,7 +28,7 @@ async fn state(temp: &TempStore, person: &PersonId) -> ChainState {
     temp.store.ledger.verify_audit(person).await.unwrap()
 }
 
-/// What somebody with the database file and no scruples can do.
+/// What an attacker with the database file can do.
 fn without_guards(database: &Connection) {
     database
         .execute_batch(

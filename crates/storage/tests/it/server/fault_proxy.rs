@@ -1,4 +1,4 @@
-//! Stands between a gateway and its database and loses what it is told to lose.
+//! Stands between a gateway and its database and drops the messages that a test names.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 pub(crate) enum Fault {
     /// It never reaches the server.
     LoseRequest,
-    /// The server answers, and nobody hears it.
+    /// The server answers, and the answer is dropped.
     LoseAnswer,
     /// The server gets it and works on, the client is cut off at once.
     CutOff,

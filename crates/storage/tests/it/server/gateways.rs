@@ -39,7 +39,7 @@ async fn a_gateway_that_says_nothing_for_its_life_loses_all_it_held() {
     two.membership.beat().await.unwrap();
     let held = two.store.leases.acquire(&key, LONG).await.unwrap();
     assert!(held.fence > lease.fence);
-    // It wakes: alive again, as somebody who holds nothing.
+    // It wakes: alive again, but it holds nothing.
     one.membership.beat().await.unwrap();
     for lost in [&lease, &unwanted] {
         assert!(is_lost(&one.store.turns.append(lost, &make.users(["late"])).await));
@@ -117,7 +117,7 @@ async fn a_new_process_of_the_same_name_takes_the_old_ones_place() {
     let key = make.key();
     let lease = old.store.leases.acquire(&key, LONG).await.unwrap();
     old.store.turns.append(&lease, &make.users(["before"])).await.unwrap();
-    // As after a kill: nobody has to wait for the old one's life to end.
+    // As after a kill: no gateway has to wait for the old one's life to end.
     let new = open(&database, "one").await;
     let held = new.store.leases.acquire(&key, LONG).await.unwrap();
     new.store.turns.append(&held, &make.users(["after"])).await.unwrap();

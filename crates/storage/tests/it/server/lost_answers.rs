@@ -142,7 +142,7 @@ fn new_session(make: &mut Maker, key: &SessionKey) -> SessionMeta {
     }
 }
 
-/// The statement waits in the server while its client is cut off, and lands later. Asking what became of it waits too.
+/// The statement waits in the server while its client is cut off, and lands later. Asking for its outcome waits too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
@@ -170,7 +170,7 @@ async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
 }
 
 /// What stands on disk of a turn is not known to a holder that gets no answers. It gives the session back all the same,
-/// whichever of its questions was lost: the row must not keep a fence that nobody knows.
+/// whichever of its questions was lost: the row must not keep a fence that no gateway knows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_is_free_after_its_release_whatever_answers_were_lost_before() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
@@ -239,7 +239,7 @@ async fn whoever_numbers_changes_and_stops_holds_up_nobody() {
     }
 }
 
-/// Whatever of a transaction is lost, whoever asked for it is told the truth about whether it happened.
+/// Whichever message of a transaction is lost, its caller learns the truth about whether it happened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_is_there_when_its_writer_is_told_so_and_only_then() {
     let behind = Behind::open().await;
@@ -250,7 +250,11 @@ async fn a_file_is_there_when_its_writer_is_told_so_and_only_then() {
     let direct = behind.database.open("two").await;
     let direct = direct.store.files.objects(&area).unwrap();
     let (mut told, mut failed) = (0, 0);
-    for let_through in 0..12 {
+    // A heartbeat of the gateway may take the fault that was meant for a commit; then the next row meets it.
+    for let_through in (0..12).cycle().take(60) {
+        if let_through == 0 && told > 0 && failed > 0 {
+            break;
+        }
         // Everything is prepared on a connection that nothing happened to yet.
         objects.put(&key, b"before", Expect::Anything).await.unwrap();
         let text = format!("{let_through}");
@@ -287,7 +291,7 @@ async fn a_release_that_did_not_reach_the_database_is_tried_again() {
     tokio::time::timeout(TTL / 2, taken).await.expect("the session is free");
 }
 
-/// A gateway that is cut off, or frozen, in the middle of a transaction keeps nobody from the rows that it changed.
+/// A gateway that is cut off, or frozen, in the middle of a transaction blocks no other from the rows that it changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_nobody_ends_lets_go_of_its_rows() {
     let (behind, mut make) = (Behind::open().await, Maker::new());

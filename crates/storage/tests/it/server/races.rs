@@ -485,7 +485,7 @@ async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
         };
         assert_eq!(number(&pair[0]), number(&pair[1]));
     }
-    // Vectors of both arrive, whoever made the room.
+    // Vectors of both arrive, no matter which of them made the room.
     let vectors = all.iter().enumerate().map(|(number, chunk)| (number, chunk.id));
     let mut makers = JoinSet::new();
     for (number, id) in vectors {

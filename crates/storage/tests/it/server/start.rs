@@ -1,4 +1,4 @@
-//! What can be wrong at the start: each is told with what to do, and nothing is left half made.
+//! What can be wrong at the start: each error says what to do, and nothing is left half made.
 
 use std::time::Duration;
 

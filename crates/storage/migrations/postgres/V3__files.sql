@@ -1,0 +1,4 @@
+-- A person's files are found without reading past the sources of all conversations.
+CREATE INDEX sources_of_group ON sources (grp);
+
+UPDATE onyx_schema SET version = 3;
