@@ -13,7 +13,7 @@ use crate::pins::ToolPin;
 use crate::transport::{HttpAccess, HttpTransport, Transport};
 use crate::{Elicitations, McpError, Opening};
 
-/// How a server is reached and who is there.
+/// What is needed to reach a server.
 pub struct ClientSetup {
     pub address: Address,
     pub egress: Egress,
@@ -24,7 +24,7 @@ pub struct ClientSetup {
     pub elicitations: Elicitations,
 }
 
-/// A server that answers.
+/// A connected server.
 pub struct Client(Peer);
 
 impl Client {
@@ -36,7 +36,7 @@ impl Client {
         Ok(Self(Peer::connect(transport, opening, elicitations).await?))
     }
 
-    /// The tools that can be used.
+    /// The usable tools.
     pub async fn tools(&self) -> Result<Vec<ToolPin>, McpError> {
         let listed = self.0.tools().await?;
         Ok(listed.iter().filter_map(|tool| ToolPin::of(tool).ok()).collect())

@@ -1,13 +1,13 @@
 use onyx_types::{ErrorCode, Fault};
 
-/// Why a server did not do what was asked, in words that hold no secret.
+/// Why a request to a server failed. No text in it holds a secret.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum McpError {
     /// It could not be started or reached.
     #[error("{0}")]
     Unreachable(String),
-    /// It is gone: it ended, or broke a rule of the protocol.
-    #[error("the server is gone: {0}")]
+    /// The connection is over: the server ended, or broke a rule of the protocol.
+    #[error("the server is not reachable: {0}")]
     Gone(String),
     #[error("no answer within {0} s")]
     Timeout(u64),
@@ -18,9 +18,9 @@ pub enum McpError {
     #[error("the server's answer was not understood: {0}")]
     NotUnderstood(String),
     /// It failed before and is not tried again yet.
-    #[error("it failed {failures} times and is tried again in {seconds} s; last: {why}")]
+    #[error("it failed {failures} times; the next attempt is in {seconds} s; last error: {why}")]
     Waiting { failures: u32, seconds: u64, why: String },
-    /// It wants to know who asks, and nobody has signed in or the sign-in came to nothing.
+    /// The server requires a sign-in, and there is none or it failed.
     #[error("sign-in: {0}")]
     SignIn(String),
     #[error("{0}")]
@@ -30,7 +30,7 @@ pub enum McpError {
 }
 
 impl McpError {
-    /// The connection can still be used.
+    /// Whether the connection can still be used.
     pub(crate) const fn leaves_connection(&self) -> bool {
         match self {
             Self::Answered { .. } | Self::Quarantined(_) | Self::Cancelled => true,

@@ -2,13 +2,13 @@
 //! protocol is spoken to programs that come to us ([`serving`]).
 //!
 //! A server is a program in the sandbox, or an address that is reached through egress. Its tools
-//! become tools of the toolbox once the owner has accepted exactly what they say of themselves; a
-//! tool that says something else later is taken away until it is accepted again. What servers answer
-//! comes from outside and taints. Both eras of the protocol are spoken: with a handshake
-//! (2025-11-25 and before) and without (2026-07-28).
+//! become tools of the toolbox once the owner has accepted exactly their descriptions; a tool whose
+//! description changes is removed until it is accepted again. Answers of servers come from outside
+//! and taint. Both eras of the protocol are supported: with a handshake (2025-11-25 and before) and
+//! without (2026-07-28).
 //!
-//! The client is our own and thin: every message has a bound, every request a deadline, requests
-//! leave through egress, and nothing that a server asks of us is done (it may ask; it is declined).
+//! The client is our own and small: every message has a bound, every request a deadline, requests
+//! leave through egress, and every request of a server to us is declined.
 //!
 //! What may not enter: policy (the gate decides), prompts, surfaces, providers.
 

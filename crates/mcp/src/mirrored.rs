@@ -1,4 +1,4 @@
-//! Arguments that a tool wants told by headers too (`x-mcp-header`), so that what stands before its
+//! Arguments that a tool wants repeated in headers (`x-mcp-header`), so that a proxy before its
 //! server can route by them.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const MARK: &str = "x-mcp-header";
 
-/// Why the marks of a schema cannot be meant.
+/// Why the marks of a schema are invalid.
 pub(crate) fn flaw(schema: &Value) -> Option<&'static str> {
     let (mut names, mut marked) = (BTreeSet::new(), 0);
     for (_, field) in fields(schema, &[]) {
@@ -17,7 +17,7 @@ pub(crate) fn flaw(schema: &Value) -> Option<&'static str> {
         marked += 1;
         let name = mark.as_str().unwrap_or_default();
         if name.is_empty() || !name.bytes().all(is_token) {
-            return Some("it names a header that cannot be one");
+            return Some("it names a header whose name is not valid");
         }
         if !["string", "integer", "boolean"].iter().any(|kind| field["type"] == *kind) {
             return Some("it wants a header of an argument that does not fit into one");
@@ -26,7 +26,7 @@ pub(crate) fn flaw(schema: &Value) -> Option<&'static str> {
             return Some("it wants the same header twice");
         }
     }
-    (marked != count(schema)).then_some("it wants a header of what is no argument")
+    (marked != count(schema)).then_some("it wants a header of something that is not an argument")
 }
 
 /// The headers of a call with these arguments.
@@ -44,7 +44,7 @@ pub(crate) fn mirrored(schema: &Value, arguments: &Value) -> Vec<(String, String
     fields(schema, &[]).into_iter().filter_map(header).collect()
 }
 
-/// What a header cannot carry, or what looks like it, goes in another writing.
+/// A text that a header cannot carry, or that looks encoded, is written in an encoded form.
 fn written(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) && text == text.trim();
     if is_plain && !text.starts_with("=?base64?") {
@@ -115,10 +115,10 @@ mod tests {
     fn marks_that_cannot_be_meant_are_told() {
         let of = |field: Value| json!({"type": "object", "properties": {"a": field}});
         for (schema, why) in [
-            (of(json!({"type": "string", "x-mcp-header": ""})), "cannot be one"),
-            (of(json!({"type": "string", "x-mcp-header": "A B"})), "cannot be one"),
+            (of(json!({"type": "string", "x-mcp-header": ""})), "name is not valid"),
+            (of(json!({"type": "string", "x-mcp-header": "A B"})), "name is not valid"),
             (of(json!({"type": "number", "x-mcp-header": "A"})), "does not fit"),
-            (of(json!({"type": "array", "items": {"x-mcp-header": "A"}})), "no argument"),
+            (of(json!({"type": "array", "items": {"x-mcp-header": "A"}})), "not an argument"),
             (
                 json!({"properties": {"a": {"type": "string", "x-mcp-header": "A"},
                     "b": {"type": "string", "x-mcp-header": "a"}}}),

@@ -1,4 +1,4 @@
-//! A server that we speak with: what was agreed on, its tools, its answers.
+//! A connected server: the agreed protocol, its tools, its answers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) struct Peer {
     elicitations: Elicitations,
 }
 
-/// Which era is tried, and which first.
+/// Which eras are tried, and which first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     Handshake,
@@ -76,7 +76,7 @@ impl Peer {
         let version = answer["protocolVersion"].as_str().unwrap_or_default();
         if version != HANDSHAKE && !OLDER.contains(&version) {
             let shown: String = version.chars().take(40).collect();
-            let why = format!("it speaks {shown:?}, which nobody here does");
+            let why = format!("it speaks MCP {shown:?}, which Onyx does not support");
             return Err(McpError::NotUnderstood(why));
         }
         self.era = Era::Handshake { version: version.to_owned() };
@@ -113,14 +113,16 @@ impl Peer {
         self.transport.tools_changed()
     }
 
-    /// Everything that `tools/list` says, page by page.
+    /// The tools of all pages of `tools/list`.
     pub(crate) async fn tools(&self) -> Result<Vec<Value>, McpError> {
         let (mut tools, mut cursors) = (Vec::new(), BTreeSet::new());
         let mut params = json!({});
         for _ in 0..MOST_PAGES {
             let page = self.request("tools/list", params, CONNECT_LIMIT).await?;
             let Some(listed) = page["tools"].as_array() else {
-                return Err(McpError::NotUnderstood("tools/list names no tools".to_owned()));
+                return Err(McpError::NotUnderstood(
+                    "its answer to tools/list has no tools".to_owned(),
+                ));
             };
             tools.extend(listed.iter().cloned());
             if tools.len() > MOST_TOOLS {
@@ -131,12 +133,14 @@ impl Peer {
                     params = json!({"cursor": cursor});
                 }
                 Some(_) => {
-                    return Err(McpError::NotUnderstood("its pages go round".to_owned()));
+                    return Err(McpError::NotUnderstood(
+                        "its list of tools repeats the same page".to_owned(),
+                    ));
                 }
                 None => return Ok(tools),
             }
         }
-        Err(McpError::NotUnderstood(format!("its tools fill over {MOST_PAGES} pages")))
+        Err(McpError::NotUnderstood(format!("its list of tools has over {MOST_PAGES} pages")))
     }
 
     pub(crate) async fn call(
@@ -171,7 +175,7 @@ impl Peer {
                 params["requestState"] = state.clone();
             }
         }
-        let why = "it asks for input that nobody gives it".to_owned();
+        let why = "it asks for input too many times".to_owned();
         Err(McpError::Answered { code: 0, message: why })
     }
 
@@ -183,7 +187,7 @@ impl Peer {
                 Some("elicitation/create") => self.elicitations.answer(&asked["params"]),
                 Some("roots/list") => json!({"roots": []}),
                 _ => {
-                    let message = "it asks for a model, which servers are not lent".to_owned();
+                    let message = "it asks to call a model, which servers may not do".to_owned();
                     return Err(McpError::Answered { code: 0, message });
                 }
             };

@@ -1,4 +1,4 @@
-//! What a tool says of itself, in one form, so that any change of it is seen.
+//! A tool's description in one fixed form, so that any change of it is noticed.
 
 use onyx_types::{Hash, ToolName};
 use serde_json::{Map, Value, json};
@@ -10,26 +10,26 @@ const LONGEST_NAME: usize = 64;
 /// A tool as its server describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolPin {
-    /// As the server knows it.
+    /// The tool's name on the server.
     pub name: String,
     pub description: String,
     pub input_schema: Value,
-    /// What the server says of its effect; shown to the person and no right.
+    /// The server's own statement about its effect; it is shown to the person and gives no right.
     pub hints: Value,
     /// Of everything above.
     pub hash: Hash,
-    /// Everything above as text, for people and to be kept.
+    /// Everything above as text, shown to people and stored.
     pub content: String,
 }
 
 impl ToolPin {
-    /// Of what `tools/list` says, or why the tool cannot be used.
+    /// The pin of a tool from `tools/list`, or why the tool cannot be used.
     pub(crate) fn of(listed: &Value) -> Result<Self, (String, String)> {
         let name = listed["name"].as_str().unwrap_or_default().to_owned();
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(fits) {
             let shown: String = name.chars().take(LONGEST_NAME).collect();
-            return Err((shown, "its name is none that tools have here".to_owned()));
+            return Err((shown, "its name is not allowed for a tool".to_owned()));
         }
         let flawed = |why: &str| Err((name.clone(), why.to_owned()));
         let description = listed["description"].as_str().unwrap_or_default().to_owned();
@@ -63,13 +63,13 @@ impl ToolPin {
         Ok(Self { name, description, input_schema: schema, hints, hash, content })
     }
 
-    /// As it was accepted. `None`: what was kept cannot be read.
+    /// The accepted pin. `None`: the stored text cannot be read.
     pub(crate) fn accepted(content: &str) -> Option<Self> {
         let listed: Value = serde_json::from_str(content).ok()?;
         Self::of(&listed).ok()
     }
 
-    /// How the toolbox knows it.
+    /// The tool's name in the toolbox.
     pub(crate) fn tool_name(&self, server: &str) -> Option<ToolName> {
         format!("mcp:{server}/{}", self.name).parse().ok()
     }

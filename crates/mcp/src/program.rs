@@ -1,15 +1,15 @@
-//! What a program says: its output line by line, and the last lines of its error stream.
+//! A program's output: its lines, and the last lines of its error stream.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::AsyncBufReadExt;
 
-/// Lines of a program's own log that are kept, and of what length.
+/// How many lines of a program's log are kept, and of what length.
 const MOST_LINES: usize = 200;
 const LONGEST_LINE: usize = 500;
 
-/// The last lines that a program wrote to its error stream, and what became of it.
+/// The last lines of a program's error stream, and how the program ended.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramLog(Arc<Mutex<VecDeque<String>>>);
 
@@ -23,7 +23,7 @@ impl ProgramLog {
         lines.push_back(onyx_types::visible_line(&line).to_string());
     }
 
-    /// What Onyx itself says of the program.
+    /// Adds a line of Onyx's own about the program.
     pub fn note(&self, line: &str) {
         self.add(&format!("[onyx] {line}"));
     }
@@ -33,11 +33,11 @@ impl ProgramLog {
     }
 }
 
-/// What was read.
+/// One line of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     Whole,
-    /// What came so far is taken out; the rest follows.
+    /// The beginning of the line was returned; the rest follows.
     TooLong,
     End,
 }

@@ -1,9 +1,10 @@
-//! What a call brought, as a model reads it. All of it comes from outside.
+//! The result of a call, as a model reads it. All of it comes from outside.
 
 use onyx_types::{Attached, Origin, ToolOutcome};
 use serde_json::Value;
 
-/// A text of a resource that is longer is kept whole, and the model is told where.
+/// The longest text of a resource that is shown inline. A longer one is stored whole, and the model
+/// gets its place.
 const INLINE_BYTES: usize = 8 * 1024;
 const MOST_PARTS: usize = 200;
 

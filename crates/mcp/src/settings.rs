@@ -1,4 +1,4 @@
-//! `mcp` of the config, as written; and what other clients write for the same.
+//! `mcp` of the config, and the same section as other clients write it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ impl Default for ServerSettings {
     }
 }
 
-/// Which of its tools can be had. Deny wins.
+/// Which of its tools may be used. Deny wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolChoice {
@@ -83,7 +83,7 @@ impl ToolChoice {
     }
 }
 
-/// Folders of this machine that a command may use beside the system's.
+/// Folders of this machine that a command may use, beside the system's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Folders {
@@ -91,7 +91,7 @@ pub struct Folders {
     pub write: Vec<PathBuf>,
 }
 
-/// Servers that a program may reach, as people write them: the port of https where none is named.
+/// Parses the servers that a program may reach; without a port, that of https is used.
 pub fn parse_hosts(names: &[String]) -> Result<Vec<HostPort>, String> {
     let host = |text: &String| {
         let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
@@ -101,7 +101,7 @@ pub fn parse_hosts(names: &[String]) -> Result<Vec<HostPort>, String> {
     names.iter().map(host).collect()
 }
 
-/// Something in `mcp` that cannot be meant.
+/// An invalid value in `mcp`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("mcp.servers.{server}{field}: {why}")]
 pub struct BadMcpSettings {
@@ -111,7 +111,7 @@ pub struct BadMcpSettings {
 }
 
 impl McpSettings {
-    /// Whether they can be used, before any of them counts.
+    /// Checks all servers before any of them is used.
     pub fn check(&self) -> Result<(), BadMcpSettings> {
         for (name, server) in &self.servers {
             server.check(name)?;
@@ -139,7 +139,7 @@ impl ServerSettings {
                 address.map_err(|error| bad(".url", error.to_string()))?;
                 let document = self.oauth.client_metadata_url.as_deref();
                 if document.is_some_and(|url| !url.starts_with("https://")) {
-                    let why = "it has to begin with https://".to_owned();
+                    let why = "it must begin with https://".to_owned();
                     return Err(bad(".oauth.clientMetadataUrl", why));
                 }
                 if !self.network.is_empty() || self.folders != Folders::default() {
@@ -154,7 +154,7 @@ impl ServerSettings {
         self.hosts().map_err(|why| bad(".network", why))?;
         let folders = self.folders.read.iter().chain(&self.folders.write);
         if let Some(folder) = folders.into_iter().find(|folder| !folder.is_absolute()) {
-            let why = format!("{} is no absolute path", folder.display());
+            let why = format!("{} is not an absolute path", folder.display());
             return Err(bad(".folders", why));
         }
         if !(1..=600).contains(&self.timeout) {
@@ -163,19 +163,19 @@ impl ServerSettings {
         Ok(())
     }
 
-    /// The servers that the command may reach; https where no port is named.
+    /// The servers that the command may reach; the port is that of https unless another is given.
     pub(crate) fn hosts(&self) -> Result<Vec<HostPort>, String> {
         parse_hosts(&self.network)
     }
 
-    /// Could what it is told leave the machine?
+    /// Whether the server could pass data on to the network.
     pub(crate) fn has_network(&self) -> bool {
         self.url.is_some() || !self.network.is_empty()
     }
 }
 
-/// Servers as other clients write them down: `mcpServers` or `servers` by name, or one server alone.
-/// What they say beyond what can be meant here is left out; each server is checked.
+/// Reads servers in other clients' formats: `mcpServers` or `servers` by name, or one server alone.
+/// Fields without a counterpart here are left out; each server is checked.
 pub fn from_others(pasted: &Value) -> Result<BTreeMap<String, ServerSettings>, Fault> {
     let wrong = |message: String| {
         Fault::new(ErrorCode::InvalidRequest, message).with_hint(
@@ -185,12 +185,12 @@ pub fn from_others(pasted: &Value) -> Result<BTreeMap<String, ServerSettings>, F
     let by_name = ["mcpServers", "servers", "mcp_servers"].iter().find_map(|key| pasted.get(key));
     let by_name = by_name.or_else(|| pasted.get("mcp")?.get("servers")).unwrap_or(pasted);
     let Some(by_name) = by_name.as_object().filter(|servers| !servers.is_empty()) else {
-        return Err(wrong("There is no MCP server in it.".to_owned()));
+        return Err(wrong("The file names no MCP server.".to_owned()));
     };
     let mut servers = BTreeMap::new();
     for (name, written) in by_name {
         let Some(written) = written.as_object() else {
-            return Err(wrong(format!("{name} is no server.")));
+            return Err(wrong(format!("{name} is not the description of a server.")));
         };
         let name = name.to_lowercase().replace([' ', '.', '/'], "-");
         let settings = of_other(written).map_err(|why| wrong(format!("{name}: {why}")))?;

@@ -1,4 +1,4 @@
-//! A tool of a server, as the toolbox has it.
+//! A server's tool in the toolbox.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::result::outcome;
 use crate::servers::Host;
 use crate::{McpError, ServerSettings};
 
-/// Of a description, as a model is shown it. The owner has read all of it.
+/// The longest description that a model sees. The owner has read all of it.
 const SHOWN_DESCRIPTION: usize = 1_024;
 
 pub(crate) struct RemoteTool {
@@ -45,7 +45,7 @@ impl RemoteTool {
     }
 }
 
-/// What the owner says that a tool does. What its server says of it is no right.
+/// The effect that the owner assigned to a tool. The server's own statement does not count.
 fn effect(settings: &ServerSettings, tool: &str) -> ToolEffect {
     settings.effects.get(tool).copied().unwrap_or(ToolEffect::Reach)
 }
@@ -78,7 +78,7 @@ impl ReadCall for RemoteCall<'_> {
         let effect = effect(settings, &pin.name);
         let summary = self.tool.summary(&self.arguments);
         let mut plan = Plan::new(spec.name.clone(), self.arguments.clone(), effect, &summary);
-        // Whatever a server with a network is told may leave the machine.
+        // A server with a network could pass on anything it receives.
         if settings.has_network() && cx.taint == Taint::Tainted && effect != ToolEffect::Reach {
             plan.effects.push(ToolEffect::Reach);
         }

@@ -1,4 +1,4 @@
-//! JSON-RPC as MCP has it, in both eras.
+//! The JSON-RPC messages of MCP, in both eras.
 
 use serde_json::{Map, Value, json};
 
@@ -12,13 +12,13 @@ pub(crate) const STATELESS: &str = "2026-07-28";
 
 /// The longest message of a server.
 pub(crate) const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// Of an error of a server, in words.
+/// The longest error text of a server.
 const LONGEST_ERROR: usize = 500;
 
 pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
 pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
 
-/// How a server is spoken to.
+/// The protocol era of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
     /// Nothing is agreed on yet.
@@ -30,7 +30,7 @@ pub(crate) enum Era {
 }
 
 impl Era {
-    /// The version that every request over HTTP names.
+    /// The version for the header of every HTTP request.
     pub(crate) fn version(&self) -> Option<&str> {
         match self {
             Self::Opening => None,
@@ -48,7 +48,7 @@ impl Era {
     }
 }
 
-/// What a server gets that asks a person something.
+/// The reply to a server that asks a person something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Elicitations {
     /// A no: a question of theirs could pass for one of ours.
@@ -82,7 +82,7 @@ pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// What a request without a handshake says of its client.
+/// Adds the client's description to a request without a handshake.
 fn with_meta(params: Value, elicitations: Elicitations) -> Value {
     let mut params = match params {
         Value::Object(params) => params,
@@ -113,7 +113,7 @@ pub(crate) enum Incoming {
     Notification { method: String },
 }
 
-/// Reads a message. `None`: it is none that the protocol knows, and is passed over.
+/// Reads a message. `None`: it is no message of the protocol and is ignored.
 pub(crate) fn incoming(mut message: Value) -> Option<Incoming> {
     let fields = message.as_object_mut()?;
     let id = fields.remove("id").filter(|id| !id.is_null());
@@ -145,8 +145,8 @@ fn answered(error: &Value) -> McpError {
     }
 }
 
-/// What a server is told that asks something of us. We hold nothing out to servers: no model, no
-/// folder, and no person to be asked, since a question of theirs could pass for one of ours.
+/// The reply to a server's request. We offer nothing to servers: no model, no folder, and no
+/// questions to a person, since a server's question could look like one of ours.
 pub(crate) fn reply(elicitations: Elicitations, id: &Value, method: &str, params: &Value) -> Value {
     match method {
         "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),

@@ -1,4 +1,4 @@
-//! A network that a plugin brings, as one of the connectors.
+//! A network that a plugin provides, as one of the connectors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::host::Host;
 use crate::package::ConnectorPart;
 use crate::process::{Arrived, Connection};
 
-/// How long is waited for a message before it is said that none came.
+/// How long to wait for a message before reporting that none came.
 const POLL: Duration = Duration::from_secs(30);
 /// How long sending one may take.
 const SEND_LIMIT: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ pub(crate) struct PluginConnector {
     host: Arc<Host>,
     part: ConnectorPart,
     clock: Arc<dyn Clock>,
-    /// What was handed out and is not known to be kept.
+    /// Updates that were passed on and may not be stored yet.
     handed: tokio::sync::Mutex<Handed>,
 }
 
@@ -41,7 +41,7 @@ struct Handed {
     updates: Vec<HandedUpdate>,
 }
 
-/// An update, and the questions of the plugin that brought it.
+/// An update, and the plugin's requests that delivered it.
 struct HandedUpdate {
     update: Update,
     asked: Vec<(Arc<Connection>, Value)>,
@@ -61,7 +61,7 @@ struct PluginMessage {
     author: Option<Author>,
     #[serde(default)]
     group: bool,
-    /// Said to the agent; in a group it is only answered then.
+    /// Addressed to the agent; in a group, only such messages are answered.
     #[serde(default)]
     addressed: bool,
     /// A button that was pressed.
@@ -78,7 +78,8 @@ impl PluginConnector {
         &self.part.name
     }
 
-    /// Waits a while for messages; those that are none are answered so, and not brought again.
+    /// Waits a while for messages. One that is invalid is refused, so that the plugin does not send
+    /// it again.
     async fn take(&self, handed: &mut Handed) {
         let Some(mailbox) = self.host.mailbox(&self.part.name) else { return };
         let arrived = self.clock.within(POLL, mailbox.take()).await.unwrap_or_default();
@@ -93,13 +94,14 @@ impl PluginConnector {
             }
         }
         handed.number += 1;
-        // Of this process alone: a number of an earlier one says nothing of what waits now.
+        // Numbers count within this process: one of an earlier process says nothing about the
+        // current updates.
         handed.cursor = format!("{:x}-{}", self.clock.wall().as_millis(), handed.number);
     }
 }
 
 impl Handed {
-    /// One that is brought twice is one.
+    /// Adds an update. If it is sent twice, it is added once.
     fn add(&mut self, update: Update, connection: Arc<Connection>, id: Value) {
         match self.updates.iter_mut().find(|known| known.update.id == update.id) {
             Some(known) => known.asked.push((connection, id)),
@@ -113,11 +115,11 @@ impl Handed {
         Batch { updates, cursor }
     }
 
-    /// Everything that was handed out is kept: the plugin need not bring it again.
+    /// All updates that were passed on are stored, so the plugin need not send them again.
     async fn acknowledge(&mut self) {
         for HandedUpdate { asked, .. } in std::mem::take(&mut self.updates) {
             for (connection, id) in asked {
-                // One that is gone brings it again, and it is known by its id.
+                // A program that is gone will send the update again, and its id is then recognised.
                 let _ = connection.answer(&id, &json!({"ok": true})).await;
             }
         }

@@ -1,8 +1,7 @@
-//! What plugins hear of calls and runs, and what they may say to them.
-//!
-//! A hook that may say no guards the calls that it names: where its program does not answer in time,
-//! does not run, or is not what was accepted any more, those calls do not happen. Every other hook
-//! is passed over when its program does not answer.
+//! Which calls and runs the plugins' hooks receive, and which replies they may give.
+//! A hook that may veto guards the calls that it names: if its program does not answer in time,
+//! does not run, or is no longer what was accepted, those calls do not happen. Any other hook is
+//! skipped when its program does not answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,33 +15,33 @@ use crate::host::Host;
 use crate::package::{AcceptedFacts, Grants, Hook, HookEvent};
 use crate::{PluginError, Plugins};
 
-/// Of what a plugin says to a call.
+/// The longest text that a plugin may add to a call.
 const LONGEST_WORDS: usize = 500;
-/// Of what a plugin is told of a call or a run.
+/// The largest content of a call or a run that is sent to a plugin.
 const LONGEST_CONTENT: usize = 64 * 1024;
 
-/// The hooks of one plugin that is on, and who answers for them.
+/// The hooks of one plugin that is on, and the program that answers for them.
 pub(crate) struct Guard {
     pub(crate) plugin: String,
-    /// As they were accepted.
+    /// The accepted hooks and grants.
     pub(crate) facts: AcceptedFacts,
-    /// Or why nobody answers.
+    /// The program that answers, or the reason why none does.
     pub(crate) host: Result<Arc<Host>, String>,
 }
 
-/// An event on its way to the hooks that hear of it.
+/// An event on its way to its hooks.
 struct HookCall<'a> {
     event: HookEvent,
     method: &'static str,
     person: &'a PersonId,
     tool: Option<&'a str>,
-    /// What every hook is told.
+    /// The fields that every hook receives.
     plain: Map<String, Value>,
-    /// What only those are told that see content.
+    /// The fields that only hooks with access to content receive.
     content: Map<String, Value>,
 }
 
-/// What one hook said.
+/// The reply of one hook.
 enum HookReply {
     Nothing,
     No(String),
@@ -50,7 +49,7 @@ enum HookReply {
 }
 
 impl Guard {
-    /// The hooks that hear of it, if this person's are heard at all.
+    /// The hooks for this event, if the plugin may receive this person's events.
     fn hooks<'a>(&'a self, telling: &'a HookCall<'_>) -> impl Iterator<Item = &'a Hook> {
         let hears = move |hook: &&Hook| {
             hook.event == telling.event && telling.tool.is_none_or(|tool| hook.hears_of(tool))
@@ -80,7 +79,7 @@ impl Guard {
         match host.ask_if_quick(telling.method, &params, limit).await {
             Ok(answer) => said(&answer, hook),
             Err(error) => {
-                tracing::debug!(plugin = self.plugin, %error, "a note was not waited for");
+                tracing::debug!(plugin = self.plugin, %error, "a note of the plugin was dropped");
                 HookReply::Nothing
             }
         }
@@ -101,8 +100,8 @@ fn unanswered(error: &PluginError) -> String {
     format!("it did not answer: {error}")
 }
 
-/// `{}`, `{"veto": "why"}`, `{"annotate": "words"}`. What a guard says that is none of them is a no:
-/// it cannot be told from one.
+/// `{}`, `{"veto": "why"}`, `{"annotate": "words"}`. Any other reply of a guard counts as a veto,
+/// because it may have been meant as one.
 fn said(answer: &Value, hook: &Hook) -> HookReply {
     let Some(fields) = answer.as_object() else {
         return if hook.veto {
@@ -130,7 +129,7 @@ fn bounded(words: &str) -> String {
 }
 
 impl Plugins {
-    /// Asks one after the other, until one says no.
+    /// Asks one hook after the other, until one vetoes.
     async fn hear(&self, telling: HookCall<'_>) -> HookAnswer {
         let mut answer = HookAnswer::default();
         for guard in self.guards().iter() {

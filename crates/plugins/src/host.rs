@@ -1,5 +1,5 @@
-//! One plugin's program, looked after: started, asked how it is, started anew when it fails, and
-//! left alone when it fails too often.
+//! One plugin's program: started, checked for its health, restarted when it fails, and left stopped
+//! when it fails too often.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ use crate::process::{Arrived, Connection, INBOX, LaunchOrder, Launcher};
 /// The version of what is spoken with plugins.
 const PROTOCOL: u64 = 1;
 
-/// Every wait that tests shorten.
+/// All waiting times, so that tests can shorten them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tempo {
     /// For the answer to `start`.
     pub start: Duration,
-    /// Between two questions how it is, and for the answer to one.
+    /// The time between two health checks; `health_answer` is the time for one answer.
     pub health: Duration,
     pub health_answer: Duration,
     /// How long a program that failed is left alone: this, doubled with each failure up to that.
@@ -35,9 +35,9 @@ pub struct Tempo {
     pub most_failures: u32,
     /// A program that worked for so long has not failed in a row.
     pub settled: Duration,
-    /// How long it may take to end by itself.
+    /// How long the program may take to end after it was asked to.
     pub stop: Duration,
-    /// How often folders are looked at for changes.
+    /// How often folders are checked for changes.
     pub look: Duration,
 }
 
@@ -57,21 +57,21 @@ impl Default for Tempo {
     }
 }
 
-/// How a plugin's program is.
+/// The state of a plugin's program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PluginStatus {
-    /// Nobody has needed it yet, or it has no program.
+    /// It was not needed yet, or there is no program.
     #[default]
     Idle,
     Starting,
     Running,
     /// Why. It is started again, later with each failure.
     Failing(String),
-    /// Why. It is not started again before somebody says so.
+    /// The reason. A person must restart it.
     Parked(String),
 }
 
-/// What a program is made from.
+/// What is needed to run a program.
 pub(crate) struct HostSetup {
     pub(crate) package: Arc<Package>,
     pub(crate) folders: PackageFolders,
@@ -103,14 +103,14 @@ enum Phase {
     Parked(String),
 }
 
-/// What a plugin brought for one of its connectors and nobody has taken yet.
+/// The messages of a plugin for one of its connectors that were not taken yet.
 #[derive(Default)]
 pub(crate) struct Mailbox {
     waiting: Mutex<VecDeque<(Arc<Connection>, Arrived)>>,
     came: Notify,
 }
 
-/// How a life of the program ended.
+/// How one run of the program ended.
 enum Ending {
     Stopped,
     Failed(PluginError),
@@ -146,7 +146,7 @@ impl Host {
         }
     }
 
-    /// Starts it if nobody has.
+    /// Starts the program if it is not running.
     pub(crate) fn wake(self: &Arc<Self>) {
         let mut task = self.task();
         if task.is_none() && !self.stop.is_cancelled() {
@@ -155,7 +155,7 @@ impl Host {
         }
     }
 
-    /// Forgets its failures: it is started now.
+    /// Forgets the program's failures and starts it now.
     pub(crate) fn start_anew(self: &Arc<Self>) {
         self.wake();
         if matches!(&*self.phase.borrow(), Phase::Parked(_) | Phase::Failing(_)) {
@@ -163,7 +163,7 @@ impl Host {
         }
     }
 
-    /// Returns when nothing of it is left.
+    /// Returns when the program has ended completely.
     pub(crate) async fn stop(&self) {
         self.stop.cancel();
         let task = self.task().take();
@@ -174,7 +174,7 @@ impl Host {
         self.phase.send_replace(Phase::Idle);
     }
 
-    /// Asks the program, which may still be starting; all within the limit.
+    /// Sends a request to the program, which may still be starting; the limit covers both.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         method: &str,
@@ -189,8 +189,8 @@ impl Host {
         answer.unwrap_or(Err(PluginError::Timeout(limit.as_millis())))
     }
 
-    /// The same for what nobody has to wait for: a program that was slow once is not waited for
-    /// until it is known to be well.
+    /// The same for requests that need not wait: a program that was slow once is skipped until it
+    /// is known to be well.
     pub(crate) async fn ask_if_quick(
         self: &Arc<Self>,
         method: &str,
@@ -207,18 +207,18 @@ impl Host {
         answer
     }
 
-    /// Tells the program, if it runs; nobody waits for that.
+    /// Sends a message to the program if it runs, without waiting for an answer.
     pub(crate) fn tell(self: &Arc<Self>, method: &'static str, params: Value) {
         self.wake();
         let Phase::Running(connection) = self.phase.borrow().clone() else { return };
         tokio::spawn(async move {
             if let Err(error) = connection.notify(method, &params).await {
-                tracing::debug!(%error, method, "a plugin was not told");
+                tracing::debug!(%error, method, "a plugin could not be notified");
             }
         });
     }
 
-    /// The program, once it runs; at once why it does not where it has failed.
+    /// The connection, once the program runs; an error at once if it has failed.
     pub(crate) async fn running(self: &Arc<Self>) -> Result<Arc<Connection>, PluginError> {
         self.wake();
         let mut phase = self.phase.subscribe();
@@ -230,13 +230,13 @@ impl Host {
                     return Err(PluginError::NotRunning(format!("it failed: {why}")));
                 }
                 Phase::Parked(why) => {
-                    let why = format!("it failed too often and is not started any more: {why}");
+                    let why = format!("it failed too often and is no longer started: {why}");
                     return Err(PluginError::NotRunning(why));
                 }
                 Phase::Idle | Phase::Starting => {}
             }
             if self.stop.is_cancelled() || phase.changed().await.is_err() {
-                return Err(PluginError::NotRunning("it is switched off".to_owned()));
+                return Err(PluginError::NotRunning("it is disabled".to_owned()));
             }
         }
     }
@@ -268,7 +268,7 @@ impl Host {
             tokio::select! {
                 () = self.stop.cancelled() => {
                     self.say_goodbye(&connection).await;
-                    connection.end("it was switched off");
+                    connection.end("it was disabled");
                     return Ending::Stopped;
                 }
                 why = connection.ended() => {
@@ -279,7 +279,7 @@ impl Host {
                 () = &mut next_question => {
                     let asked = connection.request("health", &json!({}), tempo.health_answer).await;
                     if let Err(error) = asked {
-                        let why = format!("it did not say how it is: {error}");
+                        let why = format!("it did not report its status: {error}");
                         connection.end(&why);
                         return Ending::Failed(PluginError::Gone(why));
                     }
@@ -290,7 +290,7 @@ impl Host {
         }
     }
 
-    /// The program, once it has said who it is.
+    /// Starts the program and waits until it has identified itself.
     async fn started(&self, inbox: mpsc::Sender<Arrived>) -> Result<Connection, PluginError> {
         let HostSetup { package, folders, config, launcher, tempo, log, .. } = &self.setup;
         let mut command = package.part.command.clone();
@@ -319,12 +319,12 @@ impl Host {
         Ok(connection)
     }
 
-    /// Those that were granted, by name. One that is not kept is a reason not to start.
+    /// The granted secrets, by name. A missing one is a reason not to start.
     fn secrets(&self) -> Result<BTreeMap<String, String>, PluginError> {
         let open = |name: &String| match (self.setup.secrets)(name) {
             Ok(Some(value)) => Ok((name.clone(), value)),
             Ok(None) => Err(PluginError::NotStarted(format!(
-                "there is no secret {name}; `onyx secrets set {name}` makes it"
+                "there is no secret {name}; `onyx secrets set {name}` creates it"
             ))),
             Err(fault) => Err(PluginError::NotStarted(fault.message)),
         };
@@ -368,7 +368,7 @@ impl Mailbox {
         self.came.notify_one();
     }
 
-    /// All that waits, once something does.
+    /// Waits for a message, then returns all that wait.
     pub(crate) async fn take(&self) -> Vec<(Arc<Connection>, Arrived)> {
         loop {
             {
@@ -404,7 +404,7 @@ async fn look_after(host: Arc<Host>) {
         tracing::warn!(plugin, %error, failures, "a plugin failed");
         let is_lie = matches!(error, PluginError::Lie(_));
         let wait = if is_lie || failures >= tempo.most_failures {
-            tracing::error!(plugin, %error, "a plugin is not started any more");
+            tracing::error!(plugin, %error, "a plugin failed too often and is no longer started");
             host.phase.send_replace(Phase::Parked(error.to_string()));
             Duration::MAX
         } else {

@@ -1,9 +1,10 @@
-//! Plugins: packages that other people made, each with what it may have written down.
+//! Plugins: third-party packages, each with a list of the grants it asks for.
 //!
-//! A package is an Agent Plugins 1.0 folder: skills, MCP servers, and our part (`dev.onyx/onyx.json`)
-//! with a program that offers connectors and hooks over JSON-RPC. Nothing of a package counts before
-//! the owner has accepted exactly its files; a package that changes waits again. Its program runs in
-//! the sandbox with what its grants name and nothing else, and is started anew when it fails.
+//! A package is an Agent Plugins 1.0 folder: skills, MCP servers, and our part
+//! (`dev.onyx/onyx.json`) with a program that offers connectors and hooks over JSON-RPC. Nothing of
+//! a package is used before the owner has accepted exactly its files; a changed package must be
+//! accepted again. Its program runs in the sandbox with its grants and nothing else, and is
+//! restarted when it fails.
 //!
 //! The binary and the admin routes come in through [`Plugins`]. A hook can say no to a call or add a
 //! note to it, and never allows one: what its program cannot answer in time counts as a no.

@@ -1,4 +1,4 @@
-//! `plugins` of the config: which are on, and what each is given as its config.
+//! `plugins` of the config: which plugins are on, and the settings of each.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::package::is_plugin_name;
 pub struct PluginsSettings {
     /// The plugins that are on.
     pub enabled: Vec<String>,
-    /// What each is told, by name; checked against its `config_schema`.
+    /// The settings of each plugin, by name; checked against its `config_schema`.
     #[serde(flatten)]
     pub settings: BTreeMap<String, Value>,
 }
 
-/// Something in `plugins` that cannot be meant.
+/// An invalid value in `plugins`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plugins.{at}: {why}")]
 pub struct BadPluginSettings {
@@ -27,8 +27,8 @@ pub struct BadPluginSettings {
 }
 
 impl PluginsSettings {
-    /// Whether they can be meant. Whether there is such a plugin is told where plugins are listed: a
-    /// folder that went must not keep a server from starting.
+    /// Checks the form of the settings. A plugin that does not exist is reported in the list of
+    /// plugins: a removed folder must not keep a server from starting.
     pub fn check(&self) -> Result<(), BadPluginSettings> {
         let bad = |at: &str, why| BadPluginSettings { at: at.to_owned(), why };
         if self.enabled.iter().any(|name| !is_plugin_name(name)) {
@@ -36,7 +36,7 @@ impl PluginsSettings {
         }
         for (name, settings) in &self.settings {
             if !is_plugin_name(name) {
-                return Err(bad(name, "this is no name that a plugin can have"));
+                return Err(bad(name, "this name is not allowed for a plugin"));
             }
             if !settings.is_object() {
                 return Err(bad(name, "it must be an object: { … }"));

@@ -1,4 +1,4 @@
-//! Programs that want to come in.
+//! The programs that ask for access to `/mcp`, by registration or by their own metadata document.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -12,15 +12,15 @@ const LONGEST_ID: usize = 4 * 1024;
 const LONGEST_NAME: usize = 100;
 const MOST_ADDRESSES: usize = 10;
 
-/// What a program says of itself.
+/// A program's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantClient {
     pub name: String,
     redirect_uris: Vec<String>,
 }
 
-/// Takes a registration (RFC 7591). Nothing is kept: the id says it all, and nobody gains by making
-/// up one, since anybody may register.
+/// Answers a registration (RFC 7591). Nothing is stored, because the id contains all of it; forging
+/// an id gains nothing, since any program may register.
 pub fn registered(asked: &Value) -> Result<Value, GrantRefusal> {
     let client = GrantClient::of(asked)?;
     let text = serde_json::to_string(&client).unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn registered(asked: &Value) -> Result<Value, GrantRefusal> {
 }
 
 impl GrantClient {
-    /// Of a registration or of a document that a client has of itself.
+    /// Reads a registration or a client's own metadata document.
     fn of(told: &Value) -> Result<Self, GrantRefusal> {
         let addresses = told["redirect_uris"].as_array().map(Vec::as_slice).unwrap_or_default();
         if addresses.is_empty() || addresses.len() > MOST_ADDRESSES {
@@ -59,7 +59,7 @@ impl GrantClient {
         Ok(Self { name: onyx_types::visible_line(&name).to_string(), redirect_uris })
     }
 
-    /// Of an id that a registration gave. `None`: it is none of those.
+    /// Reads the client from an id that a registration returned. `None`: it is no such id.
     pub fn read(id: &str) -> Option<Self> {
         let text = BASE64.decode(id.strip_prefix(REGISTERED)?).ok()?;
         let client: Self = serde_json::from_slice(&text).ok()?;
@@ -67,12 +67,12 @@ impl GrantClient {
         is_good.then_some(client)
     }
 
-    /// Is the id the address of a document that the client has of itself?
+    /// Whether the id is the address of the client's own metadata document.
     pub fn is_document(id: &str) -> bool {
         id.strip_prefix("https://").is_some_and(|rest| rest.contains('/')) && id.len() <= LONGEST_ID
     }
 
-    /// The document must name itself, so that nobody lends out another's.
+    /// The document must name its own address, so that it cannot be presented under another one.
     pub fn documented(id: &str, document: &Value) -> Result<Self, GrantRefusal> {
         if document["client_id"] != id {
             let why = "the client's document does not name itself";
@@ -81,7 +81,7 @@ impl GrantClient {
         Self::of(document)
     }
 
-    /// Letter by letter; on this machine the port is the program's own choice (RFC 8252).
+    /// Compares exactly; on this machine the port is the program's own choice (RFC 8252).
     pub fn comes_back_to(&self, address: &str) -> bool {
         let same = |known: &String| {
             known == address
@@ -91,7 +91,7 @@ impl GrantClient {
     }
 }
 
-/// A code goes nowhere that anybody can listen.
+/// Allows only addresses at which others cannot read the code.
 fn may_come_back_to(address: &str) -> bool {
     let Some((scheme, rest)) = address.split_once(':') else { return false };
     let is_plain = address.bytes().all(|byte| byte.is_ascii_graphic()) && !address.contains('#');

@@ -1,4 +1,4 @@
-//! What a person agreed to, until the program picks it up: once, and soon.
+//! The codes for what a person agreed to: each is valid once, for a short time.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use super::GrantRefusal;
 const LASTS: Duration = Duration::from_secs(60);
 const MOST: usize = 100;
 
-/// What a program asks for.
+/// A program's request for access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantRequest {
     pub client_id: String,
@@ -23,7 +23,7 @@ pub struct GrantRequest {
     pub resource: Option<String>,
 }
 
-/// Codes with what is handed out for them.
+/// Codes with the values that they are redeemed for.
 pub struct GrantCodes<T>(Mutex<BTreeMap<String, Waiting<T>>>);
 
 struct Waiting<T> {
@@ -39,7 +39,7 @@ impl<T> Default for GrantCodes<T> {
 }
 
 impl<T> GrantCodes<T> {
-    /// A code for what was agreed to. `now` is a clock that only goes forward.
+    /// Creates a code for an agreement. `now` is from a monotonic clock.
     pub fn put(&self, key: [u8; 32], request: GrantRequest, granted: T, now: Duration) -> String {
         let code = BASE64.encode(key);
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,7 +51,7 @@ impl<T> GrantCodes<T> {
         code
     }
 
-    /// Takes a code, whether or not it fits: one that was shown is spent.
+    /// Redeems a code. A code that was presented is used up, even if the request does not fit.
     pub fn take(
         &self,
         code: &str,

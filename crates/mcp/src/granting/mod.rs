@@ -1,9 +1,8 @@
-//! The other end of a sign-in: programs that come to our `/mcp` by its address alone and are let in
-//! by a person. OAuth 2.1 for clients without secrets: who a program says it is, where it may be sent
-//! back to, and codes that are good once. Tokens are made by whoever knows the people.
-//!
-//! A client's name is its own word. What a person agrees to is shown with the address that the code
-//! goes to, and that is what counts.
+//! The server side of a sign-in: programs that know only the address of our `/mcp`, and that a
+//! person allows. OAuth 2.1 for clients without secrets: a program's name, the addresses it may be
+//! sent back to, and codes that are valid once. Tokens are made elsewhere, where people are known.
+//! A client chooses its own name, so a person is also shown the address that the code goes to: the
+//! agreement is with that address.
 
 mod client;
 mod codes;
@@ -11,7 +10,7 @@ mod codes;
 pub use client::{GrantClient, registered};
 pub use codes::{GrantCodes, GrantRequest};
 
-/// Why a request gets nothing, as RFC 6749 names it.
+/// Why a request is refused, as RFC 6749 names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantRefusal {
     pub error: &'static str,

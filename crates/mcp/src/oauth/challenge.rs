@@ -1,6 +1,6 @@
-//! `WWW-Authenticate`: what a server wants to see.
+//! `WWW-Authenticate`: which credentials a server requires.
 
-/// Of a 401 or 403.
+/// The challenge of a 401 or 403.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Challenge {
     pub(super) resource_metadata: Option<String>,

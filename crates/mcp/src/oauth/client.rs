@@ -1,4 +1,4 @@
-//! Who we are to an authorization server.
+//! How we identify ourselves to an authorization server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -11,7 +11,7 @@ use super::discovery::AuthorizationServer;
 use super::form;
 use crate::McpError;
 
-/// What we are known as, and how we show it.
+/// Our client id, and how we prove it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OauthClient {
     pub(super) id: String,
@@ -30,7 +30,7 @@ enum Method {
 }
 
 impl OauthClient {
-    /// Puts into a request of a token who asks.
+    /// Adds our client id and its proof to a token request.
     pub(super) fn show<'a>(
         &'a self,
         fields: &mut Vec<(&'static str, &'a str)>,
@@ -53,7 +53,7 @@ impl OauthClient {
     }
 }
 
-/// The owner's own, our document, or a registration, whichever comes first.
+/// The owner's client id, our document, or a registration, in this order.
 pub(super) async fn known(
     egress: &Egress,
     server: &AuthorizationServer,
@@ -92,7 +92,7 @@ async fn register(
     scope: Option<&str>,
 ) -> Result<OauthClient, McpError> {
     let Some(place) = &server.registration_endpoint else {
-        let why = "its authorization server registers nobody by itself: register Onyx there and set \
+        let why = "its authorization server has no automatic registration: register Onyx there and set \
                    `oauth.clientId`";
         return Err(McpError::SignIn(why.to_owned()));
     };
@@ -102,13 +102,14 @@ async fn register(
     if let Some(scope) = scope {
         wanted["scope"] = json!(scope);
     }
-    let address: Address = place.parse().map_err(|_| odd("its registration is at no address"))?;
+    let address: Address =
+        place.parse().map_err(|_| odd("its registration endpoint is not a valid address"))?;
     let body = wanted.to_string().into_bytes();
     let answer = egress.post(&address, "application/json", &[], body).await;
     let answer = answer.map_err(|error| McpError::Unreachable(error.to_string()))?;
     if !matches!(answer.status, 200 | 201) {
         return Err(odd(&format!(
-            "its authorization server registers nobody (HTTP {})",
+            "its authorization server refused the registration (HTTP {})",
             answer.status
         )));
     }
@@ -119,7 +120,7 @@ async fn register(
         token_endpoint_auth_method: Option<Method>,
     }
     let registered: Registered = serde_json::from_slice(&answer.body)
-        .map_err(|error| odd(&format!("its registration is not understood: {error}")))?;
+        .map_err(|error| odd(&format!("its registration answer could not be parsed: {error}")))?;
     let secret = registered.client_secret.filter(|secret| !secret.is_empty());
     let usual = method_for(server, secret.is_some());
     let method = registered.token_endpoint_auth_method.unwrap_or(usual);

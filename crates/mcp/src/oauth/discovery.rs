@@ -1,4 +1,4 @@
-//! Who signs people in for a server, and where.
+//! Finds the authorization server of an MCP server, and its endpoints.
 
 use onyx_egress::{Address, Egress};
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Challenge;
 use crate::McpError;
 
-/// What a server says of itself (RFC 9728).
+/// A server's metadata (RFC 9728).
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Resource {
     pub(super) resource: Option<String>,
@@ -16,7 +16,7 @@ pub(super) struct Resource {
     pub(super) scopes_supported: Option<Vec<String>>,
 }
 
-/// What an authorization server says of itself (RFC 8414).
+/// An authorization server's metadata (RFC 8414).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AuthorizationServer {
     pub(super) issuer: String,
@@ -57,7 +57,7 @@ pub(super) async fn find(
     };
     let server = authorization_server(egress, &issuer).await?;
     if !server.code_challenge_methods_supported.iter().any(|method| method == "S256") {
-        return Err(odd("its authorization server does not say that it knows PKCE"));
+        return Err(odd("its authorization server does not announce support for PKCE"));
     }
     Ok(Discovered { resource, server })
 }
@@ -69,7 +69,7 @@ async fn resource(
 ) -> Result<Resource, McpError> {
     if let Some(place) = &challenge.resource_metadata {
         let found = fetch(egress, place).await?;
-        return found.ok_or_else(|| odd("what it says of itself is not where it says"));
+        return found.ok_or_else(|| odd("its metadata is not at the address that it names"));
     }
     let path = path(address.as_str());
     let well_known = "/.well-known/oauth-protected-resource";
@@ -88,7 +88,7 @@ async fn authorization_server(
     egress: &Egress,
     issuer: &str,
 ) -> Result<AuthorizationServer, McpError> {
-    let base: Address = issuer.parse().map_err(|_| odd("its issuer is no address"))?;
+    let base: Address = issuer.parse().map_err(|_| odd("its issuer is not a valid address"))?;
     let path = path(base.as_str());
     let places = if path.is_empty() {
         vec![
@@ -108,23 +108,26 @@ async fn authorization_server(
         let Some(found) = found else { continue };
         // Letter by letter: another spelling may be another server.
         if found.issuer != issuer {
-            return Err(odd("its authorization server says that it is another one"));
+            return Err(odd("its authorization server names another issuer than expected"));
         }
         return Ok(found);
     }
     Err(odd("its authorization server does not say how to sign in"))
 }
 
-/// `None`: there is nothing at this address.
+/// `None`: the address does not exist.
 async fn fetch<T: DeserializeOwned>(egress: &Egress, place: &str) -> Result<Option<T>, McpError> {
-    let address: Address = place.parse().map_err(|_| odd("it names what is no address"))?;
+    let address: Address =
+        place.parse().map_err(|_| odd("it names an address that is not valid"))?;
     let fetched = egress.get(&address, "application/json").await;
     let fetched = fetched.map_err(|error| McpError::Unreachable(error.to_string()))?;
     if fetched.status != 200 {
         return Ok(None);
     }
     let read = serde_json::from_slice(&fetched.body);
-    read.map(Some).map_err(|error| odd(&format!("{} is not understood: {error}", address.host())))
+    read.map(Some).map_err(|error| {
+        odd(&format!("the answer of {} could not be parsed: {error}", address.host()))
+    })
 }
 
 /// Is the address the resource itself, or under it?

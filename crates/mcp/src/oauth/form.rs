@@ -1,6 +1,6 @@
-//! Names and values as forms and queries write them.
+//! Encodes names and values for forms and queries.
 
-/// With everything but plain letters written by its bytes.
+/// Percent-encodes all bytes but plain letters.
 pub(super) fn encoded(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let letter = |byte: u8| {

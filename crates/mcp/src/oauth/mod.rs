@@ -1,9 +1,9 @@
-//! Signing in at MCP servers that ask for it: OAuth 2.1 with PKCE. The server says who signs people
-//! in (RFC 9728), that one says where (RFC 8414), we make ourselves known there (a document of ours,
-//! a registration, or what the owner wrote in the config), a person agrees in their browser, and the
-//! tokens are kept sealed, bound to the address that they are for.
+//! Signing in to MCP servers that require it: OAuth 2.1 with PKCE. The server names its
+//! authorization server (RFC 9728), which names its endpoints (RFC 8414). We identify ourselves
+//! there (by our metadata document, a registration, or a client id from the config), a person
+//! agrees in their browser, and the tokens are kept sealed, bound to the server's address.
 //!
-//! Nothing here opens a browser or listens: whoever signs in does, through [`Consent`] or with
+//! Nothing here opens a browser or listens: the caller does, through [`Consent`] or with
 //! [`SignIn::begin`] and [`SignIn::finish`].
 
 mod challenge;
@@ -22,8 +22,7 @@ use crate::McpError;
 pub(crate) use challenge::Challenge;
 pub use sign_in::{Begun, SignIn, SignInSetup};
 
-/// `oauth` of a server in the config: for authorization servers that do not let clients make
-/// themselves known.
+/// `oauth` of a server in the config: for authorization servers that do not support registration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OauthSettings {
@@ -43,18 +42,19 @@ pub trait TokenKeeper: Send + Sync {
     async fn keep(&self, server: &str, record: &str) -> Result<(), Fault>;
     async fn forget(&self, server: &str) -> Result<(), Fault>;
 
-    /// Do several gateways keep tokens there? Then what is kept may be newer than what is known here.
+    /// Whether several gateways store tokens there. The stored ones may then be newer than those in
+    /// memory.
     fn is_shared(&self) -> bool {
         false
     }
 
-    /// Waits until no other gateway changes these tokens; `load` gives what the last one kept. The turn
-    /// ends when what is returned is dropped.
+    /// Waits until no other gateway changes these tokens; `load` then returns the latest ones. The
+    /// turn ends when the returned value is dropped.
     async fn turn(&self, _server: &str) -> Result<Option<Box<dyn Send + Sync>>, Fault> {
         Ok(None)
     }
 
-    /// Keeps a sign-in that waits for its browser, for whichever gateway that comes back to.
+    /// Stores a sign-in that waits for its browser, which may return to any gateway.
     async fn put_attempt(&self, _state: &str, _attempt: &str) -> Result<(), Fault> {
         Ok(())
     }
@@ -65,17 +65,17 @@ pub trait TokenKeeper: Send + Sync {
     }
 }
 
-/// Names and values of a form or a query.
+/// Parses the names and values of a form or a query.
 pub fn pairs(query: &str) -> Vec<(String, String)> {
     form::pairs(query)
 }
 
-/// The same, written.
+/// Writes the names and values of a form or a query.
 pub fn form(pairs: &[(&str, &str)]) -> String {
     form::written(pairs)
 }
 
-/// What the browser brought back.
+/// The values that the browser returned with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Callback {
     pub state: String,
@@ -86,7 +86,7 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// Of the query of the address that the browser was sent back to.
+    /// Reads the query of the address that the browser returned to.
     pub fn read(query: &str) -> Self {
         let mut callback = Self::default();
         for (name, value) in form::pairs(query) {
@@ -102,7 +102,7 @@ impl Callback {
     }
 }
 
-/// A person who can be asked right now.
+/// A person who can be asked to sign in right now.
 #[async_trait]
 pub trait Consent: Send + Sync {
     fn redirect_uri(&self) -> &str;

@@ -1,4 +1,4 @@
-//! What is kept of a sign-in, sealed: bound to the address and the authorization server it is of.
+//! The sealed record of a sign-in, bound to the server's address and its authorization server.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ impl Record {
     }
 }
 
-/// Everything that was granted and everything that is asked for now.
+/// The scopes granted so far together with those asked for now.
 pub(super) fn union(granted: Option<&str>, asked: Option<&str>) -> Option<String> {
     let mut words: Vec<&str> = Vec::new();
     for word in granted.iter().chain(asked.iter()).flat_map(|scope| scope.split(' ')) {

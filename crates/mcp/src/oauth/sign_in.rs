@@ -1,4 +1,4 @@
-//! One server's sign-in.
+//! The sign-in to one server.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ const MOST_WAITING: usize = 8;
 /// A token is renewed this long before its end.
 const EARLY_MILLIS: i64 = 30_000;
 
-/// What a sign-in needs of its surroundings.
+/// What a sign-in needs.
 pub struct SignInSetup {
     /// As the config names it.
     pub name: String,
@@ -37,14 +37,14 @@ pub struct SignIn {
     setup: SignInSetup,
     egress: Egress,
     state: Mutex<State>,
-    /// Held while tokens change, so that one refresh serves everybody who waits for it.
+    /// Locked while tokens change, so that one refresh serves all waiting callers.
     changing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
     record: Option<Record>,
-    /// What the server asked for last; a sign-in asks for it.
+    /// The server's last challenge, which a sign-in answers.
     challenge: Challenge,
     waiting: BTreeMap<String, Attempt>,
 }
@@ -60,7 +60,7 @@ struct Attempt {
     scope: Option<String>,
 }
 
-/// Where to send the person.
+/// Where the person must go to sign in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
     pub address: String,
@@ -72,7 +72,8 @@ impl SignIn {
         let kept = setup.keeper.load(&setup.name);
         let kept = kept.map_err(|fault| McpError::SignIn(fault.message))?;
         let record = kept.and_then(|text| Record::read(&text, setup.address.as_str()));
-        // The owner named the server, so whoever signs in for it may stand on the same machine.
+        // The owner configured the server, so its authorization server may be on the same private
+        // host.
         let own: Vec<PrivateHost> = setup.address.host().parse().into_iter().collect();
         let egress = setup.egress.reaching(own);
         let state = State { record, ..State::default() };
@@ -89,18 +90,18 @@ impl SignIn {
         self.state().record.is_some()
     }
 
-    /// Takes up what another gateway kept.
+    /// Applies the tokens that another gateway stored.
     fn follow(&self) {
         if !self.setup.keeper.is_shared() {
             return;
         }
-        // A store that does not open says so when it is next used.
+        // A store that cannot be opened reports this when it is next used.
         let Ok(kept) = self.setup.keeper.load(&self.setup.name) else { return };
         let address = self.setup.address.as_str();
         self.state().record = kept.and_then(|text| Record::read(&text, address));
     }
 
-    /// The token to ask with, renewed first where it is old.
+    /// The token for a request, renewed first if it is old.
     pub(crate) async fn token(&self) -> Option<String> {
         self.follow();
         let (token, is_old) = {
@@ -118,7 +119,7 @@ impl SignIn {
         self.state().record.as_ref().map(|record| record.access.clone())
     }
 
-    /// The server refused this token; what it said is remembered for the next sign-in.
+    /// Notes that the server refused this token; its answer is kept for the next sign-in.
     pub(crate) async fn refused(
         &self,
         token: Option<&str>,
@@ -134,7 +135,7 @@ impl SignIn {
         }
     }
 
-    /// Asks a person who is there, from beginning to end.
+    /// Does a whole sign-in with a person who is there.
     pub(crate) async fn with(&self, consent: &dyn Consent) -> Result<(), McpError> {
         let begun = self.begin(consent.redirect_uri()).await?;
         let callback = consent.ask(&begun.address).await?;
@@ -202,7 +203,7 @@ impl SignIn {
         taken.map(read).transpose()
     }
 
-    /// Which rights to ask for: what the owner wrote, what the server asked for, or all it knows of.
+    /// The scopes to ask for: the owner's, those that the server asked for, or all it knows.
     fn scope(&self, found: &Discovered, challenge: &Challenge) -> Option<String> {
         if let Some(scope) = &self.setup.settings.scope {
             return Some(scope.clone());
@@ -229,13 +230,14 @@ impl SignIn {
 
     pub async fn finish(&self, callback: &Callback) -> Result<(), McpError> {
         let attempt = self.take_attempt(&callback.state).await?;
-        let attempt = attempt.ok_or_else(|| odd("nobody waits for this sign-in any more"))?;
+        let attempt = attempt.ok_or_else(|| odd("this sign-in is not known, or it has expired"))?;
         check_issuer(&attempt.server, callback.iss.as_deref())?;
         if let Some(error) = &callback.error {
             let shown: String = error.chars().take(100).collect();
-            return Err(odd(&format!("the sign-in was refused there: {shown}")));
+            return Err(odd(&format!("the server refused the sign-in: {shown}")));
         }
-        let code = callback.code.as_deref().ok_or_else(|| odd("the browser brought no code"))?;
+        let code =
+            callback.code.as_deref().ok_or_else(|| odd("the browser returned without a code"))?;
         let Attempt { server, client, resource, redirect_uri, verifier, scope } = attempt;
         let fields = vec![
             ("grant_type", "authorization_code"),
@@ -261,7 +263,8 @@ impl SignIn {
         self.keep(record).await
     }
 
-    /// Among several gateways one changes the tokens at a time, and knows what the last one kept.
+    /// Among several gateways, only one changes the tokens at a time, and it reads the latest ones
+    /// first.
     async fn turn(&self) -> Result<Option<Box<dyn Send + Sync>>, McpError> {
         let turn = self.setup.keeper.turn(&self.setup.name).await;
         let turn = turn.map_err(|fault| McpError::Unreachable(fault.message))?;
@@ -286,7 +289,7 @@ impl SignIn {
         let granted = self.ask_for_token(&record.token_endpoint, &record.client, fields).await;
         let granted = match granted {
             Ok(granted) => granted,
-            // The person signs in again; the server says why when it is asked.
+            // The person must sign in again; the server gives the reason at the next request.
             Err(McpError::SignIn(why)) => {
                 tracing::info!(server = self.setup.name, why, "a sign-in could not be renewed");
                 return Ok(false);
@@ -313,7 +316,7 @@ impl SignIn {
     async fn keep(&self, record: Record) -> Result<(), McpError> {
         let text = serde_json::to_string(&record).map_err(|error| odd(&error.to_string()))?;
         let kept = self.setup.keeper.keep(&self.setup.name, &text).await;
-        kept.map_err(|fault| odd(&format!("the tokens cannot be kept: {}", fault.message)))?;
+        kept.map_err(|fault| odd(&format!("the tokens cannot be stored: {}", fault.message)))?;
         self.state().record = Some(record);
         Ok(())
     }
@@ -337,9 +340,9 @@ impl SignIn {
             return Err(odd(&format!("no token was given: {said} (HTTP {})", answer.status)));
         }
         let granted: Granted = serde_json::from_slice(&answer.body)
-            .map_err(|_| odd("the token was not understood"))?;
+            .map_err(|_| odd("the server's token could not be parsed"))?;
         if !granted.token_type.eq_ignore_ascii_case("bearer") {
-            return Err(odd("the token is of a kind that is not known here"));
+            return Err(odd("the token is not a bearer token"));
         }
         Ok(granted)
     }
@@ -363,7 +366,7 @@ struct Granted {
     scope: Option<String>,
 }
 
-/// RFC 9207: the answer must come from whom the person was sent to, letter by letter.
+/// RFC 9207: the answer must come from exactly the server that the person was sent to.
 fn check_issuer(server: &AuthorizationServer, iss: Option<&str>) -> Result<(), McpError> {
     match iss {
         Some(iss) if iss == server.issuer => Ok(()),
@@ -377,7 +380,8 @@ fn check_issuer(server: &AuthorizationServer, iss: Option<&str>) -> Result<(), M
 
 /// Codes and tokens go over https, or to the machine that the server itself is reached at.
 fn trusted(place: &str, server: &Address) -> Result<Address, McpError> {
-    let address: Address = place.parse().map_err(|_| odd("it names what is no address"))?;
+    let address: Address =
+        place.parse().map_err(|_| odd("it names an address that is not valid"))?;
     let is_own = server.as_str().starts_with("http://") && address.host() == server.host();
     if address.as_str().starts_with("https://") || is_own {
         return Ok(address);

@@ -1,4 +1,4 @@
-//! One server: connected when it is needed, left when nobody needs it, kept apart when it fails.
+//! One server: connected when needed, disconnected when idle, and parked when it fails.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -37,12 +37,12 @@ pub(crate) struct Host {
 struct HostState {
     status: ServerStatus,
     version: String,
-    /// As it listed them last; `None`: nobody has asked.
+    /// The tools of its last list; `None`: it was not asked yet.
     listed: Option<Vec<ToolPin>>,
     /// Tools that cannot be used, with the reason.
     unusable: Vec<(String, String)>,
     failures: u32,
-    /// When it may be tried again, and last was used; by the clock that only goes forward.
+    /// The time before which it is not tried again; `used` is its last use. Both are monotonic.
     not_before: Duration,
     used: Duration,
 }
@@ -82,7 +82,7 @@ impl Host {
         (facts.status.clone(), facts.version.clone())
     }
 
-    /// Its tools as it listed them last; `None`: nobody has asked.
+    /// The tools of its last list; `None`: it was not asked yet.
     pub(super) fn seen(&self) -> Option<Vec<ToolPin>> {
         self.facts().listed.clone()
     }
@@ -95,7 +95,7 @@ impl Host {
         self.facts().unusable.clone()
     }
 
-    /// Calls a tool, if it still is what was accepted.
+    /// Calls a tool, if its description is still the accepted one.
     pub(crate) async fn call(&self, pin: &ToolPin, arguments: &Value) -> Result<Value, McpError> {
         let peer = self.connected().await?;
         if peer.tools_changed() {
@@ -119,17 +119,21 @@ impl Host {
         match listed {
             Some(now) if now.hash == pin.hash => Ok(()),
             Some(_) => Err(McpError::Quarantined(format!(
-                "{} says something else of itself than what the owner accepted; it waits for them",
+                "{} has changed since the owner accepted it; the owner must accept it again",
                 pin.name
             ))),
-            None => Err(McpError::Quarantined(format!("the server has no {} any more", pin.name))),
+            None => Err(McpError::Quarantined(format!(
+                "the server no longer has the tool {}",
+                pin.name
+            ))),
         }
     }
 
-    /// The server, started or reached if it is not. One that failed is left alone for a while.
+    /// The connected server, started or reached if necessary. One that failed is not tried again
+    /// for a while.
     pub(super) async fn connected(&self) -> Result<Arc<Peer>, McpError> {
         if !self.settings.enabled {
-            return Err(McpError::Unreachable("it is switched off".to_owned()));
+            return Err(McpError::Unreachable("it is disabled".to_owned()));
         }
         let mut connection = self.connection.lock().await;
         if let Some(peer) = &*connection {
@@ -176,13 +180,13 @@ impl Host {
         Ok(peer)
     }
 
-    /// `None`: it is a program, which nobody signs in at.
+    /// `None`: it is a local program, which needs no sign-in.
     pub(super) async fn sign_in(&self) -> Result<Option<Arc<SignIn>>, McpError> {
         let make = || async { launch::sign_in(&self.setup, &self.name, &self.settings) };
         self.sign_in.get_or_try_init(make).await.cloned()
     }
 
-    /// As far as is known.
+    /// Whether a sign-in is known.
     pub(super) fn is_signed_in(&self) -> bool {
         let sign_in = self.sign_in.get().and_then(Option::as_ref);
         sign_in.is_some_and(|sign_in| sign_in.is_signed_in())
@@ -194,7 +198,7 @@ impl Host {
         for tool in &listed {
             match ToolPin::of(tool) {
                 Ok(pin) if pins.iter().any(|known| known.name.eq_ignore_ascii_case(&pin.name)) => {
-                    unusable.push((pin.name, "another tool has its name".to_owned()));
+                    unusable.push((pin.name, "another tool has the same name".to_owned()));
                 }
                 Ok(pin) => pins.push(pin),
                 Err(flaw) => unusable.push(flaw),
@@ -205,7 +209,7 @@ impl Host {
             facts.listed = Some(pins);
             facts.unusable = unusable;
         }
-        // What is not what was accepted is taken away before anything is called.
+        // Changed tools are removed before anything is called.
         if let Some(servers) = self.servers.upgrade() {
             let offered = servers.offer_again(&self.name).await;
             offered.map_err(|fault| McpError::Unreachable(fault.message))?;
@@ -243,7 +247,7 @@ impl Host {
         tracing::warn!(server = self.name, %error, "an MCP server failed");
     }
 
-    /// Ends it and forgets its failures.
+    /// Ends the server and forgets its failures.
     pub(super) async fn restart(&self) {
         self.leave().await;
         let mut facts = self.facts();

@@ -16,7 +16,7 @@ use crate::{McpError, ServerSettings};
 
 const SECRET: &str = "secret:";
 
-/// A way to the server; nothing was said yet.
+/// Opens a way to the server; no message has been sent yet.
 pub(super) async fn open(
     setup: &McpSetup,
     settings: &ServerSettings,
@@ -38,7 +38,7 @@ fn address(url: &str) -> Result<Address, McpError> {
     url.parse().map_err(|error: onyx_egress::EgressError| McpError::Unreachable(error.to_string()))
 }
 
-/// The sign-in of a server at an address; nothing was asked yet. `None` for a program.
+/// The sign-in of a server at an address, before any request. `None` for a program.
 pub(super) fn sign_in(
     setup: &McpSetup,
     name: &str,
@@ -72,7 +72,8 @@ async fn started(
     let root = setup.scratch.clone();
     let scratch = tokio::task::spawn_blocking(move || Scratch::make(&root)).await;
     let scratch = scratch.map_err(|error| failed(error.to_string()))?;
-    let scratch = scratch.map_err(|error| failed(format!("its folder cannot be made: {error}")))?;
+    let scratch =
+        scratch.map_err(|error| failed(format!("its folder cannot be created: {error}")))?;
     let real = |paths: &[std::path::PathBuf]| {
         let real = |path: &std::path::PathBuf| {
             onyx_sandbox::real_path(path)
@@ -136,7 +137,7 @@ fn opened(
         match (setup.secrets)(secret) {
             Ok(Some(value)) => Ok((name.clone(), value)),
             Ok(None) => Err(McpError::Unreachable(format!(
-                "there is no secret {secret}; `onyx secrets set {secret}` makes it"
+                "there is no secret {secret}; `onyx secrets set {secret}` creates it"
             ))),
             Err(fault) => Err(McpError::Unreachable(fault.message)),
         }

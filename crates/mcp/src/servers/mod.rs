@@ -1,7 +1,7 @@
-//! The servers of the config: started on use, left when idle, kept apart when they fail; and which
+//! The servers of the config: started on use, stopped when idle, parked when they fail; and which
 //! of their tools the owner has accepted.
 //!
-//! The binary and the admin routes come in through [`McpServers`].
+//! The binary and the admin routes use [`McpServers`].
 
 mod host;
 mod launch;
@@ -25,21 +25,21 @@ use crate::{McpError, McpSettings};
 pub(crate) use host::Host;
 pub use view::{OfferedTool, OfferedToolState, ServerStatus, ServerView};
 
-/// How often servers that nobody uses are looked for.
+/// How often idle servers are looked for.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// What servers are run and reached with.
+/// What is needed to run and reach servers.
 pub struct McpSetup {
     pub sandbox: onyx_sandbox::Sandbox,
     /// Where folders are made that last as long as a server.
     pub scratch: std::path::PathBuf,
     pub web: Web,
     pub secrets: OpenSecret,
-    /// Where sign-ins at servers are kept.
+    /// The store for sign-ins to servers.
     pub tokens: Arc<dyn TokenKeeper>,
     pub acceptances: Arc<dyn Acceptances>,
     pub clock: Arc<dyn Clock>,
-    /// Who accepts tools: they are for everybody here.
+    /// The owner accepts tools, because all people here use them.
     pub owner: PersonId,
 }
 
@@ -55,7 +55,7 @@ struct Shared {
     servers: RwLock<BTreeMap<String, Arc<Server>>>,
 }
 
-/// A server and what the toolbox has of it.
+/// A server and its tools in the toolbox.
 struct Server {
     host: Arc<Host>,
     registered: Mutex<Registered>,
@@ -75,13 +75,13 @@ impl McpServers {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Where accepted tools go.
+    /// Sets the toolbox that receives accepted tools.
     pub fn set_toolbox(&self, toolbox: Arc<Toolbox>) {
         // A process has one.
         let _ = self.shared.toolbox.set(toolbox);
     }
 
-    /// Takes up the config. Servers that are as they were go on; nothing is started.
+    /// Applies the config. Unchanged servers continue to run; none is started.
     pub async fn follow(&self, settings: &McpSettings) -> Result<(), Fault> {
         let mut gone = Vec::new();
         {
@@ -117,7 +117,7 @@ impl McpServers {
         Ok(())
     }
 
-    /// Ends servers that nobody has used for a while, until it is told to stop.
+    /// Ends idle servers, until `stop` is cancelled.
     pub async fn tend(&self, stop: &Cancel) {
         loop {
             tokio::select! {
@@ -143,7 +143,7 @@ impl McpServers {
         Ok(self.shared.view(&server, &self.shared.accepted().await?))
     }
 
-    /// Starts or reaches the server and looks at its tools, whatever went wrong before.
+    /// Starts or connects the server and lists its tools, even after failures.
     pub async fn refresh(&self, name: &str) -> Result<ServerView, Fault> {
         let server = self.shared.server(name)?;
         server.host.restart().await;
@@ -154,11 +154,12 @@ impl McpServers {
         Ok(self.shared.view(&server, &accepted))
     }
 
-    /// Begins a sign-in at a server: where to send the person, who comes back to `redirect_uri`.
+    /// Begins a sign-in to a server: returns where to send the person, who comes back to
+    /// `redirect_uri`.
     pub async fn begin_sign_in(&self, name: &str, redirect_uri: &str) -> Result<Begun, Fault> {
         let server = self.shared.server(name)?;
         let sign_in = server.host.sign_in().await?.ok_or_else(|| no_sign_in(name))?;
-        // The server says what it wants when it is asked without.
+        // A request without a token makes the server say which sign-in it requires.
         if !sign_in.is_signed_in() {
             server.host.restart().await;
             let _ = server.host.connected().await;
@@ -166,7 +167,8 @@ impl McpServers {
         Ok(sign_in.begin(redirect_uri).await?)
     }
 
-    /// The person came back. Looks at the server's tools with what was given.
+    /// Finishes a sign-in after the person came back, and lists the server's tools with the new
+    /// tokens.
     pub async fn finish_sign_in(
         &self,
         approver: &Approver,
@@ -190,8 +192,8 @@ impl McpServers {
         self.get(name).await
     }
 
-    /// What a program says of itself at an address that it gave as its name: fetched as any other
-    /// stranger's page, from the internet alone.
+    /// Fetches the metadata document of a program from the address that the program gave as its id.
+    /// Like any untrusted page, it must be on the public internet.
     pub async fn client_document(&self, address: &str) -> Result<Value, Fault> {
         let wrong = |why: String| {
             let message = format!("The client's document cannot be read: {why}");
@@ -204,7 +206,7 @@ impl McpServers {
         serde_json::from_slice(&fetched.body).map_err(|error| wrong(error.to_string()))
     }
 
-    /// The owner has looked at exactly these tools.
+    /// Accepts exactly these tools for the owner.
     pub async fn accept(
         &self,
         approver: &Approver,
@@ -216,7 +218,8 @@ impl McpServers {
         let mut rows = Vec::new();
         for (tool, hash) in seen {
             let pin = listed.iter().find(|pin| pin.name == *tool).ok_or_else(|| {
-                let message = format!("{name} has no tool {tool}, or was not looked at yet.");
+                let message =
+                    format!("The MCP server {name} has no tool {tool}, or was not tested yet.");
                 Fault::new(ErrorCode::NotFound, message).with_hint("Test the server first.")
             })?;
             if pin.hash != *hash {
@@ -242,7 +245,7 @@ impl McpServers {
         self.get(name).await
     }
 
-    /// Nobody has accepted these any more.
+    /// Withdraws the acceptance of these tools.
     pub async fn withdraw(
         &self,
         approver: &Approver,
@@ -250,7 +253,10 @@ impl McpServers {
         tools: &[String],
     ) -> Result<ServerView, Fault> {
         let server = self.shared.server(name)?;
-        let what = format!("took back tools of the MCP server {name}: {}", tools.join(", "));
+        let what = format!(
+            "withdrew the acceptance of tools of the MCP server {name}: {}",
+            tools.join(", ")
+        );
         let audit = self.shared.audit(approver, what);
         let names = tools.iter().map(|tool| format!("{name}/{tool}")).collect();
         let (owner, kind) = (&self.shared.setup.owner, AcceptanceKind::McpTool);
@@ -261,7 +267,8 @@ impl McpServers {
 }
 
 fn no_sign_in(name: &str) -> Fault {
-    let message = format!("{name} is a program on this machine: nobody signs in at it.");
+    let message =
+        format!("The MCP server {name} is a program on this machine; it needs no sign-in.");
     Fault::new(ErrorCode::InvalidRequest, message).with_hint("Give it secrets through `env`.")
 }
 
@@ -274,8 +281,8 @@ impl Shared {
     fn server(&self, name: &str) -> Result<Arc<Server>, Fault> {
         let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
         servers.get(name).cloned().ok_or_else(|| {
-            let message = format!("There is no MCP server {name}.");
-            Fault::new(ErrorCode::NotFound, message).with_hint("`onyx mcp list` shows them.")
+            let message = format!("There is no MCP server named {name}.");
+            Fault::new(ErrorCode::NotFound, message).with_hint("`onyx mcp list` shows the servers.")
         })
     }
 
@@ -284,7 +291,7 @@ impl Shared {
         Ok(self.setup.acceptances.accepted(&self.setup.owner, kind).await?)
     }
 
-    /// Brings the toolbox in step with what is accepted, allowed, and still what it was.
+    /// Updates the toolbox: only tools that are accepted, allowed and unchanged.
     fn offer(&self, server: &Server, accepted: &[Acceptance]) {
         let Some(toolbox) = self.toolbox.get() else { return };
         let host = &server.host;
@@ -310,7 +317,7 @@ impl Shared {
         }
     }
 
-    /// The same for one server, once its tools were looked at.
+    /// The same for one server, after its tools were listed.
     async fn offer_again(&self, name: &str) -> Result<(), Fault> {
         let accepted = self.accepted().await?;
         // A server that was taken out of the config meanwhile offers nothing.
@@ -366,7 +373,7 @@ fn usable(host: &Host, accepted: &[Acceptance]) -> Vec<ToolPin> {
     });
     own.filter(|pin| host.settings().tools.allows(&pin.name))
         .filter(|pin| match &listed {
-            // Nobody has asked it yet; it is asked before the first call.
+            // The server was not asked yet; it is asked before the first call.
             None => true,
             Some(listed) => listed.iter().any(|now| now.name == pin.name && now.hash == pin.hash),
         })

@@ -9,10 +9,10 @@ use super::{Server, Shared};
 use crate::ServerSettings;
 use crate::pins::ToolPin;
 
-/// How a server is.
+/// The state of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ServerStatus {
-    /// Nobody needs it now; the next call starts it.
+    /// Idle; the next call starts it.
     #[default]
     Idle,
     Starting,
@@ -40,11 +40,11 @@ pub struct OfferedTool {
     pub name: String,
     pub description: String,
     pub schema: Value,
-    /// What its server says of its effect: no right, only shown.
+    /// The server's own statement about its effect: no right, only shown.
     pub hints: Value,
     pub effect: ToolEffect,
     pub state: OfferedToolState,
-    /// Of what it says of itself now.
+    /// The hash of its current description.
     pub hash: Option<Hash>,
     /// What has changed since it was accepted.
     pub diff: Option<String>,
@@ -54,9 +54,9 @@ pub struct OfferedTool {
 pub enum OfferedToolState {
     /// Agents can use it.
     Ready,
-    /// Nobody has accepted it.
+    /// Never accepted.
     New,
-    /// It says something else of itself than what was accepted.
+    /// Its description differs from the accepted one.
     Changed,
     /// It was accepted, and its server does not have it any more.
     Missing,

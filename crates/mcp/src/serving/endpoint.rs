@@ -1,5 +1,5 @@
-//! From a request to its answer: the methods of the protocol itself are answered here, every other
-//! one by the service.
+//! From a request to its answer: the protocol's own methods are answered here, all others by the
+//! service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ const CACHEABLE: [&str; 6] = [
 const OF_HANDSHAKES: [&str; 5] =
     ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// What is offered has changed.
+/// A list that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Tools,
@@ -58,7 +58,7 @@ impl Change {
     }
 }
 
-/// Where clients come in. One for the process.
+/// Where clients connect. One for the process.
 pub struct Endpoint {
     sessions: Sessions,
     key: Arc<SealKey>,
@@ -67,20 +67,20 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// With a key that nobody knows.
+    /// The key must be secret.
     pub fn new(key: [u8; 32]) -> Self {
         let (changes, _) = broadcast::channel(WAITING);
         let (key, tasks) = (Arc::new(SealKey::new(key)), Tasks::default());
         Self { sessions: Sessions::default(), key, changes, tasks }
     }
 
-    /// Tells clients that listen.
+    /// Notifies clients that listen.
     pub fn changed(&self, change: Change) {
-        // Nobody may listen.
+        // There may be no listener.
         let _ = self.changes.send(change);
     }
 
-    /// One message of a client.
+    /// Handles one message of a client.
     pub async fn post(
         &self,
         service: Arc<dyn Service>,
@@ -176,8 +176,8 @@ impl Endpoint {
         self.run(service, asked, exchange, waiting).await
     }
 
-    /// Runs the request. What is told before the answer makes it a stream of events; what takes long
-    /// becomes a task where the client understands that.
+    /// Runs the request. Messages before the answer turn it into a stream of events; a slow request
+    /// becomes a task if the client supports that.
     async fn run(
         &self,
         service: Arc<dyn Service>,
@@ -226,7 +226,7 @@ impl Endpoint {
         HttpReply::Json { status: 200, session: Some(session), body }
     }
 
-    /// `GET`: what has changed, for a client with a session.
+    /// `GET`: streams the changes to a client with a session.
     pub fn listen(&self, offer: &Offer, caller: &str, headers: &Headers) -> HttpReply {
         let Some(name) = &headers.session else { return HttpReply::Empty { status: 405 } };
         if self.sessions.get(name, caller).is_none() {
@@ -239,7 +239,7 @@ impl Endpoint {
         HttpReply::Events(self.changes_of(wanted, Vec::new(), Value::Null))
     }
 
-    /// `DELETE`: the client is done.
+    /// `DELETE`: ends the client's session.
     pub fn end(&self, caller: &str, headers: &Headers) -> HttpReply {
         let status = match &headers.session {
             None => 405,
@@ -249,7 +249,7 @@ impl Endpoint {
         HttpReply::Empty { status }
     }
 
-    /// The same in the era without sessions: the client says what it wants to hear of.
+    /// The same in the era without sessions: the client lists the changes it wants.
     fn listen_for(&self, offer: &Offer, id: &Value, params: &Value) -> HttpReply {
         let offered = offered_changes(offer);
         if offered.is_empty() {
@@ -293,7 +293,7 @@ impl Endpoint {
     }
 }
 
-/// A request as it came.
+/// A parsed request.
 struct RpcRequest<'a> {
     id: Value,
     method: String,
@@ -313,7 +313,7 @@ impl RpcRequest<'_> {
         Ok(era)
     }
 
-    /// In the eras with a handshake a client says for which calls it wants a task.
+    /// In the eras with a handshake, a client marks the calls for which it wants a task.
     fn wanted_task(&self) -> Option<Option<Duration>> {
         (self.method == "tools/call").then(|| tasks::wanted(&self.params)).flatten()
     }
@@ -353,7 +353,7 @@ fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> Http
     HttpReply::Empty { status: 202 }
 }
 
-/// Has the service answer; the answer comes last of what the exchange tells.
+/// Starts the service on the request; the answer is the last message of the exchange.
 fn begin(
     service: Arc<dyn Service>,
     method: String,
@@ -365,7 +365,7 @@ fn begin(
     let work = async move {
         let answered = service.answer(&method, &params, &exchange).await;
         let message = finished(era, &method, &id, answered);
-        // A client that has gone is told nothing.
+        // A client that has gone gets no answer.
         let _ = last.send(message).await;
     };
     Task(tokio::spawn(work))
@@ -421,7 +421,7 @@ fn mark_complete(value: &mut Value, method: &str) {
     }
 }
 
-/// The era without a handshake says some errors by HTTP too.
+/// The era without a handshake reports some errors as HTTP statuses too.
 fn status_of(era: Era, message: &Value) -> u16 {
     match (era, message["error"]["code"].as_i64()) {
         (Era::Stateless, Some(METHOD_NOT_FOUND)) => 404,

@@ -1,5 +1,5 @@
-//! Which era a request is of. One without a handshake says so in its body, and in its headers the
-//! same, so that what stands between can route by headers alone.
+//! The era of a request. One without a handshake names it in its body and repeats it in its
+//! headers, so that proxies can route by headers alone.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::wire::{HANDSHAKE, OLDER, STATELESS};
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The headers that the protocol knows.
+/// The headers that the protocol defines.
 #[derive(Clone, Debug, Default)]
 pub struct Headers {
     pub(super) version: Option<String>,
@@ -33,7 +33,7 @@ impl Headers {
     }
 }
 
-/// How the caller speaks.
+/// The era that the caller speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
     Handshake,
@@ -70,7 +70,7 @@ pub(super) fn of(headers: &Headers, method: &str, params: &Value) -> Result<Era,
     Ok(Era::Stateless)
 }
 
-/// What the client of a request without a handshake can do.
+/// The capabilities of the client of a request without a handshake.
 pub(super) fn capabilities(params: &Value) -> Value {
     params["_meta"][META_CAPABILITIES].clone()
 }
@@ -79,7 +79,7 @@ fn is_handshake(version: &str) -> bool {
     version == HANDSHAKE || OLDER.contains(&version)
 }
 
-/// The version of a handshake: what the client asks for, if it is spoken here.
+/// The version of a handshake: the one the client asks for, if it is supported.
 pub(super) fn negotiated(params: &Value) -> &str {
     let asked = params["protocolVersion"].as_str();
     asked.filter(|version| is_handshake(version)).unwrap_or(HANDSHAKE)

@@ -1,7 +1,7 @@
-//! One request and what goes between it and its answer: questions to the client, progress, log
-//! lines. A service asks the same way in both eras. With a handshake the question goes out on the
-//! request's own stream and the answer comes on another connection; without one the request ends,
-//! and the client calls again with its answers and with what was kept for the call.
+//! One request and the messages before its answer: questions to the client, progress, log lines. A
+//! service asks the same way in both eras. With a handshake the question goes out on the request's
+//! own stream and the answer comes on another connection; without one the request ends, and the
+//! client calls again with its answers and with the state that was sealed for the call.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// Something that the client is asked.
+/// A question to the client.
 #[derive(Clone, Debug)]
 pub struct Question {
     pub method: &'static str,
@@ -31,7 +31,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// A form for the person at the client.
+    /// A form for the client's user.
     pub fn elicit(message: &str, schema: &Value) -> Self {
         let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
         Self { method: "elicitation/create", params }
@@ -56,13 +56,13 @@ pub struct Exchange {
     pub(super) messages: mpsc::Sender<Value>,
     /// The client reads what is sent before the answer.
     pub(super) takes_events: bool,
-    /// The call goes on as a task, and nobody reads along any more.
+    /// The call continues as a task, and the client no longer reads its messages.
     pub(super) is_left_alone: Arc<AtomicBool>,
     pub(super) meta: Value,
     pub(super) carried: Mutex<Carried>,
 }
 
-/// What the client brought of earlier rounds of the same call.
+/// What the client sent back from earlier rounds of the same call.
 #[derive(Default)]
 pub(super) struct Carried {
     answers: BTreeMap<String, Value>,
@@ -70,7 +70,8 @@ pub(super) struct Carried {
 }
 
 impl Carried {
-    /// Of `requestState` and `inputResponses`. What is no answer is left out and asked again.
+    /// Reads `requestState` and `inputResponses`. An invalid answer is dropped, so its question is
+    /// asked again.
     pub(super) fn read(params: &Value, key: &SealKey, about: &str) -> Result<Self, Refusal> {
         let mut carried = Self::default();
         if let Some(sealed) = params["requestState"].as_str() {
@@ -93,7 +94,7 @@ fn entries(object: &Value) -> impl Iterator<Item = (String, Value)> {
 }
 
 impl Exchange {
-    /// Can the client be asked this kind of thing, and can a question reach it?
+    /// Whether the client supports this kind of question, and one can reach it.
     pub fn can(&self, capability: &str) -> bool {
         let declared = self.capabilities.get(capability).is_some_and(Value::is_object);
         let reached = match self.era {
@@ -103,7 +104,7 @@ impl Exchange {
         declared && reached && !self.is_left_alone.load(Ordering::Acquire)
     }
 
-    /// Asks everything at once; the answers by the same names.
+    /// Asks all questions at once; the answers have the same names.
     pub async fn ask(
         &self,
         questions: Vec<(&str, Question)>,
@@ -184,7 +185,7 @@ impl Exchange {
         })))
     }
 
-    /// Remembers something of this call for its next round, in the era without sessions.
+    /// Keeps a value of this call for its next round, in the era without sessions.
     pub fn keep(&self, name: &str, value: Value) {
         let mut carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
         carried.kept.insert(name.to_owned(), value);
@@ -194,7 +195,7 @@ impl Exchange {
         self.carried.lock().unwrap_or_else(PoisonError::into_inner).kept.get(name).cloned()
     }
 
-    /// Tells how far the work is, if the client asked to be told.
+    /// Reports progress, if the client asked for it.
     pub async fn progress(&self, done: u64, total: u64, message: &str) {
         let token = &self.meta["progressToken"];
         if token.is_null() {
@@ -206,7 +207,7 @@ impl Exchange {
         self.tell("notifications/progress", params).await;
     }
 
-    /// A log line for the client, if it wants lines of this level.
+    /// Sends a log line, if the client wants lines of this level.
     pub async fn log(&self, level: &str, data: &str) {
         let wanted = match self.era {
             Era::Handshake => self.session.as_ref().map(|session| session.log_level()),
@@ -223,7 +224,7 @@ impl Exchange {
 
     async fn tell(&self, method: &str, params: Value) {
         if self.takes_events {
-            // A client that has gone is told nothing.
+            // A client that has gone gets no message.
             let _ = self.messages.send(notification(method, params)).await;
         }
     }

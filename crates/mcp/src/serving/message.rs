@@ -9,7 +9,7 @@ pub(super) const INVALID_PARAMS: i64 = -32_602;
 pub(super) const HEADER_MISMATCH: i64 = -32_020;
 pub(super) const MISSING_CAPABILITY: i64 = -32_021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32_022;
-/// Of the eras with a handshake.
+/// Error codes of the eras with a handshake.
 pub(super) const RESOURCE_NOT_FOUND: i64 = -32_002;
 pub(super) const SESSION_NOT_FOUND: i64 = -32_001;
 
@@ -30,7 +30,7 @@ impl Refusal {
         Self { data, ..self }
     }
 
-    /// The parameters cannot be meant.
+    /// The parameters are invalid.
     pub fn params(message: impl Into<String>) -> Self {
         Self::new(INVALID_PARAMS, message)
     }
@@ -40,14 +40,14 @@ impl Refusal {
         Self::new(METHOD_NOT_FOUND, format!("there is no method {shown:?} here"))
     }
 
-    /// The request needs something of the client that it did not say it can do.
+    /// The request needs a capability that the client did not declare.
     pub fn needs_capability(capability: &str) -> Self {
         let message = format!("this needs a client with the capability {capability:?}");
         let data = json!({"requiredCapabilities": {capability: {}}});
         Self::new(MISSING_CAPABILITY, message).with(data)
     }
 
-    /// An error as it was written.
+    /// Reads an error object.
     pub(super) fn of(error: &Value) -> Self {
         let message = error["message"].as_str().unwrap_or_default().to_owned();
         let code = error["code"].as_i64().unwrap_or(INVALID_REQUEST);

@@ -1,6 +1,6 @@
-//! The protocol's other side: programs that come to us. This room knows how MCP is spoken (both
-//! eras, sessions, questions to the client, streams of events); what is offered comes from a
-//! [`Service`], which whoever owns the route makes for each request.
+//! The server side of the protocol: programs that connect to us. This folder knows how MCP is
+//! spoken (both eras, sessions, questions to the client, streams of events); the tools come from a
+//! [`Service`], which the route creates for each request.
 //!
 //! It opens no socket and knows no web framework: an [`Endpoint`] takes headers and a body and gives
 //! an [`HttpReply`]. Who may come in, the Host and Origin checks and the size of a body are the route's.
@@ -24,7 +24,7 @@ pub use exchange::{Exchange, Question};
 pub use message::Refusal;
 use running::Task;
 
-/// What a caller is offered: tools, resources, prompts.
+/// What a caller can use: tools, resources, prompts.
 #[async_trait]
 pub trait Service: Send + Sync {
     fn offer(&self) -> Offer;
@@ -38,7 +38,7 @@ pub trait Service: Send + Sync {
     ) -> Result<Value, Stop>;
 }
 
-/// What the service says of itself.
+/// The service's description of itself.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
     /// `serverInfo`: name, title, version.
@@ -64,7 +64,7 @@ impl From<Refusal> for Stop {
     }
 }
 
-/// What goes back over HTTP.
+/// The answer over HTTP.
 pub enum HttpReply {
     Empty {
         status: u16,
@@ -78,7 +78,7 @@ pub enum HttpReply {
     Events(Events),
 }
 
-/// A stream of events. Whatever makes them ends when it is dropped.
+/// A stream of events. Their source is stopped when the stream is dropped.
 pub struct Events {
     first: Vec<String>,
     rest: mpsc::Receiver<Value>,

@@ -1,4 +1,4 @@
-//! Work that ends with whoever waits for it.
+//! Work that is stopped when its waiter goes away.
 
 use tokio::task::JoinHandle;
 

@@ -1,4 +1,4 @@
-//! What a client carries for us between two calls: sealed, so that it comes back as it went, and
+//! State that a client holds for us between two calls: sealed, so that it cannot be changed, and
 //! bound to the call and the caller that it was made for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 
-/// Lives as long as the process: who comes back after a restart begins anew.
+/// Lives as long as the process: after a restart, clients begin again.
 pub(super) struct SealKey {
     key: [u8; 32],
     names: AtomicU64,
@@ -20,7 +20,7 @@ impl SealKey {
         Self { key, names: AtomicU64::new(0) }
     }
 
-    /// A name that nobody can guess and that was not given before.
+    /// A unique name that cannot be guessed.
     pub(super) fn fresh_name(&self) -> String {
         let next = self.names.fetch_add(1, Ordering::Relaxed);
         let mark = self.mark(&next.to_be_bytes(), "name").finalize().into_bytes();
@@ -33,7 +33,7 @@ impl SealKey {
         format!("{}.{}", BASE64.encode(text), BASE64.encode(mark.finalize().into_bytes()))
     }
 
-    /// `None`: it is not what was sealed here for this call.
+    /// `None`: it was not sealed here for this call.
     pub(super) fn open(&self, sealed: &str, about: &str) -> Option<Value> {
         let (text, mark) = sealed.split_once('.')?;
         let (text, mark) = (BASE64.decode(text).ok()?, BASE64.decode(mark).ok()?);

@@ -1,5 +1,5 @@
-//! The clients that said hello, in the eras with a handshake: what each can do, and what it is being
-//! asked. They are kept in memory; a client whose session is gone begins anew, as the protocol says.
+//! The clients of the eras with a handshake: what each supports, and the open questions to it. They
+//! are kept in memory; a client whose session is gone begins again, as the protocol says.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ const MOST_SESSIONS: usize = 1_000;
 const MOST_QUESTIONS: usize = 32;
 
 pub(super) struct Session {
-    /// Whose it is: nobody else can use it.
+    /// The caller that owns the session: no other can use it.
     caller: String,
     pub(super) capabilities: Value,
     questions: Mutex<BTreeMap<String, oneshot::Sender<Result<Value, Value>>>>,
@@ -21,7 +21,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// The client's answer comes on another connection.
+    /// Waits for the client's answer, which comes on another connection.
     pub(super) fn expect(&self, id: &str) -> Option<oneshot::Receiver<Result<Value, Value>>> {
         let mut questions = lock(&self.questions);
         if questions.len() >= MOST_QUESTIONS {
@@ -36,7 +36,7 @@ impl Session {
         lock(&self.questions).remove(id);
     }
 
-    /// Takes an answer of the client. One that nobody waits for is passed over.
+    /// Takes an answer of the client. An answer without an open question is ignored.
     pub(super) fn answered(&self, message: &mut Value) {
         let Some(id) = message["id"].as_str() else { return };
         let Some(waiting) = lock(&self.questions).remove(id) else { return };
@@ -44,7 +44,7 @@ impl Session {
             Some(result) => Ok(result.take()),
             None => Err(message["error"].take()),
         };
-        // Who asked may have gone.
+        // The waiting call may be gone.
         let _ = waiting.send(answer);
     }
 
@@ -63,7 +63,7 @@ pub(super) struct Sessions(Mutex<SessionTable>);
 #[derive(Default)]
 struct SessionTable {
     by_id: BTreeMap<String, Arc<Session>>,
-    /// As they came.
+    /// In the order in which they began.
     order: VecDeque<String>,
 }
 
@@ -90,7 +90,7 @@ impl Sessions {
         known.by_id.get(id).filter(|session| session.caller == caller).cloned()
     }
 
-    /// Was there such a session?
+    /// Ends a session; `false` if there was none.
     pub(super) fn end(&self, id: &str, caller: &str) -> bool {
         if self.get(id, caller).is_none() {
             return false;

@@ -1,8 +1,8 @@
-//! Calls that go on after their request was answered: the client gets a handle and asks again later.
-//! With a handshake the client says that it wants one; without one it says that it understands them,
+//! Calls that continue after their request was answered: the client gets a handle and asks again
+//! later. With a handshake the client requests a task; without one it says that it supports them,
 //! and every call that is not over soon becomes one.
 //!
-//! They are kept in memory, each for its own time: a client whose task is gone calls again.
+//! They are kept in memory, each for a limited time: a client whose task is gone calls again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use super::running::Task;
 
 /// The name of the extension in the era without a handshake.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-/// Whoever understands tasks waits no longer than this for an answer.
+/// A client that supports tasks waits no longer than this for an answer.
 pub(super) const SOON: Duration = Duration::from_secs(3);
 const USUAL_LIFE: Duration = Duration::from_secs(10 * 60);
 const LONGEST_LIFE: Duration = Duration::from_secs(60 * 60);
@@ -93,15 +93,15 @@ impl StoredTask {
 #[derive(Default)]
 pub(super) struct Tasks(Mutex<BTreeMap<String, Arc<StoredTask>>>);
 
-/// A call at work whose answer will come over a channel, and what ends it.
+/// A running call: the channel of its answer, and the means to stop it.
 pub(super) struct AtWork {
     pub(super) answers: mpsc::Receiver<Value>,
     pub(super) work: Task,
 }
 
 impl Tasks {
-    /// Keeps a call as a task; the handle that the client gets. `Err` gives the call back when the
-    /// caller has too many already.
+    /// Keeps a call as a task and returns the client's handle. `Err` returns the call if the caller
+    /// already has too many.
     pub(super) fn keep(
         &self,
         id: String,
@@ -129,7 +129,7 @@ impl Tasks {
         let waits = tokio::spawn(async move {
             let over = loop {
                 match answers.recv().await {
-                    // Nobody reads what is told on the way.
+                    // The messages before the answer have no reader.
                     Some(message) if message.get("method").is_some() => {}
                     Some(mut message) => {
                         let error = message.get_mut("error").map(Value::take);
@@ -151,7 +151,7 @@ impl Tasks {
         Ok(shown)
     }
 
-    /// Answers a method about tasks; `None` where it is none.
+    /// Answers a method about tasks; `None` for any other method.
     pub(super) async fn answer(
         &self,
         method: &str,
@@ -168,7 +168,7 @@ impl Tasks {
                 Err(refusal) => Err(refusal),
             },
             ("tasks/list", Era::Handshake) => Ok(self.list(caller)),
-            // Nothing is asked of the client on the way, so there is nothing to answer.
+            // A task asks the client nothing, so there is nothing to answer.
             ("tasks/update", Era::Stateless) => self.find(id, caller).map(|_| json!({})),
             _ => return None,
         })
@@ -203,7 +203,7 @@ impl Tasks {
     }
 }
 
-/// The task as `tasks/get` shows it: without a handshake with what came of it.
+/// The task as `tasks/get` shows it: in the era without a handshake, with its result.
 fn got(kept: &StoredTask, id: &str, era: Era) -> Value {
     let mut shown = kept.shown(id, era);
     if era == Era::Stateless
@@ -235,13 +235,13 @@ async fn ended(kept: &StoredTask, id: &str) -> Result<Value, Refusal> {
     }
 }
 
-/// How long a client wants its task kept, if it wants one at all.
+/// How long a client wants its task kept, if it wants a task.
 pub(super) fn wanted(params: &Value) -> Option<Option<Duration>> {
     let task = params.get("task").filter(|task| task.is_object())?;
     Some(task["ttl"].as_u64().map(Duration::from_millis))
 }
 
-/// Does a client of the era without a handshake understand tasks?
+/// Whether a client of the era without a handshake supports tasks.
 pub(super) fn understood(capabilities: &Value) -> bool {
     capabilities["extensions"].get(EXTENSION).is_some_and(Value::is_object)
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 pub(super) struct Events {
     rest: Vec<u8>,
     data: String,
-    /// Of the last event that had one.
+    /// The id of the last event that had one.
     pub(super) last_id: Option<String>,
-    /// How long to wait before a stream is taken up again.
+    /// How long to wait before a stream is resumed.
     pub(super) retry: Option<Duration>,
 }
 
 impl Events {
-    /// What was left of a stream that broke off is no event.
+    /// Drops the unfinished event of a stream that broke off.
     pub(super) fn begin_again(&mut self) {
         self.rest.clear();
         self.data.clear();

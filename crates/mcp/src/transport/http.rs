@@ -18,15 +18,15 @@ use crate::wire::{
 
 /// Messages of one stream beside the answer.
 const MOST_UNASKED: usize = 2_000;
-/// How often one stream is taken up again, and after how long where the server does not say.
+/// How often one stream is resumed, and after how long if the server does not say.
 const MOST_RESUMPTIONS: usize = 10;
 const USUAL_RETRY: Duration = Duration::from_secs(1);
-/// How long a server may take to open a stream that nobody asked something on.
+/// How long a server may take to open a stream that belongs to no request.
 const OPEN_LIMIT: Duration = Duration::from_secs(5);
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 /// And how long such a stream may last.
 const LONGEST_STREAM: Duration = Duration::from_secs(60 * 60);
-/// Sign-ins for one request: a second one where the first brought too few rights.
+/// Sign-ins for one request: a second one if the first gave too few rights.
 const MOST_SIGN_INS: usize = 2;
 const SESSION: &str = "mcp-session-id";
 const REPLY_LIMIT: Duration = Duration::from_secs(10);
@@ -39,11 +39,11 @@ pub(crate) struct HttpTransport {
     session: Mutex<Option<String>>,
     next: AtomicU64,
     tools_changed: AtomicBool,
-    /// Hears what the server says unasked; ends with this value.
+    /// Listens for the server's own messages; ends with this value.
     listening: Mutex<Option<Task>>,
 }
 
-/// What requests go with.
+/// The credentials that requests carry.
 #[derive(Clone, Default)]
 pub(crate) struct HttpAccess {
     pub(crate) headers: BTreeMap<String, String>,
@@ -54,8 +54,8 @@ pub(crate) struct HttpAccess {
 }
 
 impl HttpTransport {
-    /// The owner named the address, so it may stand in a private network; a model chooses only what
-    /// is said there. Redirects are not followed.
+    /// The owner configured the address, so it may be in a private network; a model only chooses
+    /// the content of requests. Redirects are not followed.
     pub(crate) fn new(address: Address, egress: &Egress, access: HttpAccess) -> Self {
         Self {
             egress: egress.reaching(vec![PrivateHost::of(&address)]),
@@ -68,8 +68,8 @@ impl HttpTransport {
         }
     }
 
-    /// Hears what a server with a session says and asks by itself, if it does. The stream is open
-    /// before anything is called: what a server says to nobody is lost.
+    /// Listens for a session's messages that belong to no request. The stream is opened before
+    /// anything is called, because earlier messages would be lost.
     pub(crate) async fn listen(self: &Arc<Self>, era: &Era) {
         if self.session().is_none() {
             return;
@@ -143,8 +143,8 @@ impl HttpTransport {
         headers
     }
 
-    /// Sends a message. A server that wants to know who asks is shown a token, a renewed one after
-    /// it refused, or one of a new sign-in where somebody is there; not more often than is of use.
+    /// Sends a message. A server that requires authentication gets a token; after a refusal a
+    /// renewed one, or one of a new sign-in if a person is there. Both are limited in number.
     async fn send(
         &self,
         headers: &[(String, String)],
@@ -204,8 +204,8 @@ impl HttpTransport {
         sent.map_err(|error| unreachable(&error))
     }
 
-    /// Reads events until the answer comes. The stream is left then: nobody waits for its end. One
-    /// that ends before is taken up again where it broke off, if the server marks its events.
+    /// Reads events until the answer comes, then closes the stream. A stream that ends earlier is
+    /// resumed where it broke off, if the server marks its events.
     async fn read_events(
         &self,
         mut answer: Answering,
@@ -228,7 +228,7 @@ impl HttpTransport {
                     }
                     unasked += 1;
                     if unasked > MOST_UNASKED {
-                        let why = "it says too much that nobody asked for";
+                        let why = "it sends too many unrequested messages";
                         return Err(McpError::NotUnderstood(why.to_owned()));
                     }
                 }
@@ -306,15 +306,15 @@ impl HttpTransport {
     }
 }
 
-/// Until the server ends its stream too often, says too much or offers none. It is left for good
-/// then: whatever matters is looked at when a tool is called.
+/// Reads events until the server ends its stream too often, sends too much or offers no stream. It
+/// then stops for good: the tools are checked again when one is called.
 async fn hear(transport: Weak<HttpTransport>, era: Era, mut answer: Answering) {
     let (mut events, mut unasked) = (Events::default(), 0);
     for _ in 0..=MOST_RESUMPTIONS {
         while let Ok(Some(chunk)) = answer.chunk().await {
             for data in events.add(&chunk) {
                 let Some(transport) = transport.upgrade() else { return };
-                // Nobody waits for an answer here.
+                // No request waits for an answer here.
                 let _ = transport.take(&era, 0, &data).await;
                 unasked += 1;
                 if unasked > MOST_UNASKED {
@@ -342,9 +342,9 @@ fn unreachable(error: &EgressError) -> McpError {
 
 fn sign_in_needed(status: u16, had_token: bool) -> McpError {
     let why = match (status, had_token) {
-        (_, false) => "the server asks who you are",
+        (_, false) => "the server requires a sign-in",
         (403, true) => "the server asks for more rights than it was given",
-        (_, true) => "the server does not take the sign-in any more",
+        (_, true) => "the server no longer accepts the sign-in",
     };
     McpError::SignIn(format!("{why}; `onyx mcp login` signs in"))
 }
@@ -352,7 +352,7 @@ fn sign_in_needed(status: u16, had_token: bool) -> McpError {
 fn by_status(status: u16) -> McpError {
     match status {
         401 | 403 => McpError::Unreachable(format!(
-            "the server asks for a credential (HTTP {status}); set `headers` for it"
+            "the server requires a credential (HTTP {status}); set it in `headers`"
         )),
         // As a server of the other era answers what it does not know.
         400..=499 => McpError::Answered { code: i64::from(status), message: "refused".into() },

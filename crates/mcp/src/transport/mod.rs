@@ -1,5 +1,5 @@
-//! The two ways to a server. Each carries one request at a time to its answer, answers what the
-//! server asks in between, and ends with whoever holds it.
+//! The two ways to a server. Each carries one request at a time to its answer, answers the server's
+//! questions in between, and ends when it is dropped.
 
 mod events;
 mod http;
@@ -21,14 +21,14 @@ pub(crate) enum Transport {
     Http(Arc<HttpTransport>),
 }
 
-/// A request on its way.
+/// An outgoing request.
 pub(crate) struct Outgoing<'a> {
     pub(crate) era: &'a Era,
     pub(crate) method: &'a str,
     pub(crate) params: Value,
     /// What the request is about, for those who route by headers.
     pub(crate) name: Option<&'a str>,
-    /// Arguments that are told by headers too.
+    /// Arguments that are repeated in headers.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) limit: Duration,
 }
@@ -48,16 +48,16 @@ impl Transport {
         }
     }
 
-    /// After a handshake.
+    /// Listens for the server's own messages, after a handshake.
     pub(crate) async fn listen(&self, era: &Era) {
         match self {
-            // A program's output is heard from its start.
+            // A program's output is read from its start.
             Self::Stdio(_) => {}
             Self::Http(http) => http.listen(era).await,
         }
     }
 
-    /// Why it can be used no more.
+    /// Why it can no longer be used.
     pub(crate) fn broken(&self) -> Option<String> {
         match self {
             Self::Stdio(stdio) => stdio.broken(),
@@ -65,7 +65,7 @@ impl Transport {
         }
     }
 
-    /// Has the server said since the last time that its tools are others now?
+    /// Whether the server has reported changed tools since the last call of this function.
     pub(crate) fn tools_changed(&self) -> bool {
         match self {
             Self::Stdio(stdio) => stdio.tools_changed(),

@@ -16,10 +16,12 @@ use crate::McpError;
 use crate::program::{Line, ProgramLog, next_line};
 use crate::wire::{Elicitations, Incoming, MOST_BYTES, incoming, notification, reply, request};
 
-/// Messages that answer nothing, between two that do. A server that says more only makes noise.
+/// The most messages in a row that answer no request. A server that sends more is broken.
 const MOST_UNASKED: usize = 2_000;
 /// How long the program may take until it reads what we write.
 const WRITE_LIMIT: Duration = Duration::from_secs(10);
+/// How long a program whose output has ended may take to say why.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
 type Answers = BTreeMap<u64, oneshot::Sender<Result<Value, McpError>>>;
@@ -42,7 +44,7 @@ struct Shared {
     log: ProgramLog,
 }
 
-/// Ends with whoever holds it.
+/// A task that is aborted when this is dropped.
 pub(crate) struct Task(pub(crate) JoinHandle<()>);
 
 impl Drop for Task {
@@ -69,13 +71,17 @@ impl StdioTransport {
             tools_changed: AtomicBool::new(false),
             log,
         });
+        let noting = shared.log.clone();
+        let (noted, last_words) = oneshot::channel::<()>();
+        let note = tokio::spawn(async move {
+            note_errors(stderr, &noting).await;
+            drop(noted);
+        });
         let listening = Arc::clone(&shared);
         let listen = tokio::spawn(async move {
-            let why = listening.listen(stdout).await;
+            let why = listening.listen(stdout, last_words).await;
             listening.break_off(&why);
         });
-        let noting = shared.log.clone();
-        let note = tokio::spawn(async move { note_errors(stderr, &noting).await });
         Ok(Self {
             shared,
             next: AtomicU64::new(1),
@@ -95,14 +101,17 @@ impl StdioTransport {
             self.shared.answers().remove(&id);
             return Err(McpError::Gone(why));
         }
-        self.shared.write(&message).await?;
-        let answer = tokio::time::timeout(outgoing.limit, receiver).await;
-        // A late answer finds nobody who waits for it.
+        let written = self.shared.write(&message).await;
+        // A program that has ended reads nothing more: its end is about to be noticed.
+        let patience = if written.is_ok() { outgoing.limit } else { 2 * LAST_WORDS };
+        let answer = tokio::time::timeout(patience, receiver).await;
+        // A late answer is then ignored.
         self.shared.answers().remove(&id);
-        match answer {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(McpError::Gone(self.broken().unwrap_or_default())),
-            Err(_) => Err(McpError::Timeout(outgoing.limit.as_secs())),
+        match (answer, written) {
+            (Ok(Ok(result)), _) => result,
+            (Ok(Err(_)), _) => Err(McpError::Gone(self.broken().unwrap_or_default())),
+            (Err(_), Err(error)) => Err(error),
+            (Err(_), Ok(())) => Err(McpError::Timeout(outgoing.limit.as_secs())),
         }
     }
 
@@ -120,8 +129,13 @@ impl StdioTransport {
 }
 
 impl Shared {
-    /// Until the program ends or breaks a rule; why that was.
-    async fn listen(&self, stdout: impl AsyncRead + Unpin) -> String {
+    /// Reads until the program ends or breaks a rule, and returns the reason. The other end of
+    /// `last_words` closes when the error stream has been read.
+    async fn listen(
+        &self,
+        stdout: impl AsyncRead + Unpin,
+        last_words: oneshot::Receiver<()>,
+    ) -> String {
         let mut lines = BufReader::new(stdout);
         let mut line = Vec::new();
         let mut unasked = 0;
@@ -129,7 +143,11 @@ impl Shared {
             match next_line(&mut lines, &mut line, MOST_BYTES).await {
                 Ok(Line::Whole) => {}
                 Ok(Line::TooLong) => return format!("a message is longer than {MOST_BYTES} bytes"),
-                Ok(Line::End) => return "the program ended".to_owned(),
+                Ok(Line::End) => {
+                    // Only its last words say why. A program that it started may keep them open.
+                    let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
+                    return "the program ended".to_owned();
+                }
                 Err(error) => return format!("the program's output cannot be read: {error}"),
             }
             // What is no message is what some programs print where only messages belong.
@@ -138,7 +156,7 @@ impl Shared {
                 Some(Incoming::Response { id, result }) => {
                     unasked = 0;
                     if let Some(waiting) = self.answers().remove(&id) {
-                        // Who asked may have gone.
+                        // The waiting call may be gone.
                         let _ = waiting.send(result);
                     }
                     continue;
@@ -158,7 +176,7 @@ impl Shared {
             }
             unasked += 1;
             if unasked > MOST_UNASKED {
-                return "it says too much that nobody asked for".to_owned();
+                return "it sends too many unrequested messages".to_owned();
             }
         }
     }
@@ -173,7 +191,7 @@ impl Shared {
         };
         match tokio::time::timeout(WRITE_LIMIT, write).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(McpError::Gone(format!("it reads nothing more: {error}"))),
+            Ok(Err(error)) => Err(McpError::Gone(format!("it no longer reads its input: {error}"))),
             Err(_) => Err(McpError::Timeout(WRITE_LIMIT.as_secs())),
         }
     }
@@ -181,7 +199,7 @@ impl Shared {
     fn break_off(&self, why: &str) {
         self.log.note(why);
         *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
-        // Whoever waits hears of it by the other end going away.
+        // Waiting calls learn of it because their channels close.
         self.answers().clear();
     }
 

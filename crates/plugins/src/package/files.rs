@@ -1,4 +1,4 @@
-//! The files of a package, read once: what is judged is what runs.
+//! The files of a package, read once, so that what is checked is what runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,20 +19,20 @@ const DEEPEST: usize = 12;
 /// Either makes a folder a package.
 pub(super) const MANIFESTS: [&str; 2] = ["plugin.json", "manifest.yaml"];
 
-/// Everything of a package by its path in it.
+/// All files of a package by their path in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackageFiles {
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl PackageFiles {
-    /// Of files that somebody brings. A package that lies in a folder of them begins there.
+    /// A package from files that a person uploads; it may lie in a folder of them.
     pub fn of_files(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Fault> {
         let (mut all, mut left) = (BTreeMap::new(), MOST_BYTES);
         for (path, bytes) in files {
             left = left.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
-            // What leads out of the package is refused and not left out: the package would not be
-            // the one that was looked at.
+            // A path out of the package is refused and not left out: the package would not be the
+            // one that the owner reviewed.
             let key: Result<ObjectKey, _> = path.parse();
             let key =
                 key.map_err(|error| Fault::new(ErrorCode::InvalidRequest, error.to_string()))?;
@@ -48,15 +48,15 @@ impl PackageFiles {
         Self { files: all }.without_folders_above()
     }
 
-    /// Of a ZIP archive.
+    /// A package from a ZIP archive.
     pub fn of_zip(bytes: &[u8]) -> Result<Self, Fault> {
         // Folders are entries too.
         let limits = ZipLimits { bytes: MOST_BYTES, entries: 2 * MOST_FILES };
         Self::of_files(files_of_zip(bytes, &limits, too_large)?)
     }
 
-    /// Of a folder on this machine, or why it cannot be one package. Links are left out: what they
-    /// lead to is no part of what was brought.
+    /// A package from a folder on this machine, or why it is none. Links are left out, because
+    /// their targets are not part of the package.
     pub(crate) fn of_folder(folder: &Path) -> Result<Self, String> {
         let (mut files, mut left) = (BTreeMap::new(), MOST_BYTES);
         walk(folder, &mut |path, file| {
@@ -82,13 +82,13 @@ impl PackageFiles {
         self.files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
     }
 
-    /// Of names and contents.
+    /// A hash of all names and contents.
     pub(crate) fn hash(&self) -> Hash {
         let parts = self.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes]);
         Hash::of_parts(parts)
     }
 
-    /// Writes them all into a folder that is there and empty.
+    /// Writes all files into an existing, empty folder.
     pub(crate) fn write_to(&self, folder: &Path) -> io::Result<()> {
         for (path, bytes) in self.iter() {
             let file = folder.join(path);
@@ -110,7 +110,7 @@ impl PackageFiles {
         };
         let depth = |path: &&String| path.matches('/').count();
         let Some(manifest) = self.files.keys().filter(is_manifest).min_by_key(depth) else {
-            let message = "There is no plugin.json in it, and no manifest.yaml.";
+            let message = "The package has no plugin.json and no manifest.yaml.";
             return Err(Fault::new(ErrorCode::InvalidRequest, message)
                 .with_hint("A plugin is a folder with a plugin.json."));
         };
@@ -124,8 +124,8 @@ impl PackageFiles {
     }
 }
 
-/// What can be seen of a folder without reading its files; another value means that it may hold
-/// something else.
+/// A fingerprint made without reading the files; a different value means that the content may have
+/// changed.
 pub(crate) fn fingerprint(folder: &Path) -> Hash {
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     let looked = walk(folder, &mut |path, file| {
@@ -155,7 +155,7 @@ fn walk(
             let path = entry.path();
             if kind.is_dir() {
                 if depth == DEEPEST {
-                    return Err("its folders lie too deep in each other".to_owned());
+                    return Err("its folders are nested too deeply".to_owned());
                 }
                 if entry.file_name() != ".git" {
                     folders.push((path, depth + 1));
@@ -166,7 +166,7 @@ fn walk(
                     return Err(format!("it has more than {MOST_FILES} files"));
                 }
                 let name = path.strip_prefix(root).unwrap_or(&path);
-                let name = name.to_str().ok_or("a file's name is no text")?;
+                let name = name.to_str().ok_or("a file's name is not valid text")?;
                 each(name.to_owned(), &path)?;
             }
         }

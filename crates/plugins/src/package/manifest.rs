@@ -1,13 +1,13 @@
-//! `plugin.json`, as Agent Plugins 1.0 has it.
+//! `plugin.json`, as Agent Plugins 1.0 defines it.
 
 use serde_json::Value;
 
 pub(super) const PLUGIN_SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json";
 const LONGEST_NAME: usize = 64;
-/// Of a text that is shown.
+/// The longest text that is shown.
 const LONGEST_TEXT: usize = 2_000;
 
-/// What a package says of itself.
+/// A package's description of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Manifest {
     pub(super) name: String,
@@ -16,7 +16,7 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// What is wrong but does no harm is noted among the problems.
+    /// Harmless errors are added to `problems`.
     pub(super) fn of_json(bytes: &[u8], problems: &mut Vec<String>) -> Result<Self, String> {
         let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         let fields = value.as_object().ok_or("it must be an object")?;
@@ -36,7 +36,7 @@ impl Manifest {
             problems.push(format!("plugin.json: unknown field {key}, which is ignored"));
         }
         if fields.get("extensions").is_some_and(|value| !value.is_object()) {
-            problems.push("plugin.json: extensions is no object and is ignored".to_owned());
+            problems.push("plugin.json: extensions is not an object and is ignored".to_owned());
         }
         if fields.get("$schema").and_then(Value::as_str) != Some(PLUGIN_SCHEMA) {
             return Err(format!("$schema must be {PLUGIN_SCHEMA}"));
@@ -78,7 +78,7 @@ fn check_keywords(keywords: Option<&Value>) -> Result<(), String> {
     Err("keywords must be texts".to_owned())
 }
 
-/// The name in a manifest, if it can be one.
+/// The name in a manifest, if it is valid.
 pub(super) fn name(value: Option<&Value>) -> Result<String, String> {
     let name = value.and_then(Value::as_str).ok_or("name is missing")?;
     if is_plugin_name(name) {
@@ -90,7 +90,8 @@ pub(super) fn name(value: Option<&Value>) -> Result<String, String> {
     ))
 }
 
-/// `enabled` is a key of the config beside the plugins' names.
+/// Whether the name is valid. `enabled` is not, because the config uses it beside the plugins'
+/// names.
 pub(crate) fn is_plugin_name(name: &str) -> bool {
     let fits = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.'

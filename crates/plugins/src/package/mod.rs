@@ -1,5 +1,5 @@
-//! What a package is: its files, what they say of it, and what it asks for. Nothing here runs
-//! anything of it.
+//! A package: its files, the facts in them, and the grants it asks for. Nothing here runs any of
+//! it.
 
 mod files;
 mod manifest;
@@ -28,7 +28,7 @@ pub use servers::ServerPart;
 const NAMESPACE: &str = "dev.onyx";
 const LONGEST_SETTINGS: usize = 64 * 1024;
 
-/// A package as it lies there now.
+/// A package with its current files.
 #[derive(Clone, Debug)]
 pub(crate) struct Package {
     pub(crate) name: String,
@@ -43,11 +43,11 @@ pub(crate) struct Package {
     pub(crate) files: PackageFiles,
     /// Of all its files.
     pub(crate) hash: Hash,
-    /// What the owner looks at, as text: everything it offers and asks for, and its files.
+    /// The text that the owner reviews: everything it offers and asks for, and its files.
     pub(crate) content: String,
 }
 
-/// What is known of a plugin from what was accepted, whatever lies there now.
+/// What is known of a plugin from its accepted files, even if the files have changed since.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct AcceptedFacts {
@@ -56,7 +56,7 @@ pub(crate) struct AcceptedFacts {
 }
 
 impl AcceptedFacts {
-    /// `None`: what was kept cannot be read.
+    /// `None`: the stored text cannot be read.
     pub(crate) fn of(content: &str) -> Option<Self> {
         serde_json::from_str(content).ok()
     }
@@ -111,12 +111,12 @@ impl Package {
         serde_json::to_string_pretty(&all).map_err(|error| error.to_string())
     }
 
-    /// Does it have a program of its own that we speak with?
+    /// Whether it has a program for connectors or hooks.
     pub(crate) fn has_program(&self) -> bool {
         !self.part.connectors.is_empty() || !self.part.hooks.is_empty()
     }
 
-    /// Why the config of it does not fit what it wants to be told.
+    /// Why the config does not fit the plugin's `config_schema`.
     pub(crate) fn config_flaw(&self, config: &Map<String, Value>) -> Option<String> {
         let value = Value::Object(config.clone());
         if value.to_string().len() > LONGEST_SETTINGS {
@@ -134,7 +134,7 @@ impl Package {
         Some(format!("{place}: {}", flaw.masked()))
     }
 
-    /// The files of one of its skills, as they would lie in a folder of skills.
+    /// The files of one of its skills, with their paths in a folder of skills.
     pub(crate) fn skill(&self, name: &str) -> Vec<(String, Vec<u8>)> {
         let root = "skills/";
         let own = format!("{root}{name}/");

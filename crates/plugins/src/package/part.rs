@@ -1,4 +1,4 @@
-//! Our part of a package: the program that speaks with us, what it offers and what it may have.
+//! Our part of a package: its program, what the program offers and which grants it asks for.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ const USUAL_DEADLINE: u64 = 2_000;
 const SHORTEST_DEADLINE: u64 = 50;
 const LONGEST_DEADLINE: u64 = 30_000;
 
-/// `onyx.json`, or what a `manifest.yaml` says of the same.
+/// `onyx.json`, or the same facts from a `manifest.yaml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Part {
@@ -30,7 +30,7 @@ pub(crate) struct Part {
     pub(crate) grants: Grants,
 }
 
-/// A network that a plugin brings.
+/// A network that a plugin provides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectorPart {
@@ -45,7 +45,7 @@ const fn usual_length() -> usize {
     4_000
 }
 
-/// Something that a plugin wants to hear of.
+/// An event that a plugin subscribes to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {
@@ -56,7 +56,7 @@ pub struct Hook {
     /// It may add a note, which is waited for.
     #[serde(default)]
     pub annotate: bool,
-    /// The tools whose calls it hears of, by name or as `prefix*`; all without it.
+    /// The tools whose calls it receives, by name or as `prefix*`; if empty, all tools.
     #[serde(default)]
     pub tools: Vec<String>,
     #[serde(default = "usual_deadline")]
@@ -97,13 +97,14 @@ impl HookEvent {
         matches!(self, Self::BeforeRun | Self::BeforeTool)
     }
 
-    /// Is it about somebody?
+    /// Is the event about a person?
     const fn is_of_a_person(self) -> bool {
         !matches!(self, Self::OnStart | Self::OnStop)
     }
 }
 
-/// What a plugin asks for. It has this and nothing else once the owner has accepted it.
+/// The grants that a plugin asks for. Once the owner has accepted it, it has these and nothing
+/// else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Grants {
@@ -112,9 +113,9 @@ pub struct Grants {
     pub folders: GrantedFolders,
     /// Names of secrets that it is given when it starts.
     pub secrets: Vec<String>,
-    /// What its hooks hear of.
+    /// The events that its hooks receive.
     pub events: Vec<HookEvent>,
-    /// Whose: ids of people, or `*` for everybody.
+    /// Whose events: ids of people, or `*` for all.
     pub people: Vec<String>,
     /// With words, arguments and results, or only with names.
     pub content: bool,
@@ -129,7 +130,7 @@ pub struct GrantedFolders {
 }
 
 impl Part {
-    /// Whether it can be meant.
+    /// Checks that the part is valid.
     pub(super) fn check(&self, contains: &dyn Fn(&str) -> bool) -> Result<(), String> {
         let offers = !self.connectors.is_empty() || !self.hooks.is_empty();
         match self.command.first() {
@@ -156,7 +157,7 @@ impl Part {
                 return Err(format!("grants.events does not name {event}, which a hook is for"));
             }
             if hook.event.is_of_a_person() && self.grants.people.is_empty() {
-                let why = "grants.people names nobody; [\"*\"] stands for everybody";
+                let why = "grants.people is empty; [\"*\"] stands for everyone";
                 return Err(format!("the hook {event}: {why}"));
             }
             if hook.veto && !hook.event.can_be_stopped() {
@@ -164,7 +165,7 @@ impl Part {
             }
             let can_annotate = hook.event.can_be_stopped() || hook.event == HookEvent::AfterTool;
             if hook.annotate && !can_annotate {
-                return Err(format!("nobody reads a note on {event}"));
+                return Err(format!("notes on {event} are not read"));
             }
             if !(SHORTEST_DEADLINE..=LONGEST_DEADLINE).contains(&hook.deadline_ms) {
                 let between = format!("{SHORTEST_DEADLINE} to {LONGEST_DEADLINE}");
@@ -188,7 +189,7 @@ impl Part {
                 return Err(format!("the connector {name} has the name of one of Onyx's own"));
             }
             if self.connectors[..at].iter().any(|other| other.name == *name) {
-                return Err(format!("two connectors are called {name}"));
+                return Err(format!("two connectors are named {name}"));
             }
             if !(100..=200_000).contains(&connector.length) {
                 return Err(format!("the connector {name}: length is 100 to 200000"));
@@ -213,12 +214,12 @@ impl Grants {
         self.hosts().map_err(|why| format!("grants.network: {why}"))?;
         let folders = self.folders.read.iter().chain(&self.folders.write);
         if let Some(folder) = folders.into_iter().find(|folder| !folder.is_absolute()) {
-            return Err(format!("grants.folders: {} is no absolute path", folder.display()));
+            return Err(format!("grants.folders: {} is not an absolute path", folder.display()));
         }
         Ok(())
     }
 
-    /// The servers that it may reach; https where no port is named.
+    /// The servers that it may reach; the port is that of https unless another is given.
     pub(crate) fn hosts(&self) -> Result<Vec<HostPort>, String> {
         parse_hosts(&self.network)
     }
@@ -228,7 +229,7 @@ impl Grants {
     }
 }
 
-/// A single word: a program of the system, or one of the package.
+/// Accepts a single word: a program of the system, or one of the package.
 pub(super) fn check_program(program: &str, contains: &dyn Fn(&str) -> bool) -> Result<(), String> {
     let is_bare = |name: &str| {
         let fits = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);

@@ -1,4 +1,4 @@
-//! `mcp.json`: programs of a package that offer tools, as Agent Plugins 1.0 has them.
+//! `mcp.json`: programs of a package that offer tools, as Agent Plugins 1.0 defines them.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -41,16 +41,16 @@ pub(crate) enum ServerForm {
     },
 }
 
-/// Where a package lies when its programs run.
+/// The folders of a package when its programs run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PackageFolders {
     /// Exactly what was accepted.
     pub(crate) root: PathBuf,
-    /// Its own, and kept.
+    /// Its own folder, which is kept between runs.
     pub(crate) data: PathBuf,
 }
 
-/// What cannot be used is noted; the others stay.
+/// Unusable servers are noted as problems; the others are kept.
 pub(super) fn read(
     bytes: &[u8],
     contains: &dyn Fn(&str) -> bool,
@@ -94,7 +94,7 @@ fn top_level(bytes: &[u8]) -> Result<Vec<(String, Value)>, String> {
 
 fn server(written: Value, contains: &dyn Fn(&str) -> bool) -> Result<ServerForm, String> {
     if written["type"] == "sse" {
-        return Err("the transport sse is not spoken here".to_owned());
+        return Err("the transport sse is not supported".to_owned());
     }
     let form: ServerForm = serde_json::from_value(written).map_err(|error| error.to_string())?;
     match &form {
@@ -143,7 +143,7 @@ fn check_folder(cwd: &str) -> Result<(), String> {
 }
 
 impl ServerPart {
-    /// As the config would have it, with the plugin's grants and nothing else.
+    /// The server's settings in the config's form, with the plugin's grants and nothing else.
     pub(crate) fn settings(&self, grants: &Grants, folders: &PackageFolders) -> ServerSettings {
         match &self.form {
             ServerForm::StreamableHttp { url, headers } => ServerSettings {
@@ -186,7 +186,7 @@ impl PackageFolders {
         }
     }
 
-    /// Each placeholder once; what comes in its place is not looked at again.
+    /// Each placeholder is replaced once; the replacement is not expanded again.
     fn expand(&self, text: &str) -> String {
         let (root, data) = (self.root.display().to_string(), self.data.display().to_string());
         let pieces = text.split(ROOT).map(|piece| piece.replace(DATA, &data));

@@ -1,4 +1,4 @@
-//! `manifest.yaml`: the same facts, as the first Onyx wrote them down.
+//! `manifest.yaml`: the same facts in the format of the first Onyx.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ const KNOWN: &[&str] = &[
     "grants",
 ];
 
-/// A package by its `manifest.yaml`.
+/// Reads a package's `manifest.yaml`.
 pub(super) fn read(bytes: &[u8], problems: &mut Vec<String>) -> Result<(Manifest, Part), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let fields: Value = serde_saphyr::from_str(text)
@@ -31,7 +31,8 @@ pub(super) fn read(bytes: &[u8], problems: &mut Vec<String>) -> Result<(Manifest
         .get("dependencies")
         .is_some_and(|all| all.as_array().is_some_and(|all| !all.is_empty()))
     {
-        let why = "nothing is installed: what it needs must lie in the package";
+        let why =
+            "dependencies are not installed: put everything the plugin needs into its package";
         problems.push(format!("manifest.yaml: dependencies: {why}"));
     }
     let text = |key: &str| match fields.get(key) {

@@ -7,13 +7,13 @@ use onyx_types::{Approver, Clock, Fault, PersonId};
 
 use crate::package::Package;
 
-/// Before a plugin's name among what people accepted, where it stands beside the tools of other
+/// The prefix of a plugin's name in the table of acceptances, which also holds the tools of other
 /// programs; no MCP server can have such a name.
 const ACCEPTED_AS: &str = "plugin:";
 
 pub(super) struct PluginAcceptances {
     pub(super) acceptances: Arc<dyn Acceptances>,
-    /// Who accepts plugins: they are for everybody here.
+    /// The owner accepts plugins, because all people here use them.
     pub(super) owner: PersonId,
     pub(super) clock: Arc<dyn Clock>,
 }
@@ -63,7 +63,7 @@ impl PluginAcceptances {
     }
 }
 
-/// What was accepted of a plugin.
+/// The accepted content of a plugin.
 pub(super) fn row_of<'a>(rows: &'a [Acceptance], name: &str) -> Option<&'a Acceptance> {
     rows.iter().find(|row| row.name == accepted_as(name))
 }

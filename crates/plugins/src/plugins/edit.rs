@@ -1,4 +1,4 @@
-//! What the owner does with plugins: bring, accept, start again, remove.
+//! What the owner does with plugins: add, accept, restart, remove.
 
 use onyx_tools::SkillPackage;
 use onyx_types::{Approver, ErrorCode, Fault, Hash};
@@ -9,8 +9,8 @@ use crate::PackageFiles;
 use crate::package::Package;
 
 impl Plugins {
-    /// Puts a package into the folder of plugins, in the place of one of the same name. It waits to
-    /// be accepted.
+    /// Adds a package to the folder of plugins, replacing one of the same name. It then waits for
+    /// acceptance.
     pub async fn add(&self, files: PackageFiles) -> Result<PluginView, Fault> {
         let package = Package::of_files(files).map_err(|why| broken(&why))?;
         let name = package.name.clone();
@@ -20,8 +20,8 @@ impl Plugins {
         self.get(&name).await
     }
 
-    /// The owner has looked at exactly this package and what it asks for. Its skills go into the
-    /// vault, where they wait to be accepted like any other.
+    /// Accepts exactly this package with the grants it asks for. Its skills are copied into the
+    /// vault, where they wait for acceptance like any other.
     pub async fn accept(
         &self,
         approver: &Approver,
@@ -49,7 +49,7 @@ impl Plugins {
         Ok(view)
     }
 
-    /// Imports each skill by itself, so that one that is there already does not stop the others.
+    /// Imports each skill separately, so that an existing one does not stop the others.
     async fn import_skills(&self, approver: &Approver, package: &Package) -> Vec<String> {
         let mut problems = Vec::new();
         for name in &package.skills {
@@ -65,7 +65,7 @@ impl Plugins {
         problems
     }
 
-    /// May it be switched on?
+    /// Checks that the plugin may be enabled.
     pub async fn check_enabling(&self, name: &str) -> Result<(), Fault> {
         let view = self.get(name).await?;
         let waits = |why: &str| {
@@ -79,7 +79,7 @@ impl Plugins {
         match view.state {
             PluginState::Accepted => Ok(()),
             PluginState::New => waits("was not accepted"),
-            PluginState::Changed => waits("is not what was accepted any more"),
+            PluginState::Changed => waits("has changed since it was accepted"),
             PluginState::Missing => Err(no_such(name)),
             PluginState::Broken(why) => Err(broken(&why)),
         }
@@ -92,7 +92,7 @@ impl Plugins {
         }
     }
 
-    /// Takes it away with what it kept. Skills that came with it stay in the vault.
+    /// Deletes the plugin with its data. Skills that came with it stay in the vault.
     pub async fn remove(&self, approver: &Approver, name: &str) -> Result<(), Fault> {
         if let Some(slot) = self.parts.slots.get(name) {
             slot.stop().await;
@@ -106,7 +106,7 @@ impl Plugins {
 }
 
 fn broken(why: &str) -> Fault {
-    let message = format!("This is no plugin: {why}");
+    let message = format!("This is not a plugin: {why}");
     Fault::new(ErrorCode::InvalidRequest, message)
         .with_hint("A plugin is a folder with a plugin.json, or a manifest.yaml.")
 }

@@ -1,5 +1,4 @@
-//! Where packages lie: the folder of plugins, the copies that programs run from, and what plugins
-//! keep for themselves.
+//! The folder of plugins, the copies that programs run from, and the data that plugins keep.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +9,7 @@ use onyx_types::{ErrorCode, Fault, Hash};
 
 use crate::package::{Package, PackageFiles, PackageFolders, fingerprint};
 
-/// What lies in the folder, by the name of each folder in it.
+/// The packages in the folder, by the name of each one's folder.
 pub(super) type PackagesByFolder = BTreeMap<String, Result<Arc<Package>, String>>;
 
 pub(super) struct PluginFolder {
@@ -34,7 +33,7 @@ impl PluginFolder {
                     if package.name == name {
                         return Ok(Arc::new(package));
                     }
-                    Err(format!("its folder must be called {}", package.name))
+                    Err(format!("its folder must be named {}", package.name))
                 });
                 (name, package)
             };
@@ -44,31 +43,31 @@ impl PluginFolder {
         found.map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))
     }
 
-    /// What tells that the files of a plugin have changed, without reading all of them.
+    /// A fingerprint of each plugin that changes with its files, made without reading all of them.
     pub(super) async fn fingerprints(&self) -> BTreeMap<String, Hash> {
         let root = self.folder.clone();
         let look = move || {
             let folders = folders(&root).into_iter();
             folders.map(|(name, path)| (name, fingerprint(&path))).collect()
         };
-        // A folder that cannot be looked at now is looked at the next time.
+        // A folder that cannot be read now is read the next time.
         tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
-    /// Puts a package into the folder, in the place of one of the same name.
+    /// Adds a package to the folder, replacing one of the same name.
     pub(super) async fn put(&self, package: Package) -> Result<(), Fault> {
         let root = self.folder.clone();
         write(move || put(&root, &package)).await
     }
 
-    /// Removes a plugin with what it kept.
+    /// Removes a plugin with its data.
     pub(super) async fn remove(&self, name: &str) -> Result<(), Fault> {
         let folders = [self.folder.join(name), self.data_folder(name), self.cache.join(name)];
         write(move || folders.iter().try_for_each(|folder| remove_folder(folder))).await
     }
 
-    /// Puts exactly the accepted files where its programs run, so that a change of its folder
-    /// reaches none of them.
+    /// Copies exactly the accepted files to the place where its programs run, so that a later
+    /// change in the plugin's folder does not affect them.
     pub(super) async fn lay_out(&self, package: &Arc<Package>) -> Result<PackageFolders, String> {
         let package = Arc::clone(package);
         let root = self.cache.join(&package.name);
@@ -86,10 +85,10 @@ impl PluginFolder {
         let laid: Result<Result<PackageFolders, String>, _> =
             tokio::task::spawn_blocking(lay_out).await;
         laid.map_err(|error| error.to_string())?
-            .map_err(|why| format!("its files cannot be laid out: {why}"))
+            .map_err(|why| format!("its files cannot be written: {why}"))
     }
 
-    /// Kept over updates; hidden, so that it is no plugin.
+    /// Kept when the plugin is updated; hidden, so that it is no plugin itself.
     fn data_folder(&self, name: &str) -> PathBuf {
         self.folder.join(".data").join(name)
     }

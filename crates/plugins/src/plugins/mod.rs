@@ -1,5 +1,5 @@
-//! Every plugin of this home: what lies in its folder, what of it the owner has accepted, and what of
-//! that is on.
+//! Every plugin of this home: the packages in its folder, which of them the owner has accepted, and
+//! which are on.
 
 mod acceptances;
 mod edit;
@@ -32,7 +32,7 @@ use opener::{ProgramLogs, SlotOpener};
 use slots::{Slot, Slots};
 pub use view::{PluginState, PluginView};
 
-/// What plugins are run with.
+/// What is needed to run plugins.
 pub struct PluginsSetup {
     /// Each folder in it is a plugin.
     pub folder: PathBuf,
@@ -47,7 +47,7 @@ pub struct PluginsSetup {
     pub skills: Skills,
     pub acceptances: Arc<dyn Acceptances>,
     pub clock: Arc<dyn Clock>,
-    /// Who accepts plugins: they are for everybody here.
+    /// The owner accepts plugins, because all people here use them.
     pub owner: PersonId,
     pub tempo: Tempo,
 }
@@ -66,13 +66,13 @@ struct Parts {
     settings: RwLock<PluginsSettings>,
     slots: Slots,
     brought: Mutex<Brought>,
-    /// Held while the slots are brought in step, so that one change follows the other.
+    /// Locked while the slots are updated, so that changes happen one after the other.
     one_at_a_time: tokio::sync::Mutex<()>,
     changed: Notify,
     is_live: AtomicBool,
 }
 
-/// What became of the MCP servers of packages beside the config's own.
+/// The MCP servers of packages that were added beside the config's own.
 #[derive(Default)]
 struct Brought {
     /// By name, with the plugin of each.
@@ -119,14 +119,14 @@ impl Plugins {
         Self { parts: Arc::new(parts) }
     }
 
-    /// Takes up the config, and what lies in the folder now. Plugins that are as they were go on.
+    /// Applies the config and the current content of the folder. Unchanged plugins continue to run.
     pub async fn follow(&self, settings: &PluginsSettings) -> Result<(), Fault> {
         *self.parts.settings.write().unwrap_or_else(PoisonError::into_inner) = settings.clone();
         self.look_again().await
     }
 
-    /// Starts the programs of all plugins that are on, from now on. Before, one is started when it
-    /// is needed.
+    /// Starts the programs of all plugins that are on, and of those switched on later. Before this
+    /// call, a program is started only when it is needed.
     pub fn begin(&self) {
         self.parts.is_live.store(true, Ordering::Release);
         for slot in self.parts.slots.all() {
@@ -142,10 +142,10 @@ impl Plugins {
         }
     }
 
-    /// Looks for packages that change, until it is told to stop.
+    /// Watches for packages that change, until `stop` is cancelled.
     pub async fn tend(&self, stop: &Cancel) {
         let SlotOpener { launcher, tempo, .. } = &self.parts.opener;
-        // The first look is always taken: something may have changed since they were read.
+        // The first check always runs: the files may have changed since they were read.
         let mut seen = None;
         loop {
             tokio::select! {
@@ -159,18 +159,17 @@ impl Plugins {
             seen = now;
             match self.look_again().await {
                 Ok(()) => self.parts.changed.notify_one(),
-                Err(fault) => tracing::warn!(%fault, "plugins could not be looked at"),
+                Err(fault) => tracing::warn!(%fault, "plugins could not be read"),
             }
         }
     }
 
-    /// Returns when what plugins bring may be something else: servers and connectors are to be
-    /// followed again.
+    /// Returns when the plugins' servers or connectors may have changed and must be applied again.
     pub async fn changed(&self) {
         self.parts.changed.notified().await;
     }
 
-    /// The config's MCP servers with those of plugins. The config's own come first.
+    /// The config's MCP servers with those of plugins. The config's own take precedence.
     pub fn with_servers(&self, config: &McpSettings) -> McpSettings {
         let mut all = config.clone();
         let mut brought = Brought::default();
@@ -178,7 +177,7 @@ impl Plugins {
             for (name, settings) in slot.servers() {
                 let flaw = match settings.check(&name) {
                     Ok(()) if all.servers.contains_key(&name) => {
-                        format!("there is another MCP server {name}")
+                        format!("there is another MCP server named {name}")
                     }
                     Ok(()) => {
                         brought.servers.insert(name.clone(), slot.name.clone());
@@ -199,7 +198,7 @@ impl Plugins {
         self.parts.brought().servers.get(server).cloned()
     }
 
-    /// The accounts on networks that plugins bring.
+    /// The accounts on networks that plugins provide.
     pub fn accounts(&self) -> Vec<Account> {
         let of = |slot: Arc<Slot>| {
             let account = slot.name.replace('.', "-");
@@ -217,7 +216,7 @@ impl Plugins {
         self.parts.slots.guards()
     }
 
-    /// Brings what runs in step with what is accepted, on, and still what it was.
+    /// Updates what runs: only plugins that are accepted, on and unchanged.
     async fn look_again(&self) -> Result<(), Fault> {
         let parts = &self.parts;
         let _one_at_a_time = parts.one_at_a_time.lock().await;

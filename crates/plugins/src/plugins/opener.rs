@@ -1,5 +1,5 @@
-//! Makes a slot of a plugin that the config switches on: whether anything of it counts, and what
-//! runs of it.
+//! Builds the slot of a plugin that the config switches on: whether it may be used, and what runs
+//! of it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl ProgramLogs {
 }
 
 impl SlotOpener {
-    /// A plugin as it is now. Its program goes on where nothing of it is another.
+    /// Opens a plugin as it is now. Its program continues to run if nothing of it has changed.
     pub(super) async fn open(
         &self,
         name: &str,
@@ -55,7 +55,7 @@ impl SlotOpener {
         match row {
             None => return without("it was not accepted".to_owned()),
             Some(row) if row.hash != package.hash => {
-                return without("it is not what was accepted any more".to_owned());
+                return without("it has changed since it was accepted".to_owned());
             }
             Some(_) => {}
         }

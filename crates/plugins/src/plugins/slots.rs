@@ -1,4 +1,4 @@
-//! A plugin that is on, and what runs of it.
+//! A plugin that is on, with its running parts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -33,7 +33,7 @@ impl Slots {
         Arc::clone(&self.guards.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// These are on from now on. Gives back those that were.
+    /// Replaces the plugins that are on. Returns the previous ones.
     pub(super) fn replace(
         &self,
         slots: BTreeMap<String, Arc<Slot>>,
@@ -51,7 +51,7 @@ impl Slots {
 /// One plugin that the config switches on.
 pub(super) struct Slot {
     pub(super) name: String,
-    /// What the owner agreed to last, whatever lies there now.
+    /// What the owner accepted last, even if the files have changed since.
     pub(super) facts: Option<AcceptedFacts>,
     /// Why nothing of it counts now.
     pub(super) problem: Option<String>,
@@ -119,7 +119,7 @@ impl Slot {
         Some(Guard { plugin: self.name.clone(), facts, host })
     }
 
-    /// The MCP servers of its package, by the names that they have here.
+    /// The MCP servers of its package, by the names used here.
     pub(super) fn servers(&self) -> Vec<(String, ServerSettings)> {
         let Some(Accepted { package, folders, .. }) = &self.accepted else { return Vec::new() };
         let grants = &package.part.grants;

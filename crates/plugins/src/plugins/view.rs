@@ -12,7 +12,7 @@ use crate::package::{ConnectorPart, Grants, Hook, Package, ServerPart};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PluginState {
-    /// Nobody has accepted it.
+    /// Never accepted.
     New,
     /// It is not what was accepted any more.
     Changed,
@@ -138,6 +138,6 @@ impl Plugins {
 }
 
 pub(super) fn no_such(name: &str) -> Fault {
-    let message = format!("There is no plugin {name}.");
-    Fault::new(ErrorCode::NotFound, message).with_hint("`onyx plugins list` shows them.")
+    let message = format!("There is no plugin named {name}.");
+    Fault::new(ErrorCode::NotFound, message).with_hint("`onyx plugins list` shows the plugins.")
 }

@@ -25,11 +25,13 @@ const MOST_UNASKED: usize = 1_000;
 const MOST_ERROR_LINES: usize = 5_000;
 /// How long the program may take until it reads what we write.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
+/// How long a program whose output has ended may take to say why.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
 type Answers = BTreeMap<u64, oneshot::Sender<Result<Value, PluginError>>>;
 
-/// A message that a plugin brought, with the number under which it waits for our answer.
+/// A message from a plugin, with the id that our answer must carry.
 #[derive(Debug)]
 pub(crate) struct Arrived {
     pub(crate) id: Value,
@@ -45,7 +47,7 @@ pub(crate) struct Connection {
     _tasks: Vec<Task>,
 }
 
-/// What a connection shares with the tasks that read what the program writes.
+/// The part of a connection that it shares with the tasks that read the program's output.
 struct Pipe {
     input: tokio::sync::Mutex<Input>,
     answers: Mutex<Answers>,
@@ -56,7 +58,7 @@ struct Pipe {
     log: ProgramLog,
 }
 
-/// Ends with whoever holds it.
+/// A task that is aborted when this is dropped.
 pub(super) struct Task(pub(super) JoinHandle<()>);
 
 impl Drop for Task {
@@ -65,7 +67,7 @@ impl Drop for Task {
     }
 }
 
-/// What a connection is made of.
+/// The parts that a connection is made of.
 pub(super) struct Started {
     pub(super) running: Running,
     pub(super) scratch: Scratch,
@@ -73,7 +75,7 @@ pub(super) struct Started {
 }
 
 impl Connection {
-    /// What the program brings goes to the inbox.
+    /// Messages from the program go to the inbox.
     pub(super) fn over(
         started: Started,
         clock: Arc<dyn Clock>,
@@ -94,16 +96,18 @@ impl Connection {
             clock,
             log,
         });
-        let listening = Arc::clone(&pipe);
-        let listen = tokio::spawn(async move {
-            let why = listening.listen(stdout).await;
-            listening.break_off(&why);
-        });
         let noting = Arc::clone(&pipe);
+        let (noted, last_words) = oneshot::channel::<()>();
         let note = tokio::spawn(async move {
             if let Some(why) = noting.note_errors(stderr).await {
                 noting.break_off(why);
             }
+            drop(noted);
+        });
+        let listening = Arc::clone(&pipe);
+        let listen = tokio::spawn(async move {
+            let why = listening.listen(stdout, last_words).await;
+            listening.break_off(&why);
         });
         let tasks = [Task(listen), Task(note)].into_iter().chain(proxy).collect();
         let running = Mutex::new(Some(running));
@@ -125,14 +129,22 @@ impl Connection {
         }
         let message = request(id, method, params);
         let asked = async {
-            self.pipe.write(&message).await?;
+            match self.pipe.write(&message).await {
+                Ok(()) => {}
+                // A program that has ended reads nothing more: its end is about to be noticed.
+                Err(PluginError::Gone(why)) => {
+                    let _ = self.pipe.clock.within(2 * LAST_WORDS, receiver).await;
+                    return Err(PluginError::Gone(self.pipe.broken().unwrap_or(why)));
+                }
+                Err(error) => return Err(error),
+            }
             match receiver.await {
                 Ok(result) => result,
                 Err(_) => Err(PluginError::Gone(self.pipe.broken().unwrap_or_default())),
             }
         };
         let answer = self.pipe.clock.within(limit, asked).await;
-        // A late answer finds nobody who waits for it.
+        // A late answer is then ignored.
         self.pipe.answers().remove(&id);
         answer.unwrap_or(Err(PluginError::Timeout(limit.as_millis())))
     }
@@ -141,18 +153,18 @@ impl Connection {
         self.pipe.write(&notification(method, params)).await
     }
 
-    /// Answers what the program asked.
+    /// Answers a request of the program.
     pub(crate) async fn answer(&self, id: &Value, answer: &Value) -> Result<(), PluginError> {
         self.pipe.write(&result(id, answer)).await
     }
 
-    /// Returns when the program has ended or broken a rule; why that was.
+    /// Returns the reason when the program has ended or broken a rule.
     pub(crate) async fn ended(&self) -> String {
         self.pipe.ended.cancelled().await;
         self.pipe.broken().unwrap_or_default()
     }
 
-    /// Ends all of its processes, whoever still holds this.
+    /// Ends all of its processes, even if other code still holds the connection.
     pub(crate) fn end(&self, why: &str) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.pipe.break_off(why);
@@ -160,31 +172,41 @@ impl Connection {
 }
 
 impl Pipe {
-    /// Until the program ends or breaks a rule; why that was.
-    async fn listen(&self, stdout: impl AsyncRead + Unpin) -> String {
+    /// Reads until the program ends or breaks a rule, and returns the reason. The other end of
+    /// `last_words` closes when the error stream has been read.
+    async fn listen(
+        &self,
+        stdout: impl AsyncRead + Unpin,
+        last_words: oneshot::Receiver<()>,
+    ) -> String {
         let mut lines = BufReader::new(stdout);
         let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_UNASKED));
         loop {
             match next_line(&mut lines, &mut line, MOST_BYTES).await {
                 Ok(Line::Whole) => {}
                 Ok(Line::TooLong) => return format!("a message is longer than {MOST_BYTES} bytes"),
-                Ok(Line::End) => return "the program ended".to_owned(),
+                Ok(Line::End) => {
+                    // Only its last words say why. A program that it started may keep them open.
+                    let _ = self.clock.within(LAST_WORDS, last_words).await;
+                    return "the program ended".to_owned();
+                }
                 Err(error) => return format!("the program's output cannot be read: {error}"),
             }
             // What is no message is what some programs print where only messages belong.
             let message: Option<Value> = serde_json::from_slice(&line).ok();
             let reply = match message.and_then(incoming) {
                 Some(Incoming::Response { id, result }) => {
-                    // An answer that nobody asked for counts like any other noise.
+                    // An answer without a request counts like any other unrequested message.
                     if let Some(waiting) = self.answers().remove(&id) {
-                        // Who asked may have gone.
+                        // The caller may be gone.
                         let _ = waiting.send(result);
                         continue;
                     }
                     None
                 }
                 Some(Incoming::Request { id, method, params }) if method == "message.in" => {
-                    // What finds no room is not answered: the program brings it again.
+                    // If the inbox is full, the message gets no answer, so the program sends it
+                    // again.
                     let _ = self.inbox.try_send(Arrived { id, params });
                     None
                 }
@@ -192,7 +214,7 @@ impl Pipe {
                 Some(Incoming::Notification) | None => None,
             };
             if flood.is_over(self.clock.now().mono) {
-                return "it says too much that nobody asked for".to_owned();
+                return "it sends too many unrequested messages".to_owned();
             }
             if let Some(reply) = reply
                 && let Err(error) = self.write(&reply).await
@@ -228,10 +250,12 @@ impl Pipe {
         };
         match self.clock.within(WRITE_LIMIT, write).await {
             Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(PluginError::Gone(format!("it reads nothing more: {error}"))),
+            Some(Err(error)) => {
+                Err(PluginError::Gone(format!("it no longer reads its input: {error}")))
+            }
             None => {
                 // Half a message may be written, so nothing that follows would be understood.
-                self.break_off("it reads nothing more");
+                self.break_off("it no longer reads its input");
                 Err(PluginError::Timeout(WRITE_LIMIT.as_millis()))
             }
         }
@@ -245,7 +269,7 @@ impl Pipe {
         *broken = Some(why.to_owned());
         drop(broken);
         self.log.note(why);
-        // Whoever waits hears of it by the other end going away.
+        // Waiting calls learn of it because their channels close.
         self.answers().clear();
         self.ended.cancel();
     }

@@ -1,10 +1,10 @@
-//! How much a program may say that nobody asked for.
+//! How many unrequested messages a program may send.
 
 use std::time::Duration;
 
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Counts what comes within a while.
+/// Counts the messages within a period.
 #[derive(Debug)]
 pub(super) struct Flood {
     most: usize,
@@ -17,7 +17,7 @@ impl Flood {
         Self { most, began: Duration::ZERO, count: 0 }
     }
 
-    /// Was that one too many? `now` is of the clock that only goes forward.
+    /// Counts a message; `true` if it was one too many. `now` is from the monotonic clock.
     pub(super) fn is_over(&mut self, now: Duration) -> bool {
         if now.saturating_sub(self.began) >= WINDOW {
             (self.began, self.count) = (now, 0);

@@ -1,4 +1,4 @@
-//! How a plugin's program is started: in the sandbox, with what its grants name and nothing else.
+//! How a plugin's program is started: in the sandbox, with its grants and nothing else.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -26,7 +26,7 @@ const BOUNDS: Bounds = Bounds {
     cpu_seconds: 4_000_000_000,
 };
 
-/// What programs are started with.
+/// What is needed to start programs.
 #[derive(Clone)]
 pub(crate) struct Launcher {
     pub(crate) sandbox: Sandbox,
@@ -36,7 +36,7 @@ pub(crate) struct Launcher {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// One program.
+/// One program to start.
 pub(crate) struct LaunchOrder {
     pub(crate) command: Vec<String>,
     pub(crate) variables: Vec<(String, String)>,
@@ -47,7 +47,7 @@ pub(crate) struct LaunchOrder {
 }
 
 impl Launcher {
-    /// Starts it; nothing was said yet.
+    /// Starts it; no message has been sent yet.
     pub(crate) async fn start(
         &self,
         order: LaunchOrder,
@@ -58,7 +58,8 @@ impl Launcher {
         let root = self.scratch.clone();
         let scratch = tokio::task::spawn_blocking(move || Scratch::make(&root)).await;
         let scratch = scratch.map_err(|error| failed(error.to_string()))?;
-        let scratch = scratch.map_err(|why| failed(format!("its folder cannot be made: {why}")))?;
+        let scratch =
+            scratch.map_err(|why| failed(format!("its folder cannot be created: {why}")))?;
         let network = if order.hosts.is_empty() { Network::None } else { Network::Proxied };
         let job = job(&order, &scratch, network)?;
         let running = self.sandbox.start(job, Stdio::piped()).await;
@@ -88,7 +89,7 @@ fn job(order: &LaunchOrder, scratch: &Scratch, network: Network) -> Result<Job, 
     };
     let mut writable = real(&order.folders.write)?;
     writable.push(scratch.path().to_owned());
-    // The sandbox gives it a clean environment; what it is told stands before its command.
+    // The sandbox clears the environment, so `env` sets the variables before the command.
     let mut argv = vec!["env".to_owned()];
     argv.extend(order.variables.iter().map(|(name, value)| format!("{name}={value}")));
     argv.extend(order.command.iter().cloned());

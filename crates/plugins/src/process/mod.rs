@@ -1,5 +1,5 @@
-//! One program of a plugin at work: started in the sandbox, spoken with over JSON-RPC, one message a
-//! line. Everything it says has a bound, and it ends with whoever holds it.
+//! One running program of a plugin: started in the sandbox, JSON-RPC, one message a line. All its
+//! output is bounded, and it ends when its connection is dropped.
 
 mod connection;
 mod flood;

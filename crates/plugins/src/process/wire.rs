@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::PluginError;
 
 const METHOD_NOT_FOUND: i64 = -32_601;
-/// Of an error of a plugin, in words.
+/// The longest error text of a plugin.
 const LONGEST_ERROR: usize = 500;
 
 /// A message of a plugin.
@@ -16,7 +16,7 @@ pub(super) enum Incoming {
     Notification,
 }
 
-/// Reads a message. `None`: it is none that JSON-RPC knows, and is passed over.
+/// Reads a message. `None`: it is not valid JSON-RPC and is ignored.
 pub(super) fn incoming(mut message: Value) -> Option<Incoming> {
     let fields = message.as_object_mut()?;
     let id = fields.remove("id").filter(|id| !id.is_null());

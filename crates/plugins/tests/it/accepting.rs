@@ -48,7 +48,7 @@ async fn nothing_of_a_plugin_counts_before_it_is_accepted_and_a_change_waits_aga
     let diff = view.diff.unwrap();
     assert!(diff.lines().any(|line| line.starts_with("+") && line.contains("plugin.py")), "{diff}");
     let no = house.no_to("write_file", json!({"text": "fine"})).await.unwrap();
-    assert_eq!(no, "careful: it is not what was accepted any more");
+    assert_eq!(no, "careful: it has changed since it was accepted");
     assert_eq!(house.no_to("read_file", json!({})).await, None);
     house.accept("careful").await;
     house.wait_for_status("careful", |status| *status == PluginStatus::Running).await;
@@ -221,7 +221,7 @@ async fn skills_and_servers_of_a_package_come_with_its_acceptance_and_wait_for_t
     assert_eq!(all.servers["bundle-web"], onyx_mcp::ServerSettings::default());
     let problems = house.plugins.get("bundle").await.unwrap().problems;
     assert!(
-        problems.iter().any(|why| why.contains("another MCP server bundle-web")),
+        problems.iter().any(|why| why.contains("another MCP server named bundle-web")),
         "{problems:?}"
     );
     // Switched off, they go.

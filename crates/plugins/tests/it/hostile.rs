@@ -87,7 +87,7 @@ async fn a_plugin_has_the_folders_and_secrets_that_it_was_granted() {
 async fn a_guard_that_hangs_crashes_or_talks_nonsense_costs_the_calls_it_guards_and_no_others() {
     for (mode, deadline, why) in [
         ("hang", 300, "no answer within 300 ms"),
-        ("crash", 10_000, "the program is gone: the program ended"),
+        ("crash", 10_000, "the program is not running: the program ended"),
         ("nonsense", 10_000, "its answer was not understood"),
         ("hang at start", 300, "no answer within 300 ms"),
     ] {
@@ -117,8 +117,8 @@ async fn a_plugin_that_floods_is_ended_and_a_plugin_that_works_goes_on() {
     house.add("good", guard()).await;
     house.accept("good").await;
     for (mode, why) in [
-        ("flood", "says too much that nobody asked for"),
-        ("flood of requests", "says too much that nobody asked for"),
+        ("flood", "sends too many unrequested messages"),
+        ("flood of requests", "sends too many unrequested messages"),
         ("flood of errors", "writes too much to its error stream"),
         ("endless", "a message is longer than"),
     ] {
@@ -133,7 +133,7 @@ async fn a_plugin_that_floods_is_ended_and_a_plugin_that_works_goes_on() {
         // Only the calls that the noisy one guards are denied, and at once.
         let began = Instant::now();
         let no = house.no_to("write_file", json!({"text": "fine"})).await.unwrap();
-        assert!(no.starts_with("noisy: ") && no.contains("is not started any more"), "{no}");
+        assert!(no.starts_with("noisy: ") && no.contains("is no longer started"), "{no}");
         assert!(began.elapsed() < Duration::from_secs(1), "{mode}: {:?}", began.elapsed());
         house.follow(&[("good", json!({}))]).await;
         assert_eq!(house.no_to("write_file", json!({"text": "fine"})).await, None, "{mode}");
@@ -175,6 +175,16 @@ async fn a_crash_loop_is_parked_and_starts_again_when_the_owner_says_so() {
 }
 
 #[tokio::test]
+async fn the_last_words_of_a_plugin_that_ends_are_told() {
+    let house = House::new().await;
+    house.enable("brief", guard(), json!({"mode": "complain at start"})).await;
+    house.wait_for_status("brief", |status| matches!(status, PluginStatus::Parked(_))).await;
+    let log = house.plugins.get("brief").await.unwrap().log;
+    let at = |words: &str| log.iter().position(|line| line.contains(words));
+    assert!(at("there is no licence").unwrap() < at("the program ended").unwrap(), "{log:#?}");
+}
+
+#[tokio::test]
 async fn a_plugin_that_does_not_say_how_it_is_is_started_anew() {
     let tempo = Tempo {
         health: Duration::from_millis(100),
@@ -184,7 +194,7 @@ async fn a_plugin_that_does_not_say_how_it_is_is_started_anew() {
     };
     let house = House::on(None, tempo).await;
     house.enable("unwell", guard(), json!({"mode": "unwell"})).await;
-    let log = house.wait_for_log("unwell", "it did not say how it is").await;
+    let log = house.wait_for_log("unwell", "it did not report its status").await;
     assert!(log.iter().any(|line| line.contains("no answer within 200 ms")), "{log:?}");
     wait_for("a second start", SOON, async || {
         let log = house.plugins.get("unwell").await.unwrap().log;

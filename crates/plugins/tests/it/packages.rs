@@ -31,7 +31,7 @@ async fn what_is_no_package_is_refused_with_the_reason() {
     let schema = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json";
     let manifest = |fields: &str| format!("{{\"$schema\": \"{schema}\", {fields}}}");
     for (list, why) in [
-        (files(&[("readme.md", "x")]), "There is no plugin.json"),
+        (files(&[("readme.md", "x")]), "The package has no plugin.json"),
         (files(&[("plugin.json", "{}")]), "$schema must be"),
         (
             files(&[("plugin.json", manifest("\"name\": \"Bad Name\"").as_str())]),
@@ -49,9 +49,9 @@ async fn what_is_no_package_is_refused_with_the_reason() {
         (with("/hooks/0/event", json!("before_lunch")), "unknown variant"),
         (with("/hooks/0/event", json!("after_tool")), "does not name after_tool"),
         (with("/hooks/0/deadline_ms", json!(0)), "deadline_ms is 50"),
-        (with("/grants/people", json!([])), "names nobody"),
+        (with("/grants/people", json!([])), "is empty"),
         (with("/grants/network", json!(["http://x/"])), "grants.network"),
-        (with("/grants/folders", json!({"read": ["relative"]})), "no absolute path"),
+        (with("/grants/folders", json!({"read": ["relative"]})), "not an absolute path"),
         (with("/grants/all", json!(true)), "unknown field"),
         (with("/config_schema", json!({"type": "no such"})), "config_schema"),
         (with("/connectors", json!([{"name": "telegram"}])), "one of Onyx's own"),
@@ -78,7 +78,7 @@ async fn a_manifest_of_the_first_onyx_is_read_too() {
     let schema = json!({"type": "object", "required": ["token"], "properties": {
         "token": {"type": "string"}, "guild_ids": {"type": "array", "items": {"type": "string"}}}});
     assert_eq!(view.config_schema, Some(schema));
-    assert!(view.problems[0].contains("nothing is installed"), "{:?}", view.problems);
+    assert!(view.problems[0].contains("are not installed"), "{:?}", view.problems);
     let in_process = manifest.replace("main.py", "onyx.plugins.discord:DiscordPlugin");
     let told = refused(&house, files(&[("manifest.yaml", in_process.as_str())])).await;
     assert!(told.contains("entry_point must be a file"), "{told}");
@@ -107,7 +107,7 @@ async fn a_package_may_lie_in_a_folder_of_an_archive_and_is_updated_in_place() {
         states,
         [
             ("empty".to_owned(), broken("it has no plugin.json and no manifest.yaml")),
-            ("other".to_owned(), broken("its folder must be called careful")),
+            ("other".to_owned(), broken("its folder must be named careful")),
         ]
     );
     let fault = house.plugins.get("careful").await.unwrap_err();

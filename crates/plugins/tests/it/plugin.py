@@ -43,6 +43,11 @@ def start(params):
     MODE = params["config"].get("mode", "plain")
     if MODE == "crash at start":
         sys.exit(3)
+    if MODE == "complain at start":
+        os.close(1)
+        time.sleep(0.1)
+        print("there is no licence", file=sys.stderr, flush=True)
+        os._exit(3)
     if MODE == "hang at start":
         time.sleep(600)
     if MODE == "look":
