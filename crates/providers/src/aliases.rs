@@ -1,4 +1,4 @@
-//! Other names for models and agents, so that programs with fixed names work.
+//! Other names for models and agents, so that programs with fixed model names work.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ModelsSettings {
-    /// What clients call a model, and what is meant: `<provider>/<model>` or `onyx:<agent>`. A `*`
-    /// stands for any letters.
+    /// Maps the name that clients send to its target: `<provider>/<model>` or `onyx:<agent>`. A `*`
+    /// matches any letters.
     pub aliases: BTreeMap<String, String>,
 }
 
 impl ModelsSettings {
-    /// What is meant by this name. The very name goes before patterns, a longer pattern before a
-    /// shorter one.
+    /// The target of this name. The exact name takes precedence over patterns, a longer pattern
+    /// over a shorter one.
     pub fn meant_by(&self, name: &str) -> Option<&str> {
         if let Some(meant) = self.aliases.get(name) {
             return Some(meant);
@@ -24,7 +24,7 @@ impl ModelsSettings {
         fitting.max_by_key(|(pattern, _)| pattern.len()).map(|(_, meant)| meant.as_str())
     }
 
-    /// The names that are no patterns.
+    /// The names that are not patterns.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         let plain = self.aliases.iter().filter(|(name, _)| !name.contains('*'));
         plain.map(|(name, meant)| (name.as_str(), meant.as_str()))

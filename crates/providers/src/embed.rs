@@ -1,4 +1,4 @@
-//! Vectors for texts, over the wires that make them.
+//! Computes vectors for texts, over the wires that support embeddings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// A number takes some 12 bytes as text; there are at most `MAX_BATCH_TEXTS` × 4,096 of them.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(60), max_bytes: 16 * 1024 * 1024 };
 
-/// The forms in which vectors are asked for.
+/// The wires that can be asked for vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmbeddingWire {
     OpenAi,
@@ -77,12 +77,12 @@ impl OpenAiAnswer {
     }
 }
 
-/// One question on its way: the body in, the answer's body out.
+/// Sends one request's body and returns the answer's body.
 pub(crate) type Ask =
     Box<dyn Fn(Vec<u8>, Bounds) -> BoxFuture<'static, Result<Vec<u8>, ModelFailure>> + Send + Sync>;
 
-/// An embedding model of a provider. Batches go one after the other; each is tried again as a
-/// model's call would be, and none goes to a provider at rest.
+/// An embedding model of a provider. Batches are sent one after the other; each is retried like a
+/// model's call, and none is sent while its circuit is open.
 pub(crate) struct WireEmbedder {
     pub(crate) wire: EmbeddingWire,
     pub(crate) identity: EmbedderIdentity,
@@ -116,7 +116,7 @@ impl WireEmbedder {
         let vectors = self.tried(&["dimensions".to_owned()]).await?;
         match vectors.first() {
             Some(vector) if !vector.is_empty() => Ok(vector.len()),
-            Some(_) | None => Err(broken("the model makes vectors of no length".to_owned())),
+            Some(_) | None => Err(broken("the model returns empty vectors".to_owned())),
         }
     }
 

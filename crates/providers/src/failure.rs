@@ -3,7 +3,7 @@ use onyx_types::{ModelEvent, ModelFailure, ModelFailureClass};
 /// Provider messages can be pages of HTML; a person needs the first lines.
 const MAX_MESSAGE_CHARS: usize = 500;
 
-/// A failure with its words cut to what a person needs.
+/// A failure whose message is cut to a readable length.
 pub fn failure(class: ModelFailureClass, message: impl Into<String>) -> ModelFailure {
     let message: String = message.into();
     let message = match message.char_indices().nth(MAX_MESSAGE_CHARS) {
@@ -13,7 +13,7 @@ pub fn failure(class: ModelFailureClass, message: impl Into<String>) -> ModelFai
     ModelFailure::new(class, message)
 }
 
-/// The wire cannot say this field of the request, and what is left out would change the answer.
+/// The wire has no field for this, and leaving it out would change the answer.
 pub fn unsupported(field: &'static str, why: &str) -> ModelFailure {
     failure(ModelFailureClass::Unsupported { field }, format!("{field}: {why}"))
 }

@@ -1,4 +1,4 @@
-//! How long a call may take when no connection of ours keeps the time.
+//! Time limits of a call that does not use an HTTP connection of ours.
 
 use std::future::Future;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct Waits {
     pub total: Duration,
 }
 
-/// What ends a call from this side: its caller, or silence.
+/// The reasons to end a call from this side: its caller cancels it, or it is silent for too long.
 pub struct Patience {
     cancel: Cancel,
     waits: Waits,
@@ -27,14 +27,14 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// From now on. `silence` is what people are told when nothing comes.
+    /// Starts the limits now. `silence` is the message that people see when nothing comes.
     pub fn new(cancel: Cancel, waits: Waits, silence: &'static str) -> Self {
         let start = Instant::now();
         let (total, next) = (start + waits.total, start + waits.first_byte);
         Self { cancel, waits, total, next, silence }
     }
 
-    /// Something came.
+    /// Resets the wait after something came.
     pub fn heard(&mut self) {
         self.next = Instant::now() + self.waits.idle;
     }

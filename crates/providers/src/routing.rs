@@ -1,5 +1,5 @@
 //! Which model takes a task: `routing` of the config decides for the model named `auto`. A pure
-//! function; the same rules serve `select_model` and `route_task`.
+//! function; `select_model` and `route_task` use the same rules.
 
 use onyx_types::{ErrorCode, Fault, Usage};
 use serde::{Deserialize, Serialize};
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::metadata::{Modality, ModelFacts};
 use crate::registry::Locality;
 
-/// At most so many models stand by when the chosen one cannot answer.
+/// The most fallbacks for a chosen model.
 const MAX_FALLBACKS: usize = 3;
 
-/// `routing` of the config. The first rule that matches and has a model that fits decides; after
-/// the last, any model that fits will do, the cheapest first.
+/// `routing` of the config. The first rule that matches and has a suitable model decides; without
+/// one, the cheapest suitable model is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RoutingSettings {
@@ -43,7 +43,7 @@ pub enum TaskClass {
     Writing,
     Summary,
     Extraction,
-    /// Nobody waits: titles, compaction, heartbeats.
+    /// No person waits: titles, compaction, heartbeats.
     Background,
 }
 
@@ -58,7 +58,7 @@ impl TaskClass {
         Self::Background,
     ];
 
-    /// The word in the config.
+    /// The name in the config.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -76,7 +76,7 @@ impl TaskClass {
     }
 }
 
-/// What is to be done, as far as it decides who does it.
+/// The properties of a task that the choice of its model depends on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Task {
@@ -118,7 +118,7 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// No model fits; for each that was looked at, why not.
+/// No model fits, with the reason for each candidate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("No configured model fits the task. {}", .0.join("; "))]
 pub struct NoModelFits(pub Vec<String>);
@@ -212,13 +212,13 @@ fn in_order<'c>(
 fn misfit(rule: &RoutingRule, task: &Task, candidate: &Candidate) -> Option<String> {
     let facts = &candidate.facts;
     if candidate.rests {
-        return Some("it fails of late and is left alone".to_owned());
+        return Some("it failed recently and is paused".to_owned());
     }
     let needed = task.prompt_tokens.saturating_add(task.output_tokens);
     if let Some(window) = facts.context_window.map(u64::from).filter(|window| *window < needed) {
         return Some(format!("its window of {window} tokens is less than the {needed} needed"));
     }
-    // What nobody knows is not held against a model.
+    // A property that is not known does not exclude a model.
     let lacks = |need: &&Need| match need {
         Need::Tools => facts.tools == Some(false),
         Need::Images => {

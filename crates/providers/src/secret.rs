@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-/// A value that must not be printed. It has no `Display` and no `Serialize`; who needs the words
-/// says `reveal`, which is easy to search for.
+/// A value that must not be printed. It has no `Display` and no `Serialize`; code that needs the
+/// text calls `reveal`, which is easy to search for.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(Arc<str>);
@@ -18,9 +18,9 @@ impl Secret {
         &self.0
     }
 
-    /// Enough to tell one key from another, too little to use it: `sk-or-…xyz`.
+    /// Enough to recognise a key, too little to use it: `sk-or-…xyz`.
     pub fn redacted(&self) -> String {
-        /// Of a shorter one, what is shown would be too large a part.
+        /// In a shorter key, the shown part would be too large.
         const LEAST: usize = 20;
         let characters: Vec<char> = self.0.chars().collect();
         if characters.len() < LEAST {
@@ -30,7 +30,7 @@ impl Secret {
         head.iter().chain(&['…']).chain(tail).collect()
     }
 
-    /// The text with this secret's words taken out: providers like to echo keys in their errors.
+    /// The text with this secret masked: some providers repeat keys in their errors.
     pub(crate) fn mask_in(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&*self.0, "***") }
     }

@@ -9,8 +9,8 @@ use reqwest::{Client, Url};
 
 use crate::failure::failure;
 
-/// A provider's client, made when it is first needed: loading the machine's certificates costs
-/// more than a whole start may.
+/// A provider's client, made on first use: loading the machine's certificates takes longer than
+/// Onyx may take to start.
 #[derive(Debug, Default)]
 pub(crate) struct LazyClient(OnceLock<Client>);
 
@@ -32,7 +32,7 @@ fn build(url: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
     let mut builder = Client::builder()
         .user_agent(HeaderValue::from_static(concat!("onyx/", env!("CARGO_PKG_VERSION"))))
         .connect_timeout(connect)
-        // A redirect would carry prompt and key to an address nobody configured.
+        // A redirect would carry the prompt and the key to an address that is not configured.
         .redirect(Policy::none())
         .dns_resolver(Names)
         .tcp_nodelay(true);
@@ -45,10 +45,10 @@ fn build(url: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
     builder.build()
 }
 
-/// The machine's own lookup, with an error that can be told from others.
+/// The machine's own name lookup; its error has a type of its own.
 struct Names;
 
-/// A server's name that leads nowhere.
+/// The name of a server could not be resolved.
 #[derive(Debug, thiserror::Error)]
 #[error("its name leads to no address: {0}")]
 pub(crate) struct UnknownName(std::io::Error);

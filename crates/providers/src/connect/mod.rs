@@ -1,4 +1,4 @@
-//! How providers are reached: the client that leaves this machine, and what stands in its way.
+//! How Onyx reaches providers: the HTTP client, and the obstacles between it and them.
 
 mod client;
 mod obstacle;

@@ -1,4 +1,4 @@
-//! What stood between us and an answer, found by the types of an error's causes.
+//! Why a request got no answer, found by the types of an error's causes.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ pub(crate) enum Obstacle {
     Refused,
     /// No way to the machine.
     Route,
-    /// Somebody listens, but no trusted connection comes about.
+    /// A server listens, but no trusted connection to it can be made.
     Tls,
     Slow,
     /// The connection was there and broke.
@@ -58,13 +58,13 @@ impl Obstacle {
     }
 }
 
-/// I/O errors hand out what lies beneath the error they carry, not that error itself.
+/// As its source, an I/O error returns the source of the error it carries, not that error itself.
 fn is_tls(cause: &(dyn Error + 'static)) -> bool {
     let carried = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     cause.is::<rustls::Error>() || carried.is_some_and(|inner| is_tls(inner))
 }
 
-/// The address is left out: it says nothing that the provider's name does not.
+/// The address is left out: the provider's name says enough.
 pub(crate) fn transport(error: reqwest::Error) -> ModelFailure {
     let class = Obstacle::of(&error).class();
     let error = error.without_url();

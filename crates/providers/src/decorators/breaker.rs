@@ -8,7 +8,7 @@ use onyx_types::{Cancel, Clock, Model, ModelEvent, ModelFailureClass, ModelReque
 use super::circuit::{BreakerPolicy, Circuit, Refusal, Ticket};
 use crate::failure::failed;
 
-/// Sends nothing to a model that keeps failing, until a single probe finds it back.
+/// Sends nothing to a model that keeps failing, until a single probe succeeds.
 pub(crate) struct Breaker {
     inner: Arc<dyn Model>,
     circuit: Arc<Circuit>,
@@ -52,12 +52,12 @@ impl Model for Breaker {
     }
 }
 
-/// One call that the circuit let through. Reports how it went, also when it is dropped.
+/// One call that the circuit allowed. It reports its outcome, also when it is dropped.
 pub(crate) struct OpenCall {
     circuit: Arc<Circuit>,
     policy: BreakerPolicy,
     clock: Arc<dyn Clock>,
-    /// Gone once the outcome is reported.
+    /// `None` once the outcome is reported.
     ticket: Option<Ticket>,
 }
 

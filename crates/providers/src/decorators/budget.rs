@@ -12,13 +12,13 @@ use onyx_types::{
 
 use crate::failure::failure;
 
-/// What has been spent and stored, by day (`YYYY-MM-DD`, where the person lives). Work that still goes on is not in
-/// it: the `SpendAccounts` counts that.
+/// What has been spent and stored, by day (`YYYY-MM-DD`, where the person lives). Work that is not
+/// finished is not included: `SpendAccounts` counts it.
 pub trait SpendBook: Send + Sync {
     fn spent<'a>(&'a self, person: &'a PersonId, day: &'a str)
     -> BoxFuture<'a, Result<f64, Fault>>;
 
-    /// By this agent, for whomever it worked.
+    /// The spending of this agent, for all people it worked for.
     fn spent_by_agent<'a>(
         &'a self,
         agent: &'a AgentId,
@@ -26,7 +26,7 @@ pub trait SpendBook: Send + Sync {
     ) -> BoxFuture<'a, Result<f64, Fault>>;
 }
 
-/// For whom a model works, and through which agent.
+/// The person a model works for, and the agent that asks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payer {
     pub person: PersonId,
@@ -36,7 +36,7 @@ pub struct Payer {
 /// The most that may be spent, in the currency of the price data; 0 is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpendLimits {
-    /// Kept by the run itself; here it decides whether an unknown price is worth a word.
+    /// The run itself keeps this limit; here it decides whether to warn about an unknown price.
     pub run: f64,
     /// In a day.
     pub person: f64,
@@ -49,8 +49,8 @@ impl SpendLimits {
     }
 }
 
-/// Where all spending of this process passes: the stored sums, and what runs at work have cost so
-/// far, so that many runs side by side cannot overdraw what each alone would keep to.
+/// All spending of this process: the stored sums, and the cost so far of the runs at work, so that
+/// runs at the same time cannot exceed together a limit that each would keep alone.
 pub struct SpendAccounts {
     book: Arc<dyn SpendBook>,
     clock: Arc<dyn Clock>,
@@ -58,7 +58,7 @@ pub struct SpendAccounts {
     told: Mutex<Told>,
 }
 
-/// Who was told today of which price that nobody knows: once a day is enough.
+/// Which persons were warned today about which model without a known price: once a day is enough.
 #[derive(Default)]
 struct Told {
     day: String,
@@ -79,8 +79,8 @@ impl SpendAccounts {
         Self { book, clock, open: Mutex::default(), told: Mutex::default() }
     }
 
-    /// The model, to be used for one run: it is refused once a limit is met. What it costs counts
-    /// as open until the last use of it is dropped, by when the run's end has been stored.
+    /// The model for one run: calls are refused once a limit is reached. The run's cost counts as
+    /// open until the model is dropped, by when the run's end has been stored.
     pub fn budget(
         self: &Arc<Self>,
         model: Arc<dyn Model>,
@@ -156,15 +156,15 @@ fn met(who: &str, spent: f64, limit: f64) -> ModelFailure {
     failure(ModelFailureClass::Budget, message)
 }
 
-/// Spending that cannot be read is not taken for none: the books and the log share a store, so a
-/// run that went on would fail at its next turn.
+/// If the spending cannot be read, it must not count as zero: the books and the log share a store,
+/// so a run that continued would fail at its next turn.
 fn unreadable(fault: &Fault) -> ModelFailure {
     let message = format!("What was spent today cannot be read: {fault}");
     failure(ModelFailureClass::Unavailable, message)
 }
 
-/// A model on a person's and an agent's daily budget. Checked before each call, so an agent that
-/// runs away stops at its next step. The limit of a single run is kept by the run itself.
+/// A model with a person's and an agent's daily budget. The budget is checked before each call, so
+/// a runaway agent stops at its next step. The run itself keeps the limit of a single run.
 pub struct Budget {
     inner: Arc<dyn Model>,
     account: Arc<Account>,
@@ -224,7 +224,7 @@ impl Model for Budget {
     }
 }
 
-/// A call whose usage is paid for as it goes by.
+/// A call whose usage is charged while its events pass.
 struct Paying {
     stage: Stage,
     call: PaidCall,
@@ -259,7 +259,7 @@ impl Stream for Paying {
 struct PaidCall {
     account: Arc<Account>,
     limits: SpendLimits,
-    /// Which model answers: the one asked for or a fallback.
+    /// The model that answers: the requested one or a fallback.
     model: String,
     /// Counted so far; a later usage of the same call replaces an earlier one.
     cost: f64,

@@ -24,7 +24,7 @@ impl Default for BreakerPolicy {
     }
 }
 
-/// What is known of one model's recent luck. Shared by all calls to it; times are monotonic.
+/// One model's recent successes and failures. Shared by all calls to it; times are monotonic.
 #[derive(Debug, Default)]
 pub(crate) struct Circuit(Mutex<Inner>);
 
@@ -78,7 +78,7 @@ impl Refusal {
     }
 }
 
-/// A model's circuit as people are shown it.
+/// A model's circuit as people see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum CircuitState {
@@ -101,7 +101,7 @@ impl Circuit {
         }
     }
 
-    /// Whether a call would be let through; takes no ticket.
+    /// Whether a call would be allowed now; takes no ticket.
     pub(crate) fn admits(&self, now: Duration) -> bool {
         match self.inner().phase {
             Phase::Closed => true,
@@ -110,8 +110,8 @@ impl Circuit {
         }
     }
 
-    /// The first word of an answer: the model is back, but has yet to finish one. The next failure
-    /// sends it to rest again.
+    /// The first event of an answer: the model works again, but has not finished an answer yet. The
+    /// next failure opens the circuit again.
     pub(crate) fn heard(&self, policy: &BreakerPolicy) {
         let mut inner = self.inner();
         if inner.phase != Phase::Closed {
@@ -143,7 +143,7 @@ impl Circuit {
                 inner.failures = inner.failures.saturating_add(1);
                 inner.failures >= policy.failures
             }
-            // A call from before the rest: it says nothing new.
+            // The call began before the circuit opened, so its failure is not new.
             (Phase::Resting { .. } | Phase::Probing, Ticket::Call)
             | (Phase::Resting { .. }, Ticket::Probe) => false,
         };
@@ -155,7 +155,7 @@ impl Circuit {
         }
     }
 
-    /// The call was dropped before it showed anything: another may probe at once.
+    /// The call was dropped before any event: the next call may probe at once.
     pub(crate) fn abandoned(&self, ticket: Ticket, now: Duration) {
         let mut inner = self.inner();
         if (inner.phase, ticket) == (Phase::Probing, Ticket::Probe) {
@@ -197,7 +197,7 @@ impl Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blame {
     Provider {
-        /// The wait it asked for.
+        /// The waiting time that the provider asked for.
         asked: Option<Duration>,
     },
     /// It is up and refuses this very request: that is an answer.

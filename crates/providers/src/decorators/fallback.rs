@@ -62,7 +62,7 @@ struct Asking {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Silent,
-    /// Part of an answer is out: another model would begin it anew.
+    /// Part of an answer was already sent; another model would start the answer again.
     Speaking,
     Over,
 }
@@ -122,7 +122,7 @@ impl Asking {
                 let place = self.rest.iter().position(larger)?;
                 self.rest.drain(..=place).next_back()
             }
-            // Asking around until somebody does what one provider refused is not ours to decide.
+            // Onyx does not ask other providers for something that one provider refused.
             ModelFailureClass::ContentFilter
             | ModelFailureClass::Cancelled
             | ModelFailureClass::Budget => None,
@@ -141,11 +141,11 @@ impl Asking {
         notice
     }
 
-    /// The class is the first choice's, since that is the one to mend; the words name each.
+    /// The class is the first choice's, since that is the one to repair; the message names each.
     fn all_failed(&mut self) -> ModelFailure {
         let mut failures = std::mem::take(&mut self.failures);
         let (_, last) = &failures[failures.len() - 1];
-        // Nobody but the caller can end these, whichever model was at work.
+        // Only the caller can cause these two, whichever model was at work.
         let stopped = match last.class {
             ModelFailureClass::Cancelled | ModelFailureClass::Budget => true,
             ModelFailureClass::RateLimited { .. }

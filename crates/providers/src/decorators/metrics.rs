@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Upper bounds of the latency buckets, in seconds; one more bucket holds the rest.
 pub const LATENCY_BOUNDS: [f64; 9] = [0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0];
 
-/// Counts what becomes of every call to one model, its retries taken as part of the call.
+/// Counts the outcome of every call to one model; retries are part of their call.
 pub(crate) struct Metrics {
     inner: Arc<dyn Model>,
     counts: Arc<Counts>,
@@ -25,7 +25,7 @@ impl Metrics {
     }
 }
 
-/// One model's figures since the start.
+/// One model's metrics since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Counts(Mutex<ModelMetrics>);
 
@@ -55,7 +55,7 @@ pub struct LastFailure {
     pub message: String,
 }
 
-/// Durations, as a histogram would show them.
+/// A histogram of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latency {
     pub count: u64,

@@ -1,7 +1,7 @@
-//! What goes around a model: `Budget(Fallback(each: Metrics(Breaker(Retry(wire)))))`. Each is a
-//! `Model` itself, so they stack in any number. The breaker is around the retries, so that one
-//! request is one failure however often it was tried. The registry builds all but the budget, which
-//! belongs to one run and needs to know for whom it works.
+//! The decorators around a model: `Budget(Fallback(each: Metrics(Breaker(Retry(wire)))))`. Each is
+//! a `Model` itself, so they stack in any number. The breaker is around the retries, so a request
+//! counts as one failure however often it was tried. The registry builds all but the budget, which
+//! belongs to one run because it needs to know the person who pays.
 
 mod breaker;
 mod budget;

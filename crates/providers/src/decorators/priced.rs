@@ -5,8 +5,8 @@ use onyx_types::{Cancel, Model, ModelEvent, ModelRequest};
 
 use crate::metadata::Price;
 
-/// Puts a price on what a model uses. What the provider says it charged goes before what the table
-/// says.
+/// Adds the price of a model's usage. A charge that the provider reports takes precedence over the
+/// price table.
 pub(crate) struct Priced {
     inner: Arc<dyn Model>,
     price: Option<Price>,

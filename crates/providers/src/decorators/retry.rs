@@ -20,8 +20,8 @@ pub struct RetryPolicy {
     pub attempts: u32,
     /// Wait before the second call; doubles with each further one.
     pub base: Duration,
-    /// The longest wait. A provider that asks for more is not called again: calling it earlier
-    /// would be in vain, waiting that long would look like a hang.
+    /// The longest wait. A provider that asks for more is not called again: an earlier call would
+    /// fail, and so long a wait would look like a hang.
     pub longest: Duration,
 }
 
@@ -70,8 +70,8 @@ pub(crate) struct Retry {
 }
 
 impl Retry {
-    /// `circuit` is the one of the breaker around it: a model at rest, or one that is being
-    /// probed, is not asked again.
+    /// `circuit` is that of the breaker around it: a model whose circuit is open, or is being
+    /// probed, is not called again.
     pub(crate) fn new(
         inner: Arc<dyn Model>,
         policy: RetryPolicy,

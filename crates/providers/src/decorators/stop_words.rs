@@ -40,8 +40,8 @@ struct Cut {
     words: Vec<String>,
     /// What may become a stop word.
     held: String,
-    /// After a stop word nothing more is told, but the rest is still read: what it costs is said
-    /// at its end.
+    /// After a stop word no more text is passed on, but the rest of the answer is read, because the
+    /// usage stands at its end.
     met: bool,
 }
 

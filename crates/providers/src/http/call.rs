@@ -113,7 +113,7 @@ struct Deadlines {
     /// When the next byte must have come.
     next_byte: Instant,
     idle: Duration,
-    /// Never later than the limit. It is not set anew for every byte, but when it rings.
+    /// Never later than the limit. The alarm is not reset for every byte, only when it rings.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -123,7 +123,7 @@ enum Phase {
         body: Bytes,
     },
     Body(Box<Answering>),
-    /// All that is to be said has come, and the connection is to be used again.
+    /// The answer is complete; its connection is drained so that it can be reused.
     Rest(Body),
     Over,
 }
@@ -134,8 +134,8 @@ struct Answering {
     received: usize,
 }
 
-/// One call as a stream. Pieces of an answer are read where they are asked for: there are many, and
-/// each costs little beside a future of its own.
+/// One call as a stream. Pieces of an answer are read in `poll_next` itself: there are many, and
+/// each costs little compared with a future of its own.
 struct CallStream {
     here: Option<Box<Running>>,
     busy: Option<BoxFuture<'static, Box<Running>>>,
@@ -239,8 +239,8 @@ impl Running {
         Ok(Phase::Body(Box::new(Answering { body, decoder, received: 0 })))
     }
 
-    /// Some wires have no code for it and say it in words alone: a request that is refused and is
-    /// longer than the model's window was refused for that.
+    /// Some wires have no code for it and only say so in the message: a refused request that is
+    /// longer than the model's window was refused for its length.
     fn is_too_long(&self, bytes: usize) -> bool {
         self.target.context_window.is_some_and(|window| bytes / BYTES_A_TOKEN > window as usize)
     }
@@ -272,7 +272,7 @@ impl Running {
         headers
     }
 
-    /// An answer that goes two ways.
+    /// Reads the next bytes of an answer into events; a tee also passes the bytes on.
     async fn read(&mut self, mut answering: Box<Answering>) -> Result<Phase, ModelFailure> {
         let bytes = poll_fn(|cx| answering.poll_bytes(cx, &mut self.deadlines)).await?;
         let decoder = answering.decoder.as_mut();
@@ -300,7 +300,7 @@ impl Running {
         Ok(body)
     }
 
-    /// Keeps what was said. There is more to come of an answer that neither ended nor said so.
+    /// Queues the events. An answer that neither ended nor failed is read on.
     fn take(&mut self, events: Vec<ModelEvent>, answering: Option<Box<Answering>>) -> Phase {
         let over = events.iter().any(is_last);
         self.ready.extend(events.into_iter().map(|event| match event {
@@ -316,8 +316,8 @@ impl Running {
 }
 
 impl Answering {
-    /// The next bytes; `None` at the end. What ends the call from this side is asked for while
-    /// nothing comes.
+    /// The next bytes; `None` at the end. While nothing comes, the deadlines and the cancellation
+    /// are checked.
     fn poll_bytes(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! A large file from where a person said it is. No key goes with it.
+//! Downloads a large file from the address that a person gave. No key is sent with the request.
 
 use bytes::Bytes;
 use onyx_types::{ErrorCode, Fault};
@@ -13,7 +13,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Hubs send to their stores, and these to one near the person.
 const MAX_REDIRECTS: usize = 5;
 
-/// A file on its way.
+/// A download under way.
 #[derive(Debug)]
 pub struct Download {
     response: Response,
@@ -24,10 +24,13 @@ pub struct Download {
 }
 
 impl Download {
-    /// Asks for a file from a byte on.
+    /// Requests a file, starting at byte `from`.
     pub async fn open(url: &str, from: u64) -> Result<Self, Fault> {
         let address = Url::parse(url).map_err(|error| {
-            Fault::new(ErrorCode::InvalidRequest, format!("`{url}` is no address: {error}"))
+            Fault::new(
+                ErrorCode::InvalidRequest,
+                format!("`{url}` is not a valid address: {error}"),
+            )
         })?;
         let client = client().map_err(|error| unreachable(&error))?;
         let mut request = client.get(address);
@@ -71,7 +74,7 @@ fn code(status: StatusCode) -> ErrorCode {
 }
 
 fn unreachable(error: &reqwest::Error) -> Fault {
-    // Its own words name only the address; what lies beneath says why.
+    // The error's own text only names the address; its cause says why.
     let mut why = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause {
@@ -79,7 +82,7 @@ fn unreachable(error: &reqwest::Error) -> Fault {
         cause = deeper.source();
     }
     Fault::new(ErrorCode::ProviderUnavailable, why)
-        .with_hint("Check the network and try again: it goes on where it stopped.")
+        .with_hint("Check the network and try again: the download continues where it stopped.")
 }
 
 #[allow(clippy::disallowed_methods, reason = "the one client that follows redirects, without keys")]

@@ -5,12 +5,12 @@ use reqwest::header::HeaderMap;
 use crate::Secret;
 use crate::oauth::TokenSource;
 
-/// Where a provider is and how it is asked: the key is bound to this address for good.
+/// A provider's address, headers and key. The key is never sent to another address.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    /// Part of the headers; kept apart to be shown shortened.
+    /// Part of the headers; stored separately so that it can be shown redacted.
     pub(crate) key: Option<Secret>,
     /// What must not show up in an error, wherever the provider echoes it.
     pub(crate) secrets: Vec<Secret>,
@@ -18,7 +18,7 @@ pub(crate) struct Endpoint {
     pub(crate) tokens: Option<TokenSource>,
 }
 
-/// What one request shows in place of a key: nothing where the headers hold it.
+/// The credential of one request in place of a key: empty where the headers hold the key.
 pub(crate) struct Pass {
     token: Option<Secret>,
     pub(crate) headers: HeaderMap,
@@ -50,7 +50,7 @@ impl Endpoint {
         Ok(Pass { token: Some(token), headers })
     }
 
-    /// The pass to ask with again after one was refused; `None` where there is no other.
+    /// The credential for a second try after one was refused; `None` if there is no other.
     pub(crate) async fn pass_after(&self, refused: &Pass) -> Result<Option<Pass>, ModelFailure> {
         let (Some(tokens), Some(token)) = (&self.tokens, &refused.token) else {
             return Ok(None);

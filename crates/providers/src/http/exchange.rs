@@ -1,5 +1,5 @@
-//! One short question to a provider and its whole answer: lists of models, embeddings. Answers
-//! that stream are `call`'s.
+//! One short request to a provider and its whole answer: lists of models, embeddings. `call` reads
+//! answers that stream.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use crate::connect::{Obstacle, transport};
 use crate::failure::failure;
 use crate::wire::http_failure;
 
-/// What an answer may take and hold.
+/// The limits of an answer's time and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
     pub(crate) patience: Duration,
     pub(crate) max_bytes: usize,
 }
 
-/// Why there is no good answer, and what stood in the way if none came at all.
+/// Why there is no good answer, and the obstacle if none came at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NoAnswer {
     pub(crate) failure: ModelFailure,
     pub(crate) obstacle: Option<Obstacle>,
-    /// Of an answer that is not good.
+    /// The status of a bad answer.
     status: Option<StatusCode>,
 }
 
@@ -40,7 +40,7 @@ impl From<reqwest::Error> for NoAnswer {
     }
 }
 
-/// The body of a good answer. Failures carry no key, whatever the provider echoes.
+/// The body of a good answer. A failure never contains the key, even if the provider echoes it.
 pub(crate) async fn exchange(
     request: RequestBuilder,
     endpoint: &Endpoint,
@@ -56,7 +56,7 @@ pub(crate) async fn exchange(
     answer.map_err(|none| NoAnswer { failure: endpoint.mask(none.failure), ..none })
 }
 
-/// Once more where the token of a sign-in was refused and there is another.
+/// Asks again if the token of a sign-in was refused and there is another.
 async fn ask_with_pass(
     request: RequestBuilder,
     endpoint: &Endpoint,

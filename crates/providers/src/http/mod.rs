@@ -1,4 +1,4 @@
-//! The HTTP side of a model: one call with its deadlines, what it reads from headers.
+//! The HTTP side of a model: one call with its deadlines, and what the answer's headers say.
 
 mod call;
 mod download;

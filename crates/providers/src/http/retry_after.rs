@@ -5,7 +5,7 @@ use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
-/// How long the provider asks to wait: milliseconds, seconds, or a date. A date is taken against
+/// How long the provider asks to wait: milliseconds, seconds, or a date. A date is compared with
 /// the answer's own `Date`, so that a wrong clock on either side does not matter.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &HeaderName| headers.get(name)?.to_str().ok();
@@ -22,7 +22,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(u64::try_from(then.as_second() - now.as_second()).unwrap_or(0)))
 }
 
-/// What a provider says of its limits, which clients of its maker read.
+/// The provider's headers about its rate limits, for clients of its vendor that read them.
 pub(crate) fn limit_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     let told = |name: &str| {
         matches!(name, "retry-after" | "retry-after-ms" | "x-should-retry")

@@ -1,4 +1,4 @@
-//! The bytes of an answer beside its events, for clients that speak the provider's own wire.
+//! Copies an answer's bytes beside its events, for clients that speak the provider's own wire.
 
 use bytes::{Bytes, BytesMut};
 use onyx_types::ModelEvent;
@@ -14,7 +14,7 @@ pub(crate) const PIECES: usize = 32;
 
 const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 
-/// A request as its client wrote it, and where the answer goes.
+/// A request as its client wrote it, and where its answer is sent.
 #[derive(Clone)]
 pub(crate) struct RawCall {
     pub(crate) body: Bytes,
@@ -30,9 +30,9 @@ pub enum RawPiece {
     Bytes(Bytes),
 }
 
-/// Lets an answer through once it is one: as long as nothing of it was passed on, the request can
-/// be made again. Only whole frames pass, and never one with an error, which may hold a key; what
-/// is to be said of a failure is the last event's.
+/// Passes on an answer once it is known to be one: until then, the request can be repeated. Only
+/// whole frames pass, and never one with an error, which may hold a key; the last event reports the
+/// failure.
 pub(super) struct Tee {
     out: mpsc::Sender<RawPiece>,
     form: BodyForm,
@@ -78,7 +78,7 @@ impl Tee {
             self.held.extend_from_slice(&frame);
         }
         if self.partial.len() > MAX_FRAME_BYTES {
-            // The decoder says what is wrong with a frame of this size.
+            // The decoder reports that a frame of this size is wrong.
             events.extend(decoder.push(&self.partial.split()));
         }
         self.release(&events).await;
@@ -112,7 +112,7 @@ impl Tee {
     }
 }
 
-/// Where the first whole frame ends: after an empty line, whichever way lines end.
+/// The end of the first whole frame: after an empty line, for any kind of line end.
 fn frame_end(bytes: &[u8]) -> Option<usize> {
     (1..bytes.len()).find_map(|index| match (bytes[index - 1], bytes[index]) {
         (b'\n', b'\n') | (b'\r', b'\r') => Some(index + 1),

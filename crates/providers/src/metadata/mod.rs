@@ -1,8 +1,7 @@
-//! What is known of models before they are asked: window, output limit, price, what they take.
-//!
-//! Three sources, the nearer to the person going first, field by field: `providers.<name>.models[]`,
-//! the person's `models.json`, and a snapshot that comes with Onyx (`data/README.md` says from
-//! where). The snapshot is searched in place, so that knowing 1,500 models costs no memory.
+//! The known facts of models: window, output limit, price, inputs.
+//! Three sources, in order of precedence, field by field: `providers.<name>.models[]`, the person's
+//! `models.json`, and a snapshot that comes with Onyx (`data/README.md` names its source). The
+//! snapshot is searched in place, so that knowing 1,500 models costs no memory.
 
 mod overrides;
 mod price;
@@ -16,7 +15,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// What a model is known to be. An empty field is not known, which is not the same as no.
+/// The known properties of a model. An empty field is unknown, which is not the same as no.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ModelFacts {
@@ -41,7 +40,7 @@ pub enum Modality {
 }
 
 impl ModelFacts {
-    /// These facts, and the others' where these say nothing.
+    /// These facts, filled up from the others.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -56,7 +55,7 @@ impl ModelFacts {
     }
 }
 
-/// The snapshot and what a person has laid over it.
+/// The snapshot, and the person's own changes to it.
 #[derive(Debug, Default)]
 pub struct Metadata {
     overrides: BTreeMap<String, ModelFacts>,
@@ -68,20 +67,20 @@ impl Metadata {
         Self::default()
     }
 
-    /// The snapshot under a person's file: `{"<provider>/<model>": {"contextWindow": …}}`. A file
-    /// that is not there is an empty one.
+    /// The snapshot with a person's file over it: `{"<provider>/<model>": {"contextWindow": …}}`. A
+    /// missing file counts as an empty one.
     pub fn with_overrides(path: &Path) -> Result<Self, MetadataError> {
         Ok(Self { overrides: overrides::read(path)? })
     }
 
-    /// What is known of `<provider>/<model>`. `vendor` is the name under which the snapshot has
-    /// the provider's models, where the config calls it otherwise.
+    /// The facts of `<provider>/<model>`. `vendor` is the provider's name in the snapshot, if the
+    /// config uses another one.
     pub fn facts(&self, provider: &str, model: &str, vendor: Option<&str>) -> ModelFacts {
         let own = self.overrides.get(&format!("{provider}/{model}")).cloned().unwrap_or_default();
         own.or(snapshot_facts(vendor.unwrap_or(provider), model))
     }
 
-    /// The models of a vendor in the snapshot that answer in words.
+    /// The models of a vendor in the snapshot that answer with text.
     pub fn known_models(vendor: &str) -> impl Iterator<Item = &'static str> {
         snapshot::chat_models(vendor)
     }
@@ -89,7 +88,7 @@ impl Metadata {
 
 fn snapshot_facts(vendor: &str, model: &str) -> ModelFacts {
     let found = |model: &str| snapshot::find(&format!("{vendor}/{model}"));
-    // A tag (`llama3:8b-q4`, `…:free`) chooses a build of the model that stands before it.
+    // A tag (`llama3:8b-q4`, `…:free`) selects a build of the model whose name precedes it.
     let untagged = || model.rsplit_once(':').and_then(|(model, _)| found(model));
     found(model).or_else(untagged).or_else(|| resold(model)).unwrap_or_default()
 }

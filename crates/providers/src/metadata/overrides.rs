@@ -7,7 +7,7 @@ use super::ModelFacts;
 /// A hand-written file; a larger one is a mistake.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Why the person's `models.json` does not count. The file's place is the caller's to name.
+/// Why the person's `models.json` is not used. The caller adds the file's path.
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataError {
     #[error("it cannot be read: {0}")]

@@ -31,7 +31,7 @@ impl Price {
     pub const FREE: Self =
         Self { input: 0.0, output: 0.0, cache_read: None, cache_write: None, long_prompt: None };
 
-    /// What the tokens of one call cost. `input` of a usage includes the cached ones.
+    /// The cost of one call's tokens. `input` of a usage includes the cached ones.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let rates = self.rates(usage.input);
         let fresh = usage.input.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write);

@@ -1,5 +1,5 @@
-//! What authorization servers answer. GitHub sends its errors with status 200, so the `error` field
-//! goes before the status.
+//! The answers of authorization servers. GitHub sends its errors with status 200, so the `error`
+//! field is read before the status.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ const PASSING: &[&str] = &["temporarily_unavailable", "server_error", "slow_down
 /// Why there is no good answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Nobody answered, or the server is in trouble: another try may do better.
+    /// No answer came, or the server is in trouble: another try may succeed.
     Passing(String),
     /// With the code of the protocol's error, if it is one.
     Final { status: StatusCode, code: Option<String>, words: String },
@@ -47,7 +47,8 @@ struct ErrorBody {
     interval: Option<Value>,
 }
 
-/// A word, as the standard has it, or an object with one in it, as OpenAI does.
+/// An error code as a string, as the standard has it, or an object that holds one, as OpenAI sends
+/// it.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ErrorWord {
@@ -72,7 +73,7 @@ impl ErrorBody {
     }
 }
 
-/// A code to be entered, and how often to ask whether it was.
+/// A code to enter, and how often to ask whether it was entered.
 pub(super) struct Device {
     pub(super) code: Secret,
     pub(super) user_code: String,
@@ -118,7 +119,7 @@ fn checked(body: DeviceBody) -> Result<Device, Refusal> {
     })
 }
 
-/// What a poll with a device code brings.
+/// The answer to a poll with a device code.
 pub(super) enum Poll {
     Granted(Granted),
     Pending,
@@ -130,16 +131,16 @@ pub(super) struct Granted {
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
     pub(super) life: Option<Duration>,
-    /// Who it is for, where the server says so along with it.
+    /// The account, if the server returns it with the tokens.
     pub(super) identity: Identity,
 }
 
-/// What an id token says. It comes straight from the server that gave it, so its signature is not
-/// asked for.
+/// The content of an id token. It comes straight from the server that issued it, so its signature
+/// is not checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) account: Option<String>,
-    /// By which requests name the account.
+    /// The id that names the account in requests.
     pub(super) account_id: Option<String>,
 }
 
@@ -151,7 +152,7 @@ struct TokenBody {
     id_token: Option<String>,
 }
 
-/// A code to be entered, as OpenAI gives it.
+/// A code to enter, in OpenAI's form.
 #[derive(Deserialize)]
 struct OpenAiDeviceBody {
     device_auth_id: String,
@@ -183,7 +184,7 @@ pub(super) fn openai_device(
     })
 }
 
-/// The code and its verifier once somebody has entered the code; until then the server refuses.
+/// The code and its verifier, once the person has entered the code; until then the server refuses.
 pub(super) fn openai_poll(
     status: StatusCode,
     body: &[u8],
@@ -229,7 +230,7 @@ fn identity(token: &str) -> Option<Identity> {
     })
 }
 
-/// Who is signed in, by whichever name the server has for it.
+/// The account that is signed in, under any of the names that servers use for it.
 pub(super) fn account(status: StatusCode, body: &[u8]) -> Result<Option<String>, Refusal> {
     const NAMES: &[&str] = &["login", "preferred_username", "email", "name", "sub"];
     let body: Value = good(status, body)?;
@@ -237,7 +238,7 @@ pub(super) fn account(status: StatusCode, body: &[u8]) -> Result<Option<String>,
     Ok(named.filter(|name| !name.is_empty()).map(shortened))
 }
 
-/// A short-lived token, and how long it lives.
+/// A short-lived token, and its lifetime.
 pub(super) struct Exchanged {
     pub(super) token: Secret,
     pub(super) life: Option<Duration>,

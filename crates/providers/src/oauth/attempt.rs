@@ -1,4 +1,5 @@
-//! From a code or a browser to a sign-in: asked for, shown, waited for in the background.
+//! One attempt to sign in, with a code or in a browser: asked for, shown, and awaited in the
+//! background.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,20 +23,20 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// How long a browser may be away.
 const BROWSER_LIFE: Duration = Duration::from_secs(15 * 60);
 
-/// What is waited for.
+/// The step of the person that an attempt waits for.
 pub(super) enum AwaitedSignIn {
     Code(Device),
     Browser(Box<BrowserSignIn>),
 }
 
 impl Login {
-    /// Begins to sign in and waits for the person; the one that waits already, if one does in the
-    /// same way.
+    /// Begins a sign-in and waits for the person in the background. If one already waits in the
+    /// same way, it is returned.
     pub(crate) async fn begin(self: &Arc<Self>, way: Option<LoginWay>) -> Result<Pending, Fault> {
         self.begin_at(way, None).await
     }
 
-    /// `gateway`: the page of the gateway that the browser comes back to, where it does.
+    /// `gateway`: the page of the gateway that the browser returns to, if it returns there.
     pub(super) async fn begin_at(
         self: &Arc<Self>,
         way: Option<LoginWay>,
@@ -62,7 +63,7 @@ impl Login {
         Ok(pending)
     }
 
-    /// Tells other gateways of it, in the place of what waited before.
+    /// Publishes the attempt to other gateways, in place of the one that waited before.
     async fn share(
         &self,
         pending: &Pending,
@@ -113,7 +114,7 @@ impl Login {
         Ok((pending, AwaitedSignIn::Browser(Box::new(sign_in))))
     }
 
-    /// The address at which a browser on another machine ended.
+    /// Finishes with the address at which a browser on another machine ended.
     pub(crate) fn finish(self: &Arc<Self>, address: &str) -> Result<(), Fault> {
         let refused = |message: &str| {
             Fault::new(ErrorCode::InvalidRequest, message).with_field("address").with_hint(
@@ -124,15 +125,16 @@ impl Login {
         let receiver = match &self.lock().attempt {
             Attempt::Waiting { receiver: Some(receiver), .. } => receiver.clone(),
             Attempt::Waiting { receiver: None, .. } | Attempt::Idle | Attempt::Failed { .. } => {
-                return Err(refused("No sign-in in a browser waits."));
+                return Err(refused("No browser sign-in is in progress."));
             }
         };
         let address = Url::parse(address.trim());
-        let address = address.map_err(|_| refused("This is not an address."))?;
+        let address = address.map_err(|_| refused("This is not a valid address."))?;
         Self::take(&receiver, &address).map_err(refused)
     }
 
-    /// What a page of the gateway was called with by the browser that came back.
+    /// Finishes with the fields of the request that the returning browser made to the gateway's
+    /// page.
     pub(super) fn came_back(self: &Arc<Self>, fields: &[(&str, &str)]) -> Result<(), Fault> {
         let refused = |message: &str| {
             Fault::new(ErrorCode::InvalidRequest, message)
@@ -155,7 +157,7 @@ impl Login {
                 Ok(())
             }
             Err(Stray::OtherPlace | Stray::OtherSignIn) => {
-                Err("This address does not belong to the sign-in that waits.")
+                Err("This address does not belong to the sign-in in progress.")
             }
         }
     }
@@ -171,7 +173,7 @@ impl Login {
             AwaitedSignIn::Browser(sign_in) => {
                 let granted =
                     tokio::time::timeout(BROWSER_LIFE, self.granted_by(*sign_in, id)).await;
-                granted.unwrap_or_else(|_| Err("nobody signed in in time".to_owned()))
+                granted.unwrap_or_else(|_| Err("the sign-in was not finished in time".to_owned()))
             }
         };
         let tokens = match granted {
@@ -186,7 +188,7 @@ impl Login {
         };
         if let Err(words) = outcome {
             let words = self.mask(words);
-            tracing::info!(provider = self.provider, words, "a sign-in came to nothing");
+            tracing::info!(provider = self.provider, words, "a sign-in failed");
             let id = self.tell_failure(id, &words).await;
             let mut state = self.lock();
             if !stop.is_cancelled() {
@@ -195,8 +197,8 @@ impl Login {
         }
     }
 
-    /// Polls until a person has decided. Does not end by itself where nobody does. `None`: another
-    /// gateway has it.
+    /// Polls until a person has decided; it has no end of its own if the person never decides.
+    /// `None`: another gateway continues the attempt.
     async fn granted_for(
         &self,
         device: Device,
@@ -294,7 +296,7 @@ impl Login {
 
     fn no_code(&self, refusal: &Refusal) -> Fault {
         let words = self.mask(refusal.words().to_owned());
-        let message = format!("{}: no code could be had: {words}", self.title);
+        let message = format!("{}: no sign-in code was given: {words}", self.title);
         let field = format!("providers.{}.login", self.provider);
         match refusal {
             Refusal::Passing(_) => Fault::new(ErrorCode::ProviderUnavailable, message)

@@ -1,5 +1,5 @@
-//! Every sign-in of a home, by the provider's name. It outlives configs: a registry that replaces
-//! another goes on with the sign-ins that stay the same.
+//! Every sign-in of a home, by the provider's name. It outlives configs: a new registry keeps the
+//! sign-ins that did not change.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,13 +14,13 @@ use super::plan::Plan;
 use super::shared::SharedSignIns;
 use crate::Secret;
 
-/// How long a renewal under way may take when the process ends: a token that was given and not
-/// kept would be lost.
+/// How long a renewal under way may take when the process ends: a new token that is not stored
+/// would be lost.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Where tokens are kept, by the provider's name.
 pub trait TokenStore: Send + Sync {
-    /// `None` when nothing is kept for it.
+    /// `None` when the store has no tokens for it.
     fn load(&self, provider: &str) -> Result<Option<Secret>, Fault>;
 
     fn keep<'a>(
@@ -36,11 +36,12 @@ pub trait TokenStore: Send + Sync {
         None
     }
 
-    /// From now on no text may hold it. `gone` is too old to be of use to anybody.
+    /// Masks the `fresh` secret in all texts from now on. `gone` is too old to be of any use and
+    /// need not be masked.
     fn hide(&self, fresh: &Secret, gone: Option<&Secret>);
 }
 
-/// Nothing is kept: for tests and small tools.
+/// Stores nothing: for tests and small tools.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTokens;
 
@@ -72,12 +73,12 @@ impl Logins {
         Self { store, clock, known: Mutex::default(), credentials: Mutex::default() }
     }
 
-    /// The sign-in of a provider; one under another plan is stopped.
+    /// The sign-in of a provider; an existing one with another plan is stopped.
     pub(crate) fn of(&self, provider: &str, plan: Plan) -> Arc<Login> {
         self.titled(provider, format!("`{provider}`"), plan)
     }
 
-    /// The same under a name that people know.
+    /// The same with a title for people.
     pub(super) fn titled(&self, provider: &str, title: String, plan: Plan) -> Arc<Login> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.get(provider) {
@@ -94,7 +95,7 @@ impl Logins {
         login
     }
 
-    /// The credential of a provider, with the token that it has, as long as it is the same one.
+    /// The credential of a provider. It keeps its token as long as the plan is the same.
     pub(crate) fn credential(&self, provider: &str, plan: CredentialPlan) -> Arc<Credential> {
         let mut known = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.get(provider)
@@ -108,7 +109,7 @@ impl Logins {
         credential
     }
 
-    /// Signs out, whatever the config says of the provider now.
+    /// Signs out, even if the config no longer has the provider.
     pub async fn forget(&self, provider: &str) -> Result<(), Fault> {
         let known =
             self.known.lock().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
@@ -118,7 +119,7 @@ impl Logins {
         }
     }
 
-    /// Takes up what other gateways did.
+    /// Applies what other gateways changed.
     pub fn follow_others(&self) {
         for login in self.all() {
             login.follow_others();

@@ -20,10 +20,10 @@ use crate::Secret;
 const LONGEST_REQUEST: usize = 16 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How the browser came back: with a code, or with what was said in its place.
+/// The browser's return: a code, or the error that came in its place.
 pub(super) type Return = Result<Secret, String>;
 
-/// A browser that was sent away.
+/// A sign-in whose browser has not returned yet.
 pub(super) struct BrowserSignIn {
     /// Where it is sent.
     pub(super) address: Url,
@@ -35,7 +35,7 @@ pub(super) struct BrowserSignIn {
     returns: mpsc::Receiver<Return>,
 }
 
-/// Takes what comes back, if it belongs to this sign-in.
+/// Receives the browser's return, if it belongs to this sign-in.
 #[derive(Clone)]
 pub(super) struct ReturnReceiver {
     state: Secret,
@@ -43,7 +43,7 @@ pub(super) struct ReturnReceiver {
     returns: mpsc::Sender<Return>,
 }
 
-/// An address that is not the end of this sign-in.
+/// Why an address is not the end of this sign-in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stray {
     OtherPlace,
@@ -51,8 +51,9 @@ pub(super) enum Stray {
 }
 
 impl BrowserSignIn {
-    /// Listens where the browser comes back to. A port that is taken leaves pasting the address. A
-    /// page of the gateway is not listened for: it brings the browser's answer by itself.
+    /// Listens at the address that the browser returns to. If the port is taken, the person can
+    /// still paste the address. Nothing listens for a page of the gateway: that page receives the
+    /// browser's answer.
     pub(super) async fn begin(
         plan: &Plan,
         browser: &BrowserPlan,
@@ -61,7 +62,9 @@ impl BrowserSignIn {
         let (listeners, redirect) = match (&browser.redirect, gateway) {
             (Redirect::ThisMachine(redirect), _) => listen(redirect).await,
             (Redirect::Gateway, Some(page)) => (Vec::new(), page.clone()),
-            (Redirect::Gateway, None) => return Err("no page to come back to is known".to_owned()),
+            (Redirect::Gateway, None) => {
+                return Err("the address that the browser returns to is not known".to_owned());
+            }
         };
         let state = random()?;
         let verifier = if browser.pkce { Some(random()?) } else { None };
@@ -86,7 +89,8 @@ impl BrowserSignIn {
         Ok(Self { address, redirect, verifier, receiver, listeners, returns })
     }
 
-    /// One that another gateway sent: it comes back by a page of this one, or is pasted.
+    /// A sign-in that another gateway began: the browser returns to a page of this gateway, or the
+    /// address is pasted.
     pub(super) fn of_another(
         address: Url,
         redirect: Url,
@@ -130,7 +134,7 @@ impl ReturnReceiver {
         &self.redirect
     }
 
-    /// What the address brings, unless it belongs to something else.
+    /// Reads the answer from the address, unless the address belongs to something else.
     pub(super) fn read(&self, address: &Url) -> Result<Return, Stray> {
         if address.path() != self.redirect.path() {
             return Err(Stray::OtherPlace);
@@ -155,14 +159,14 @@ impl ReturnReceiver {
         }
     }
 
-    /// The first that comes counts; later ones change nothing.
+    /// Accepts the first answer; later ones are ignored.
     pub(super) fn bring(&self, returned: Return) {
         let _ = self.returns.try_send(returned);
     }
 }
 
-/// `localhost` is one address to some browsers and the other to others, so both are listened at.
-/// Without a port in the plan any free one is taken, and the address says which.
+/// Browsers resolve `localhost` to either of two addresses, so both are listened at. Without a port
+/// in the plan, a free one is chosen and returned in the address.
 async fn listen(redirect: &Url) -> (Vec<TcpListener>, Url) {
     let mut redirect = redirect.clone();
     let hosts: &[&str] = match redirect.host_str() {
@@ -204,9 +208,9 @@ async fn serve(mut stream: TcpStream, receiver: ReturnReceiver) {
     let (status, words) = match &read {
         Ok(Ok(_)) => ("200 OK", "You are signed in. You can close this page."),
         Ok(Err(_)) => ("200 OK", "You are not signed in. You can close this page."),
-        Err(Stray::OtherPlace) => ("404 Not Found", "There is nothing here."),
+        Err(Stray::OtherPlace) => ("404 Not Found", "This page does not exist."),
         Err(Stray::OtherSignIn) => {
-            ("400 Bad Request", "This does not belong to a sign-in that waits.")
+            ("400 Bad Request", "This does not belong to a sign-in in progress.")
         }
     };
     let page = format!("<!doctype html><meta charset=\"utf-8\"><title>Onyx</title><p>{words}</p>");

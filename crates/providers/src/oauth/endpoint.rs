@@ -1,4 +1,5 @@
-//! One address of an authorization server: what is sent there and what comes back, within bounds.
+//! One address of an authorization server: sends requests there and reads the answers, within
+//! bounds.
 
 use std::time::Duration;
 
@@ -48,14 +49,14 @@ impl Endpoint {
         answered(request.body(body.to_string())).await
     }
 
-    /// With a token in a header of the server's own.
+    /// GET with a token in the header that this server expects.
     pub(super) async fn get_showing(&self, name: &'static str, token: &Secret) -> Answered {
         let mut value = HeaderValue::from_str(token.reveal()).map_err(|error| passing(&error))?;
         value.set_sensitive(true);
         answered(self.request(Method::GET)?.header(HeaderName::from_static(name), value)).await
     }
 
-    /// Without a token: what is asked knows who asks by other means.
+    /// GET without a token, for servers that recognise the caller otherwise.
     pub(super) async fn get_with(&self, headers: &[(&'static str, &'static str)]) -> Answered {
         let mut request = self.request(Method::GET)?;
         for &(name, value) in headers {

@@ -1,4 +1,4 @@
-//! One provider's sign-in: who is signed in, and with which token requests go.
+//! One provider's sign-in: who is signed in, and the token that requests carry.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,11 +15,11 @@ use super::status::{LoginState, LoginStatus, Pending};
 use crate::Secret;
 use crate::failure::failure;
 
-/// Tokens of a provider that are looked for in texts; older ones are of no use to anybody.
+/// How many of a provider's tokens are masked in texts; older ones are no longer valid.
 const REMEMBERED: usize = 16;
 
 pub(crate) struct Login {
-    /// By which its tokens are kept.
+    /// The name under which its tokens are stored.
     pub(super) provider: String,
     /// As people read it.
     pub(super) title: String,
@@ -28,9 +28,9 @@ pub(crate) struct Login {
     pub(super) store: Arc<dyn TokenStore>,
     pub(super) clock: Arc<dyn Clock>,
     state: Mutex<State>,
-    /// Held while what is kept changes, so that store and state agree.
+    /// Locked while the stored tokens change, so that store and state agree.
     pub(super) changing: tokio::sync::Mutex<()>,
-    /// Held while a code is asked for: who comes second gets the same one.
+    /// Locked while a code is requested: a second caller gets the same code.
     pub(super) beginning: tokio::sync::Mutex<()>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct State {
     /// Counts sign-ins and sign-outs: what was begun under another one counts no more.
     pub(super) generation: u64,
     remembered: VecDeque<Secret>,
-    /// Tokens that could not be kept: what is kept is older than what is held.
+    /// The tokens could not be stored, so the stored ones are older than these.
     pub(super) is_unkept: bool,
 }
 
@@ -63,7 +63,7 @@ pub(super) enum Attempt {
         stop: Cancel,
         /// Takes the address that a browser ended at.
         receiver: Option<ReturnReceiver>,
-        /// By which other gateways know it, where there are some.
+        /// The id under which other gateways know it, if there are any.
         id: Option<String>,
         /// This gateway finishes it; the others know it no more.
         is_claimed: bool,
@@ -75,7 +75,7 @@ pub(super) enum Attempt {
 }
 
 impl Attempt {
-    /// By which other gateways know it.
+    /// The id under which other gateways know the attempt.
     pub(super) fn shared_id(&self) -> Option<String> {
         match self {
             Self::Idle => None,
@@ -131,7 +131,7 @@ impl Login {
         self.lock().held = held;
     }
 
-    /// What the store has.
+    /// The tokens in the store.
     pub(super) fn kept(&self) -> TokenState {
         match self.store.load(&self.provider) {
             Ok(None) => TokenState::Nothing,
@@ -156,7 +156,7 @@ impl Login {
         }
     }
 
-    /// Before anybody else sees it.
+    /// Must be called before any other code sees the secret.
     pub(super) fn hide(&self, secret: &Secret) {
         let mut state = self.lock();
         if state.remembered.contains(secret) {
@@ -169,7 +169,7 @@ impl Login {
         self.store.hide(secret, gone.as_ref());
     }
 
-    /// The text without any token of this sign-in.
+    /// The text with all tokens of this sign-in masked.
     pub(crate) fn mask(&self, text: String) -> String {
         let state = self.lock();
         state.remembered.iter().fold(text, |text, secret| secret.mask_in(&text))
@@ -224,19 +224,19 @@ impl Login {
         }
     }
 
-    /// Why no request can go, if none can.
+    /// Why no request is possible, if none is.
     pub(crate) fn absence(self: &Arc<Self>) -> Option<String> {
         self.follow_others();
         let how = format!("Settings → Providers, or `onyx providers login {}`", self.provider);
         match &self.lock().held {
             TokenState::Tokens(_) => None,
-            TokenState::Nothing => Some(format!("nobody is signed in: {how}")),
+            TokenState::Nothing => Some(format!("no sign-in yet: {how}")),
             TokenState::Refused { why, .. } => Some(format!("sign in again ({why}): {how}")),
             TokenState::Locked(fault) => Some(fault.message.clone()),
         }
     }
 
-    /// The token to ask with, renewed first where it is old.
+    /// The token for a request, renewed first if it is old.
     pub(crate) async fn token(self: &Arc<Self>) -> Result<Secret, ModelFailure> {
         self.follow_others();
         match self.fresh_token()? {
@@ -245,7 +245,7 @@ impl Login {
         }
     }
 
-    /// The token to ask with after the provider refused this one.
+    /// The token for a second try after the provider refused this one.
     pub(crate) async fn token_after(
         self: &Arc<Self>,
         refused: &Secret,
@@ -257,7 +257,7 @@ impl Login {
         }
     }
 
-    /// `None` where there is one that must be renewed.
+    /// `None` if there is a token that must be renewed first.
     pub(super) fn fresh_token(&self) -> Result<Option<Secret>, ModelFailure> {
         let state = self.lock();
         let TokenState::Tokens(tokens) = &state.held else {
@@ -275,15 +275,17 @@ impl Login {
     pub(super) fn absent(&self) -> ModelFailure {
         let sign_in = || ModelFailureClass::SignIn { provider: self.provider.clone() };
         let (class, why) = match &self.lock().held {
-            TokenState::Tokens(_) => (sign_in(), "the sign-in has changed meanwhile".to_owned()),
-            TokenState::Nothing => (sign_in(), "nobody is signed in".to_owned()),
+            TokenState::Tokens(_) => {
+                (sign_in(), "the sign-in has changed in the meantime".to_owned())
+            }
+            TokenState::Nothing => (sign_in(), "no sign-in yet".to_owned()),
             TokenState::Refused { why, .. } => (sign_in(), format!("sign in again: {why}")),
             TokenState::Locked(fault) => (ModelFailureClass::Unavailable, fault.message.clone()),
         };
         failure(class, format!("{}: {why}", self.title))
     }
 
-    /// A second sign-in under way ends; what is held stays.
+    /// Ends a sign-in under way; the current tokens stay.
     pub(super) fn stop(&self) {
         let mut state = self.lock();
         if let Attempt::Waiting { stop, .. } = &state.attempt {
@@ -296,11 +298,12 @@ impl Login {
         self.let_go().await.map(drop)
     }
 
-    /// Forgets the tokens here, then gives them back where the maker takes them. `Err` of the inner
-    /// one: nobody confirmed that, in words.
+    /// Forgets the tokens here, then revokes them where the provider supports that. The inner `Err`
+    /// says in words why the provider did not confirm it.
     pub(super) async fn revoke(&self) -> Result<Result<(), String>, Fault> {
         let TokenState::Tokens(tokens) = self.let_go().await? else { return Ok(Ok(())) };
-        // Whoever has the token that renews has the others, too.
+        // A copy of the refresh token comes with copies of the others, so revoking this one is the
+        // most useful.
         let token = tokens.refresh.as_ref().unwrap_or(&tokens.access);
         let Some(answered) = self.server.revoke(token).await else { return Ok(Ok(())) };
         Ok(match answered {
@@ -312,7 +315,7 @@ impl Login {
 
     /// What was held until now.
     async fn let_go(&self) -> Result<TokenState, Fault> {
-        // A renewal of another gateway must not bring back what is forgotten here.
+        // Prevents a renewal on another gateway from restoring the tokens that are deleted here.
         let _turn = match self.store.shared() {
             Some(shared) => {
                 let turn = shared.turn(&self.provider).await?;

@@ -1,7 +1,7 @@
-//! Signing in at a provider, with a code that a person enters there (RFC 8628) or in a browser that
-//! comes back to this machine (RFC 8252), and the tokens that
-//! come of it: kept in the store of secrets, renewed for everybody at once, never printed. And the
-//! tokens of machines, which nobody signs in for (`machine`).
+//! Signing in to a provider, with a code that a person enters there (RFC 8628) or in a browser that
+//! comes back to this machine (RFC 8252). The tokens are kept in the store of secrets, renewed once
+//! for all callers, and never printed. `machine` holds the tokens of machines, for which no person
+//! signs in.
 
 mod answer;
 mod attempt;

@@ -1,4 +1,4 @@
-//! `providers.<name>.login`: where a person signs in, and as which program.
+//! `providers.<name>.login`: where a person signs in, and the client id that Onyx uses there.
 
 use onyx_types::Hash;
 use reqwest::Url;
@@ -11,7 +11,7 @@ use crate::connect::is_loopback;
 /// RFC 8252: any free port of this machine.
 const ANY_PORT: &str = "http://127.0.0.1/callback";
 
-/// As a person writes it. The client id is theirs: none is built in.
+/// The sign-in as a person writes it. The client id is theirs: none is built in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LoginSettings {
@@ -29,7 +29,7 @@ pub struct LoginSettings {
     pub scopes: Vec<String>,
     /// Says who is signed in.
     pub account_url: Option<String>,
-    /// Gives a short-lived token for the one that the sign-in brought.
+    /// The address that exchanges the sign-in's token for a short-lived one.
     pub exchange_url: Option<String>,
 }
 
@@ -42,7 +42,7 @@ pub enum LoginWay {
     Browser,
 }
 
-/// A sign-in that can be made. Tokens are bound to all of it: see `binding`.
+/// A complete sign-in. Its tokens are bound to all of it: see `binding`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(super) client_id: String,
@@ -90,11 +90,11 @@ pub(super) struct BrowserPlan {
 pub(super) enum Redirect {
     /// Without a port, any that is free.
     ThisMachine(Url),
-    /// As whoever begins it says.
+    /// A page of the gateway; its address comes with the request that begins the sign-in.
     Gateway,
 }
 
-/// Names only, never a value.
+/// Errors of the settings. They contain names only, never a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlanError {
     #[error("it needs `login.{0}`, or `apiKey`")]
@@ -108,7 +108,7 @@ pub(crate) enum PlanError {
     Redirect,
 }
 
-/// The fields of the settings, and a known maker's addresses where they say nothing.
+/// The fields of the settings, and a known vendor's addresses where they are empty.
 struct Sources<'a> {
     settings: &'a LoginSettings,
     known: Option<&'a VendorLogin>,
@@ -150,7 +150,7 @@ impl Plan {
         })
     }
 
-    /// The way that is gone when nobody says which: a code, since it works from any machine.
+    /// The default way: a code, since it works from any machine.
     pub(super) const fn usual_way(&self) -> LoginWay {
         if self.device.is_some() { LoginWay::Code } else { LoginWay::Browser }
     }
@@ -160,8 +160,8 @@ impl Plan {
         device.into_iter().chain(self.browser.is_some().then_some(LoginWay::Browser)).collect()
     }
 
-    /// Every place that a token of this sign-in is sent to, in a word. Tokens that were got for
-    /// other places are not used: who edits an address does not get a token with it.
+    /// A hash of every address that a token of this sign-in is sent to. Tokens with another binding
+    /// are not used, so a changed address never receives an old token.
     pub(super) fn binding(&self) -> Hash {
         let optional = |url: Option<&Url>| url.map(Url::to_string).unwrap_or_default();
         let mut parts = vec![
@@ -259,7 +259,7 @@ fn address(field: &'static str, text: &str) -> Result<Url, PlanError> {
     if plain { Ok(url) } else { Err(PlanError::Address(field)) }
 }
 
-/// Encrypted, or not leaving this machine.
+/// Whether the address is encrypted, or stays on this machine.
 pub(super) fn is_trusted(url: &Url) -> bool {
     match url.scheme() {
         "https" => url.has_host(),

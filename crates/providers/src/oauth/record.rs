@@ -1,4 +1,4 @@
-//! The tokens of a sign-in, as they are held and as they are kept.
+//! The tokens of a sign-in, in memory and as they are stored.
 
 use std::time::Duration;
 
@@ -15,12 +15,13 @@ const MARGIN: Duration = Duration::from_secs(60);
 pub(super) struct Tokens {
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
-    /// None where the server says nothing: then a refusal tells.
+    /// `None` if the server does not say when: the tokens are then renewed after a refusal.
     pub(super) renew_at: Option<Timestamp>,
     pub(super) account: Option<String>,
-    /// By which requests name the account, where the provider wants that.
+    /// The id that names the account in requests, if the provider requires it.
     pub(super) account_id: Option<String>,
-    /// What the access token was exchanged for. Not kept: the next start gets its own.
+    /// The short-lived token for the access token. It is not stored: after a restart a new one is
+    /// fetched.
     pub(super) short: Option<Short>,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Short {
     pub(super) renew_at: Option<Timestamp>,
 }
 
-/// When a token of this life, got now, is to be renewed.
+/// When a token with this lifetime, received now, must be renewed.
 pub(super) fn renew_at(clock: &dyn Clock, life: Duration) -> Timestamp {
     clock.wall().saturating_add(life.saturating_sub(MARGIN.min(life / 10)))
 }
@@ -39,7 +40,7 @@ pub(super) fn is_stale(renew_at: Option<Timestamp>, clock: &dyn Clock) -> bool {
     renew_at.is_some_and(|at| at <= clock.wall())
 }
 
-/// What was kept of an earlier sign-in.
+/// The stored state of an earlier sign-in.
 pub(super) enum SavedSignIn {
     Tokens(Tokens),
     /// They were refused, or are for other addresses than the config names now.
@@ -108,6 +109,6 @@ pub(super) fn refused(account: Option<String>, plan: &Plan) -> Secret {
 }
 
 fn line(record: &Record) -> Secret {
-    // Strings and numbers only: there is nothing in it that JSON cannot hold.
+    // The record holds only strings and numbers, so this cannot fail.
     Secret::new(serde_json::to_string(record).unwrap_or_default())
 }

@@ -1,5 +1,5 @@
-//! One renewal for everybody who waits for it. It is a task of its own: a caller that goes away must
-//! not lose a token that the server has just given for the last one.
+//! One renewal for all callers that wait for it. It is a task of its own, so that a caller that
+//! goes away does not lose a token that the server has just issued.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl Login {
     pub(super) async fn settled(&self) {
         let running = self.lock().renewal.clone();
         if let Some(running) = running {
-            // Its waiters are told how it ended.
+            // The renewal reports its result to its waiters itself.
             let _ = running.await;
         }
     }
@@ -153,7 +153,7 @@ impl Login {
         }
     }
 
-    /// Tokens as they were given; what a refresh does not give anew stays.
+    /// The tokens as the server gave them; values that a refresh leaves out are kept from before.
     pub(super) fn granted(&self, granted: Granted, before: Option<Tokens>) -> Tokens {
         self.hide(&granted.access);
         granted.refresh.iter().for_each(|token| self.hide(token));
@@ -196,7 +196,8 @@ impl Login {
         }
     }
 
-    /// What a sign-in can be used with at once: a refusal is told now and not by the first run.
+    /// Exchanges a new sign-in's token at once, so that a refusal is reported now and not by the
+    /// first run.
     pub(super) async fn first_exchange(&self, access: &Secret) -> Result<Option<Short>, String> {
         match self.exchange(access).await {
             Ok(short) => Ok(short),
@@ -223,7 +224,7 @@ impl Login {
     async fn hold(&self, tokens: Tokens, generation: u64) -> Result<Secret, ModelFailure> {
         let _one_by_one = self.changing.lock().await;
         if self.lock().generation != generation {
-            // Somebody signed in or out meanwhile: what they did counts.
+            // A person signed in or out meanwhile: that newer state counts.
             return self.fresh_token()?.ok_or_else(|| self.absent());
         }
         if let Err(fault) = self.store.keep(&self.provider, &self.written(&tokens)).await {

@@ -1,4 +1,4 @@
-//! The authorization server: each request is bound to an address of the config.
+//! The authorization server: each request goes only to an address of the config.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ enum DeviceFormPlaces {
     OpenAi { poll: Endpoint, redirect: String, verification: String },
 }
 
-/// A code that a browser brought, and what proves that it was asked for here.
+/// A code that the browser returned, and the verifier that proves Onyx asked for it.
 pub(super) struct Redemption<'a> {
     pub(super) code: &'a Secret,
     pub(super) verifier: Option<&'a Secret>,
@@ -58,7 +58,7 @@ impl Server {
         self.exchange.is_some()
     }
 
-    /// A code to be entered.
+    /// Requests a code to enter.
     pub(super) async fn device(&self) -> Result<Device, Refusal> {
         let Some(device) = &self.device else {
             return Err(Refusal::Passing("it gives no codes".to_owned()));
@@ -126,7 +126,7 @@ impl Server {
         self.ask_for_token(&fields).await
     }
 
-    /// Gives a token back (RFC 7009); `None` where no address takes it.
+    /// Revokes a token (RFC 7009); `None` if the server has no address for it.
     pub(super) async fn revoke(&self, token: &Secret) -> Option<Answered> {
         let place = self.revoke.as_ref()?;
         let fields = [("client_id", self.client_id.as_str()), ("token", token.reveal())];
@@ -142,7 +142,7 @@ impl Server {
         fields.iter().copied().chain(secret).collect()
     }
 
-    /// `None` where no address tells.
+    /// `None` where the provider has no address that names the account.
     pub(super) async fn account(&self, access: &Secret) -> Option<Answered> {
         let place = self.account.as_ref()?;
         Some(place.get(&format!("Bearer {}", access.reveal())).await)

@@ -1,5 +1,5 @@
-//! Sign-ins of people at a service that agents act at through their tools: one account for each
-//! person, since nobody speaks there in another's name.
+//! Sign-ins to a service that agents use through their tools: one account for each person, so that
+//! no one acts in another person's name.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,7 +13,7 @@ use super::status::{LoginStatus, Pending};
 use super::vendors::{LINKEDIN, VendorLogin};
 use crate::Secret;
 
-/// Every sign-in at one service. It outlives configs.
+/// Every sign-in to one service. It outlives configs.
 #[derive(Debug)]
 pub struct ServiceLogins {
     /// What the names of its tokens begin with.
@@ -31,7 +31,7 @@ impl ServiceLogins {
         Self { key: "linkedin", title: "LinkedIn", known: LINKEDIN, logins, plan }
     }
 
-    /// Takes up what the config says; tokens that were got for other addresses are not used.
+    /// Applies the config; tokens that belong to other addresses are not used.
     pub fn follow(&self, settings: &LoginSettings, base_url: &str) -> Result<(), String> {
         let audience = Url::parse(base_url).map_err(|error| format!("baseUrl: {error}"))?;
         let plan = Plan::resolve(settings, Some(&self.known), &audience);
@@ -39,7 +39,7 @@ impl ServiceLogins {
         Ok(())
     }
 
-    /// There is no such service any more. What was kept of sign-ins stays for the day that there is.
+    /// The service was removed from the config. Stored sign-ins are kept in case it returns.
     pub fn unfollow(&self) {
         self.set(None);
     }
@@ -55,7 +55,7 @@ impl ServiceLogins {
         Some(ServiceLogin(self.logins.titled(&key, self.title.to_owned(), plan)))
     }
 
-    /// Forgets a person's sign-in, whatever the config says.
+    /// Deletes a person's sign-in, also when the config no longer names the service.
     pub async fn forget(&self, person: &PersonId) -> Result<(), Fault> {
         self.logins.forget(&format!("{}.{person}", self.key)).await
     }
@@ -66,7 +66,7 @@ impl ServiceLogins {
     }
 }
 
-/// One person's.
+/// One person's sign-in.
 #[derive(Clone, Debug)]
 pub struct ServiceLogin(Arc<Login>);
 
@@ -75,7 +75,7 @@ impl ServiceLogin {
         self.0.status()
     }
 
-    /// Where to send the browser, which comes back to this page of the gateway.
+    /// The address to send the browser to, which returns to this page of the gateway.
     pub async fn begin(&self, page: &str) -> Result<Pending, Fault> {
         let page = Url::parse(page).map_err(|error| {
             let message = format!("The page to come back to is no address: {error}");
@@ -84,12 +84,14 @@ impl ServiceLogin {
         self.0.begin_at(Some(LoginWay::Browser), Some(&page)).await
     }
 
-    /// With what the browser brought back to that page. The tokens come in the background.
+    /// Finishes with the fields that the browser sent to that page. The tokens are fetched in the
+    /// background.
     pub fn finish(&self, fields: &[(&str, &str)]) -> Result<(), Fault> {
         self.0.came_back(fields)
     }
 
-    /// The token to ask with; another than the refused one. One renewal serves everybody who waits.
+    /// The token for a request, different from the refused one. One renewal serves all callers that
+    /// wait.
     pub async fn token(&self, refused: Option<&Secret>) -> Result<Secret, ModelFailure> {
         match refused {
             None => self.0.token().await,
@@ -97,8 +99,8 @@ impl ServiceLogin {
         }
     }
 
-    /// Forgets the tokens here and gives them back there; the inner `Err` says why nobody there
-    /// confirmed it.
+    /// Forgets the tokens here and revokes them at the service; the inner `Err` says why the
+    /// service did not confirm it.
     pub async fn revoke(&self) -> Result<Result<(), String>, Fault> {
         self.0.revoke().await
     }

@@ -1,5 +1,5 @@
-//! Sign-ins that several gateways share: one of them renews for all, and what one began is finished at
-//! another. In one process none of this is there.
+//! Sign-ins that several gateways share: one of them renews for all, and another gateway can finish
+//! what one began. A single process uses none of this.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use super::plan::{LoginWay, Plan};
 use super::status::Pending;
 use crate::Secret;
 
-/// How long others are told why a sign-in came to nothing.
+/// How long the reason of a failed sign-in is kept for other gateways.
 const TOLD: Duration = Duration::from_secs(10 * 60);
 
-/// What the gateways of one database have in common. Texts are kept sealed.
+/// The sign-in state that the gateways of one database share. Texts are stored sealed.
 pub trait SharedSignIns: Send + Sync {
-    /// Waits until no other gateway changes what is kept for this provider. Then `load` gives what the
-    /// last one kept.
+    /// Waits until no other gateway changes this provider's tokens. Then `load` returns the latest
+    /// ones.
     fn turn<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Result<Box<dyn SignInTurn>, Fault>>;
 
-    /// The sign-in under way, as it was last heard of.
+    /// The latest known state of the sign-in under way.
     fn attempt(&self, provider: &str) -> Option<Secret>;
 
     fn put_attempt<'a>(
@@ -44,21 +44,22 @@ pub trait SharedSignIns: Send + Sync {
         id: &'a str,
     ) -> BoxFuture<'a, Result<bool, Fault>>;
 
-    /// One gateway asks the provider whether the code was entered; another one when that is gone.
+    /// Whether this gateway asks the provider if the code was entered: only one does, and another
+    /// takes over when it is gone.
     fn asks_for<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, bool>;
 }
 
-/// The right to change what is kept. Given back when it is dropped.
+/// The right to change the stored tokens. Given back when it is dropped.
 pub trait SignInTurn: Send + Sync {
     /// `false`: this gateway was silent for so long that another one may have it.
     fn still_holds(&self) -> bool;
 }
 
-/// A sign-in under way as gateways tell each other.
+/// A sign-in under way, as gateways share it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct UnderWay {
     pub(super) id: String,
-    /// Of the plan that it was begun with.
+    /// The binding of the plan that it was begun with.
     bound: Hash,
     way: String,
     user_code: Option<String>,
@@ -99,14 +100,14 @@ impl UnderWay {
         }
     }
 
-    /// `None`: it was begun under other settings, or does not read.
+    /// `None`: the attempt was begun under other settings, or cannot be read.
     pub(super) fn read(text: &Secret, plan: &Plan) -> Option<Self> {
         let record: Self = serde_json::from_str(text.reveal()).ok()?;
         (record.bound == plan.binding()).then_some(record)
     }
 
     pub(super) fn written(&self) -> Secret {
-        // Strings and numbers only: there is nothing in it that JSON cannot hold.
+        // The record holds only strings and numbers, so this cannot fail.
         Secret::new(serde_json::to_string(self).unwrap_or_default())
     }
 
@@ -162,7 +163,8 @@ fn left(until: Timestamp, clock: &dyn Clock) -> Duration {
 }
 
 impl Login {
-    /// Takes up what other gateways did: who signed in or out, what was renewed, what is under way.
+    /// Applies what other gateways did: who signed in or out, which tokens were renewed, which
+    /// attempt is under way.
     pub(crate) fn follow_others(self: &Arc<Self>) {
         let Some(shared) = self.store.shared() else { return };
         self.follow_store();
@@ -172,7 +174,7 @@ impl Login {
         let (here, is_known) = {
             let attempt = &self.lock().attempt;
             if attempt.is_claimed() {
-                // It is finished here, whatever is still told of it.
+                // This gateway is finishing the attempt, so older shared state no longer matters.
                 return;
             }
             let here = attempt.shared_id();
@@ -191,7 +193,7 @@ impl Login {
         UnderWay::read(&shared.attempt(&self.provider)?, self.plan())
     }
 
-    /// Ends a sign-in under way at every gateway.
+    /// Ends a sign-in under way on all gateways.
     pub(super) async fn end_attempt(&self, shared: &dyn SharedSignIns) -> Result<(), Fault> {
         if let Some(told) = self.told(shared) {
             shared.take_attempt(&self.provider, &told.id).await?;
@@ -213,7 +215,7 @@ impl Login {
         self.wait_for(pending, waiting, Some(told.id));
     }
 
-    /// Begins to wait, in the background.
+    /// Waits in the background.
     pub(super) fn wait_for(
         self: &Arc<Self>,
         pending: Pending,
@@ -241,7 +243,7 @@ impl Login {
         });
     }
 
-    /// Reads what is kept; other gateways keep tokens, too.
+    /// Reads the stored tokens again, because other gateways may have changed them.
     pub(super) fn follow_store(&self) {
         let generation = self.lock().generation;
         let kept = self.kept();
@@ -254,7 +256,7 @@ impl Login {
         state.generation += 1;
     }
 
-    /// May this gateway use what came of the sign-in? One of all that wait for it does.
+    /// Whether this gateway may finish the sign-in: only one of those that wait may.
     pub(super) async fn claim(&self, id: Option<&str>) -> Result<bool, String> {
         let (Some(shared), Some(id)) = (self.store.shared(), id) else { return Ok(true) };
         // Before it is taken: that the others know it no more does not end it here.
@@ -272,7 +274,8 @@ impl Login {
         }
     }
 
-    /// Tells the others why it came to nothing. `None`: they know nothing of it any more.
+    /// Records the reason of the failure for other gateways. `None`: the attempt is no longer
+    /// shared.
     pub(super) async fn tell_failure(&self, id: Option<&str>, words: &str) -> Option<String> {
         let (shared, id) = (self.store.shared()?, id?);
         let told = self.told(shared).filter(|told| told.id == id)?;
@@ -285,7 +288,8 @@ impl Login {
     }
 }
 
-/// Is it what is held already? What a token was exchanged for is not kept, and its end neither.
+/// Whether the stored tokens are those in memory. Exchanged tokens and their end are not stored and
+/// not compared.
 fn is_same(held: &TokenState, kept: &TokenState) -> bool {
     match (held, kept) {
         (TokenState::Tokens(held), TokenState::Tokens(kept)) => {

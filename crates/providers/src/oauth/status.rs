@@ -2,7 +2,7 @@ use onyx_types::Timestamp;
 
 use super::plan::LoginWay;
 
-/// How it stands with a sign-in.
+/// The state of a sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginState {
     None,
@@ -15,7 +15,7 @@ pub enum LoginState {
 }
 
 impl LoginState {
-    /// The word as JSON has it.
+    /// The name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -28,7 +28,7 @@ impl LoginState {
 }
 
 impl LoginWay {
-    /// The word as JSON has it.
+    /// The name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Code => "code",
@@ -41,26 +41,26 @@ impl LoginWay {
     }
 }
 
-/// What people are shown of a sign-in. Holds no token.
+/// A sign-in as people see it. Holds no token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginStatus {
     pub state: LoginState,
     pub account: Option<String>,
     pub pending: Option<Pending>,
-    /// Why the last try came to nothing, or why it must be made again.
+    /// Why the last try failed, or why a new sign-in is needed.
     pub error: Option<String>,
     /// When it ends, where it cannot be renewed.
     pub until: Option<Timestamp>,
     /// How a person can sign in here.
     pub ways: Vec<LoginWay>,
-    /// What was last told of how much of a plan is used.
+    /// The last known usage of the plan.
     pub quota: Option<Quota>,
 }
 
-/// How much of a plan is used.
+/// The used part of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Which limit it is, in words.
+    /// The name of the limit, for people.
     pub limit: String,
     pub used_percent: Option<u8>,
     pub resets_at: Option<Timestamp>,
@@ -82,7 +82,7 @@ impl LoginStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
     pub way: LoginWay,
-    /// To be entered; a browser that comes back by itself has none.
+    /// The code that the person enters; a browser that returns on its own has none.
     pub user_code: Option<String>,
     pub verification_uri: String,
     pub verification_uri_complete: Option<String>,

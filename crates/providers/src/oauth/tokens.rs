@@ -19,7 +19,7 @@ pub(crate) enum TokenSource {
 }
 
 impl TokenSource {
-    /// Whether both are the same one, with the same tokens.
+    /// Whether both are the same source, with the same tokens.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Login(own), Self::Login(others)) => Arc::ptr_eq(own, others),
@@ -28,7 +28,7 @@ impl TokenSource {
         }
     }
 
-    /// The text without any of its tokens.
+    /// The text with all its tokens masked.
     pub(crate) fn mask(&self, text: String) -> String {
         match self {
             Self::Login(login) => login.mask(text),
@@ -36,7 +36,7 @@ impl TokenSource {
         }
     }
 
-    /// A token and the headers it goes in; another than the refused one.
+    /// A token and the headers that carry it, different from the refused one.
     pub(crate) async fn pass(
         &self,
         refused: Option<&Secret>,

@@ -1,5 +1,5 @@
-//! The addresses of makers whose sign-in is known. Settings go before them, field by field; a client
-//! id is nobody's but the person's.
+//! The addresses of vendors whose sign-in is known. Settings override them, field by field; the
+//! client id is always the owner's own.
 
 #[derive(Clone, Copy, Debug)]
 pub struct VendorLogin {
@@ -27,7 +27,7 @@ pub struct VendorDevice {
 pub enum DeviceForm {
     /// RFC 8628.
     Standard,
-    /// JSON both ways; whoever polls gets a code and its verifier, to be redeemed like a browser's.
+    /// JSON both ways; polling returns a code and its verifier, to be redeemed like a browser's.
     OpenAi { poll: &'static str, redirect: &'static str, verification: &'static str },
 }
 
@@ -42,16 +42,16 @@ pub struct VendorBrowser {
     pub extra: &'static [(&'static str, &'static str)],
 }
 
-/// Where the browser comes back to.
+/// The address that the browser returns to.
 #[derive(Clone, Copy, Debug)]
 pub enum VendorRedirect {
     /// A port of this machine, as it is registered there.
     ThisMachine(&'static str),
-    /// A page of the gateway; whoever begins the sign-in says at which address.
+    /// A page of the gateway; its address comes with the request that begins the sign-in.
     Gateway,
 }
 
-/// A GitHub sign-in brings a token that GitHub exchanges for a short-lived one of Copilot.
+/// GitHub exchanges the token of its sign-in for a short-lived one of Copilot.
 pub(crate) const GITHUB_COPILOT: VendorLogin = VendorLogin {
     issuer: "",
     device: Some(VendorDevice {

@@ -5,8 +5,8 @@ use onyx_types::{Cancel, Model, ModelEvent, ModelFailureClass, ModelRequest};
 use super::error::RegistryError;
 use crate::failure::failed;
 
-/// A model of a chain that cannot be had. It fails without a request, so that the chain goes on
-/// and says so, as it would for one that is down.
+/// A model of a chain that is not available. It fails without a request, so that the chain
+/// continues with the next model and reports it, as for one that is down.
 pub(super) struct Absent {
     id: String,
     reason: RegistryError,

@@ -1,4 +1,4 @@
-//! `auto`: the model is chosen when the prompt is there, by the config's rules.
+//! `auto`: the model is chosen by the config's rules once the prompt is known.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use onyx_types::{
 use crate::failure::failed;
 use crate::routing::{Candidate, Need, RoutingSettings, Task, TaskClass, route};
 
-/// A model for one run that decides at its first call who answers and stays with that.
+/// A model for one run that chooses the answering model at its first call and keeps it.
 pub(super) struct Auto {
     settings: RoutingSettings,
     class: TaskClass,
@@ -27,8 +27,8 @@ fn catalogue(choices: &[(Candidate, Arc<dyn Model>)]) -> Vec<Candidate> {
 }
 
 impl Auto {
-    /// `standby` are asked after the rules' own. Fails where there is nothing to choose from, which
-    /// is known now and need not wait for a prompt.
+    /// `standby` are asked after the models of the rules. Fails if there is no model to choose
+    /// from, which does not depend on the prompt.
     pub(super) fn new(
         settings: &RoutingSettings,
         class: TaskClass,
@@ -39,7 +39,7 @@ impl Auto {
         Ok(Self { settings: settings.clone(), class, choices, standby, chosen: Mutex::default() })
     }
 
-    /// Who answers, and what is said of the choice when it is made.
+    /// The chosen model, and the notice about the choice.
     fn choose(&self, task: &Task) -> Result<(Arc<dyn Model>, Option<String>), Fault> {
         let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = chosen.as_ref().filter(|model| fits(model.context_window(), task)) {
@@ -97,7 +97,7 @@ impl Model for Auto {
         "auto"
     }
 
-    /// Before the choice, the widest there is: the rules look at the length of the prompt.
+    /// Before the choice, the largest window: the rules consider the length of the prompt.
     fn context_window(&self) -> Option<u32> {
         self.choices.iter().filter_map(|(candidate, _)| candidate.facts.context_window).max()
     }
@@ -110,7 +110,7 @@ impl Model for Auto {
                 let class = if fits(self.context_window(), &task) {
                     ModelFailureClass::InvalidRequest
                 } else {
-                    // A shorter prompt may find somebody.
+                    // A model may be found for a shorter prompt.
                     ModelFailureClass::ContextLength
                 };
                 return once(ready(failed(class, fault.message))).boxed();

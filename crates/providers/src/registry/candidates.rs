@@ -1,4 +1,4 @@
-//! The models that a choice is made among.
+//! The models that `auto` can choose from.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::source::Sourced;
 use super::vendor::Locality;
 use crate::routing::Candidate;
 
-/// Those the config names, and the usual one of each provider that names none.
+/// The models in the config, and the default one of each provider that lists none.
 pub(super) fn candidates(catalogue: &Catalogue, now: Duration) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for provider in usable(catalogue) {
@@ -36,7 +36,8 @@ pub(super) fn has_choice(catalogue: &Catalogue) -> bool {
     configured > 1 || configured + own() > 1
 }
 
-/// Nobody chooses one that nobody is signed in at; who names it is told so.
+/// The usable providers. One that needs a sign-in is never chosen; a request that names it gets an
+/// error.
 fn usable(catalogue: &Catalogue) -> impl Iterator<Item = &Provider> {
     catalogue.resolved().map(|provider| &**provider).filter(|provider| provider.absence().is_none())
 }

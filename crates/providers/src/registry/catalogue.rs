@@ -1,4 +1,4 @@
-//! The providers of the config and the sources beside them, by name, with what is known of their models.
+//! The providers of the config and the other sources, by name, with what is known of their models.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Catalogue {
         Self { providers, sources: sources.collect(), metadata: setup.metadata }
     }
 
-    /// Whether models can be asked for under this name, also where it is disabled.
+    /// Whether the name belongs to a provider, even a disabled one.
     pub(super) fn has_provider(&self, name: &str) -> bool {
         self.sourced(name).is_some() || self.providers.iter().any(|entry| entry.name == name)
     }
@@ -83,7 +83,7 @@ impl Catalogue {
             .map_err(|reason| RegistryError::Disabled { name: name.to_owned(), reason })
     }
 
-    /// Every provider whose settings make sense, also one that nobody is signed in at.
+    /// Every provider whose settings are valid, even if no person is signed in to it.
     pub(super) fn resolved(&self) -> impl Iterator<Item = &Arc<Provider>> {
         self.providers.iter().filter_map(|entry| entry.resolved.as_ref().ok())
     }
@@ -111,7 +111,8 @@ impl Catalogue {
     }
 }
 
-/// A provider as its settings say, which goes on with the connections and the health of the one before.
+/// A provider resolved from its settings; it keeps the connections and the health of its
+/// predecessor.
 fn resolved(
     name: &str,
     settings: &ProviderSettings,

@@ -9,12 +9,12 @@ use super::status::ProviderStatus;
 use crate::connect::Obstacle;
 use crate::http::NoAnswer;
 
-/// What a look at a provider found.
+/// The result of a provider's test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProviderTest {
     pub name: String,
     pub finding: Finding,
-    /// What is right or wrong, and what to do, in words.
+    /// The finding and what to do, as a sentence.
     pub advice: String,
 }
 
@@ -27,7 +27,7 @@ pub enum Finding {
     Unknown,
 }
 
-/// What is wrong with a provider that can be asked, in a word.
+/// What is wrong with a provider that could be asked, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trouble {
@@ -50,7 +50,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// The word as JSON has it.
+    /// The name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Dns => "dns",
@@ -96,7 +96,7 @@ impl Trouble {
         }
     }
 
-    /// Something answers that may be asked in another way.
+    /// Whether the address answered, so that another path or kind may work.
     pub(super) const fn may_be_mistaken(self) -> bool {
         matches!(self, Self::WrongAddress | Self::WrongWire)
     }
@@ -109,9 +109,9 @@ impl Trouble {
             Self::Refused => {
                 "Nothing listens at its address: start the server, or check the port in `baseUrl`."
             }
-            Self::Unreachable => "There is no way to its address: check `baseUrl` and the network.",
+            Self::Unreachable => "Its address cannot be reached: check `baseUrl` and the network.",
             Self::Tls => {
-                "No trusted connection comes about: check whether the server speaks https at this port, and its certificate."
+                "A trusted connection failed: check whether the server speaks https at this port, and its certificate."
             }
             Self::Timeout => {
                 "It does not answer in time: check the network, or whether the server is stuck."
@@ -122,12 +122,12 @@ impl Trouble {
             }
             Self::Overloaded => "It is overloaded: wait, or name a fallback model.",
             Self::WrongAddress => {
-                "The address answers but knows no list of models: check the path of `baseUrl`."
+                "The address answers but has no list of models: check the path of `baseUrl`."
             }
             Self::WrongWire => {
-                "Something answers, but it does not speak this wire: check `baseUrl` and `kind`."
+                "The server answers, but not in the expected format: check `baseUrl` and `kind`."
             }
-            Self::Broken => "It answers with a failure of its own: look at the server.",
+            Self::Broken => "The server reports an internal error: look at its logs.",
         }
     }
 }
@@ -185,7 +185,7 @@ pub(super) fn sourced(status: &ProviderStatus) -> ProviderTest {
     works(&status.name, Duration::ZERO, models, &[])
 }
 
-/// The fault says what is missing and how to come by it.
+/// The fault says what is missing and how to get it.
 pub(super) fn unusable(name: &str, fault: Fault) -> ProviderTest {
     let advice = fault.message.clone();
     let is_sign_in = fault.code == ErrorCode::ProviderAuth;

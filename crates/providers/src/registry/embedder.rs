@@ -56,7 +56,7 @@ fn embedding_wire(provider: &Provider) -> Result<EmbeddingWire, Fault> {
         | ProviderKind::Pi
         | ProviderKind::Embedded => {
             let (name, kind) = (&provider.name, provider.kind.as_str());
-            let message = format!("`{name}` is of kind `{kind}`, which makes no vectors here");
+            let message = format!("`{name}` is of kind `{kind}`, which cannot embed texts here");
             Err(Fault::new(ErrorCode::ModelNotFound, message).with_hint(
                 "Name an embedding model of an `openai` or `ollama` provider, or local/minilm.",
             ))

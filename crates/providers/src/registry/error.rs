@@ -1,4 +1,4 @@
-//! Why there is no model under a name.
+//! Why a name does not lead to a model.
 
 use onyx_types::{ErrorCode, Fault};
 
@@ -10,7 +10,7 @@ pub enum RegistryError {
     UnknownProvider(String),
     #[error("the provider `{name}` is disabled: {reason}")]
     Disabled { name: String, reason: String },
-    /// What a source of its own says of one of its models.
+    /// The fault that a source reports about one of its models.
     #[error(transparent)]
     Source(Fault),
 }

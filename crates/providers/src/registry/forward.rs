@@ -17,21 +17,21 @@ use crate::decorators::Priced;
 use crate::http::{PIECES, RawCall, RawPiece};
 use crate::wire::Wire;
 
-/// Which way a request goes.
+/// How a request is sent.
 pub enum Way {
     SameWire(Forwarding),
-    /// The provider speaks another wire: the body as it came, to be read.
+    /// The provider speaks another wire, so the client's body must be parsed.
     OtherWire(Map<String, Value>),
 }
 
-/// A request ready to go. Driving the model's stream brings the pieces; every piece is there
-/// before the event that it holds. The model takes no notice of what it is asked.
+/// A request that is ready to send. Reading the model's stream delivers the pieces, each before the
+/// event that it holds. The model ignores the request it is given.
 pub struct Forwarding {
     pub model: Arc<dyn Model>,
     pub pieces: mpsc::Receiver<RawPiece>,
 }
 
-/// The body, with the model's own name, to the provider's address with the provider's key.
+/// Sends the body, with the model's own name, to the provider's address with the provider's key.
 pub(super) fn forward(
     catalogue: &Catalogue,
     guards: &Guards,

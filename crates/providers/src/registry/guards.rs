@@ -1,4 +1,4 @@
-//! What stands around a model whoever asks it: retries, a breaker, figures.
+//! The decorators that every model gets: retries, a breaker, metrics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl Guards {
         self.clock.now().mono
     }
 
-    /// All attempts of one request are one failure: the breaker stands around the retries.
+    /// The breaker stands around the retries, so all attempts of one request count as one failure.
     pub(super) fn retried(&self, model: Arc<dyn Model>, health: &ModelHealth) -> Arc<dyn Model> {
         let circuit = Arc::clone(&health.circuit);
         let retry = Arc::new(Retry::new(model, self.retry, circuit, Arc::clone(&self.clock)));
@@ -35,7 +35,7 @@ impl Guards {
         Arc::new(Metrics::new(Arc::new(breaker), counts, Arc::clone(&self.clock)))
     }
 
-    /// With a rest of its own.
+    /// The same guards with another waiting time of the breaker.
     pub(super) fn with_rest(&self, rest: Option<Duration>) -> Self {
         let rest = rest.unwrap_or(self.breaker.rest);
         Self { breaker: BreakerPolicy { rest, ..self.breaker }, ..self.clone() }

@@ -7,10 +7,10 @@ use serde::Serialize;
 use crate::decorators::{Circuit, CircuitState, Counts, ModelMetrics};
 use crate::tokens::Scale;
 
-/// Names of models come with requests, so their number is nobody's to trust.
+/// The names of models come from requests, so their number must be bounded.
 const MAX_MODELS: usize = 256;
 
-/// How a provider's models have done since the start, or since the provider was changed.
+/// The health of a provider's models since the start, or since the provider was changed.
 #[derive(Debug, Default)]
 pub(super) struct HealthBook(Mutex<BTreeMap<String, Arc<ModelHealth>>>);
 
@@ -22,7 +22,7 @@ pub(super) struct ModelHealth {
     pub(super) scale: Arc<Scale>,
 }
 
-/// One model of a provider as people are shown it.
+/// One model of a provider as people see it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelStatus {
     pub model: String,
@@ -44,7 +44,7 @@ impl HealthBook {
         fresh
     }
 
-    /// Whether the model would be called if it were asked for now.
+    /// Whether a call to the model would be allowed now.
     pub(super) fn admits(&self, model: &str, now: Duration) -> bool {
         self.lock().get(model).is_none_or(|health| health.circuit.admits(now))
     }

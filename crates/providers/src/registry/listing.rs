@@ -1,5 +1,5 @@
-//! Asking a provider which models it has: a good first question, since it costs nothing and needs
-//! the address, the key and the network to be right.
+//! Lists a provider's models. It is a good first request: it costs nothing, and it needs the
+//! address, the key and the network to be right.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const SHORT_PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ListedModel {
     pub id: String,
-    /// Where the provider says it.
+    /// If the provider reports it.
     pub context_window: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn list(provider: &Provider) -> Result<Vec<ListedModel>, NoAnsw
     list_as(provider, provider.kind, provider.base.as_str(), PATIENCE).await
 }
 
-/// Where else at the same server a list is found: the address or the kind was mistaken.
+/// Looks for a list elsewhere on the same server, in case the address or the kind is wrong.
 pub(super) async fn found_elsewhere(provider: &Provider) -> Option<(ProviderKind, String)> {
     let mut origin = provider.base.clone();
     origin.set_path("");
@@ -86,8 +86,7 @@ pub(super) async fn list_as(
     Ok(list.models())
 }
 
-/// The version stands in some base addresses and not in others, as it does in their makers' own
-/// examples.
+/// Some base addresses contain the version and others do not, as in their vendors' own examples.
 fn listing_url(kind: ProviderKind, base: &str) -> Result<Url, ModelFailure> {
     let base = base.trim_end_matches('/');
     let without = |version: &str| base.strip_suffix(version).unwrap_or(base).to_owned();
@@ -112,7 +111,7 @@ fn listing_url(kind: ProviderKind, base: &str) -> Result<Url, ModelFailure> {
     })
 }
 
-/// The forms in which wires and their imitators list models.
+/// The answer formats in which wires and their imitators list models.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Listing {
@@ -129,7 +128,7 @@ struct Row {
     #[serde(alias = "inputTokenLimit", alias = "max_context_length", alias = "max_model_len")]
     #[serde(alias = "context_window")]
     context_length: Option<u32>,
-    /// As Copilot tells what a model can do and whether the person may use it.
+    /// Copilot's fields: what a model can do, and whether the person may use it.
     #[serde(default)]
     capabilities: Option<Capabilities>,
     policy: Option<Policy>,

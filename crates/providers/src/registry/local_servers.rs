@@ -1,4 +1,5 @@
-//! What runs on this machine and nobody configured: each known server is asked at its own address.
+//! Finds model servers on this machine that are not configured: each known server is asked at its
+//! usual address.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,8 +30,8 @@ pub struct LocalServer {
 }
 
 impl LocalServer {
-    /// The first of its models that answers. Such servers list models that only make vectors or
-    /// sort results too, and most of them say so in nothing but the name.
+    /// The first of its models that can answer. Such servers also list models that only make
+    /// vectors or sort results, and most of these are recognisable only by name.
     pub fn answers_with(&self) -> Option<&str> {
         let answers = |model: &&String| {
             let name = model.to_ascii_lowercase();
@@ -40,8 +41,8 @@ impl LocalServer {
     }
 }
 
-/// Asks all of them at once. `ports`: where a vendor listens when it is not at its usual port;
-/// the address is this machine in any case.
+/// Asks all of them at once. `ports`: where a vendor listens when it is not at its usual port; the
+/// host is always this machine.
 pub(super) async fn found(
     catalogue: &Catalogue,
     clock: &Arc<dyn Clock>,
@@ -80,7 +81,8 @@ async fn ask(vendor: &Vendor, base: Url, clock: &Arc<dyn Clock>) -> Option<Local
     let logins = Logins::new(Arc::new(crate::NoTokens), Arc::clone(clock));
     let provider = resolve::resolve(vendor.name, &settings, references, &logins).ok()?;
     let start = clock.now().mono;
-    // One that does not answer is not there; nobody asked for it by name.
+    // A server that does not answer is treated as absent; it was not configured, so this is no
+    // error.
     let models = listing::list_as(&provider, provider.kind, &base_url, PATIENCE).await.ok()?;
     Some(LocalServer {
         name: vendor.name.to_owned(),
@@ -98,7 +100,7 @@ fn at_port(mut base: Url, port: Option<u16>) -> Url {
     base
 }
 
-/// The same port of this machine, whatever it is called.
+/// Whether both addresses mean the same port of this machine, under any of its names.
 fn is_same_place(one: &Url, other: &Url) -> bool {
     let is_same_host =
         one.host_str() == other.host_str() || (is_loopback(one) && is_loopback(other));

@@ -1,4 +1,4 @@
-//! Sign-ins by the provider's name, and what to set where a provider has none.
+//! Sign-ins by the provider's name, and which settings are missing where a provider has none.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn status(catalogue: &Catalogue, name: &str) -> Result<Option<LoginSt
     Ok(entry(catalogue, name)?.ok().map(|login| login.status()))
 }
 
-/// The sign-in of this provider, or what to set for one.
+/// The sign-in of this provider, or a fault that says which settings are missing.
 pub(super) fn named<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Login>, Fault> {
     entry(catalogue, name)?.map_err(Clone::clone)
 }
@@ -36,7 +36,7 @@ fn entry<'a>(
     Err(Fault::new(ErrorCode::NotFound, message))
 }
 
-/// The sign-in of what was made of the settings.
+/// The sign-in of a resolved provider, or a fault that says which settings are missing.
 pub(super) fn of(
     name: &str,
     settings: &ProviderSettings,
@@ -47,8 +47,8 @@ pub(super) fn of(
         Ok(provider) => match provider.login() {
             Some(login) => return Ok(Arc::clone(login)),
             None if settings.api_key.is_some() => (
-                format!("`{name}` is asked with its `apiKey`, which goes before a sign-in."),
-                format!("Take `{at}.apiKey` out of onyx.json and set `{at}.login`."),
+                format!("`{name}` uses its `apiKey`, which takes precedence over a sign-in."),
+                format!("Remove `{at}.apiKey` from onyx.json and set `{at}.login`."),
             ),
             None => (none(name), how(name)),
         },
@@ -60,13 +60,13 @@ pub(super) fn of(
     Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).with_field(at + ".login"))
 }
 
-/// Of a source that is no provider of the config.
+/// The fault for a source that is no provider of the config.
 pub(super) fn of_source(name: &str, own_way: Option<String>) -> Fault {
     match own_way {
         Some(way) => Fault::new(ErrorCode::InvalidRequest, way)
-            .with_hint(format!("Then look whether it works: `onyx providers test {name}`.")),
+            .with_hint(format!("Then test it with `onyx providers test {name}`.")),
         None => Fault::new(ErrorCode::InvalidRequest, none(name))
-            .with_hint("Its models are not behind a sign-in."),
+            .with_hint("Its models need no sign-in."),
     }
 }
 

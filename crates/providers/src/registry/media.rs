@@ -1,5 +1,5 @@
-//! Requests that are no conversation: speech, pictures, moderation. They go to a provider of
-//! OpenAI's wires as their client wrote them, with the model's own name and the provider's key.
+//! Requests that are no conversation: speech, pictures, moderation. They go to a provider with
+//! OpenAI's wires as the client wrote them, with the model's own name and the provider's key.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::failure::failure;
 use crate::http::{PIECES, RawPiece, limit_headers};
 use crate::wire::{Wire, http_failure};
 
-/// More than a model says or paints.
+/// Larger than any speech or picture that a model returns.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// A request as its client wrote it, but for the model's name.
@@ -37,7 +37,7 @@ pub struct MediaRequest {
     pub body: Bytes,
 }
 
-/// Opens the way to a provider that may have such a route.
+/// Prepares a request to a provider that may have such a route.
 pub(super) fn media(
     catalogue: &Catalogue,
     guards: &Guards,

@@ -55,23 +55,24 @@ use auto::Auto;
 use catalogue::Catalogue;
 use guards::Guards;
 
-/// All configured providers. Immutable: a changed config makes a new registry, which goes on with
-/// the connections and the health of every provider that stays the same.
+/// All configured providers. Immutable: a changed config makes a new registry, which keeps the
+/// connections and the health of every provider that stays the same.
 #[derive(Debug)]
 pub struct Registry {
     catalogue: Catalogue,
     guards: Guards,
 }
 
-/// What a registry stands on. `new` has what tests and small tools need; a gateway sets the rest.
+/// What a registry is built from. `new` has what tests and small tools need; a gateway sets the
+/// rest.
 pub struct Setup<'a> {
     pub environment: Environment<'a>,
     pub secrets: &'a dyn SecretSource,
     pub clock: Arc<dyn Clock>,
     pub metadata: Arc<Metadata>,
-    /// Models without a wire, by the name they go under. A provider of the config with the same
-    /// name stands back: its settings are the source's own to read. One that cannot be had comes
-    /// with the reason, and is disabled.
+    /// Models without a wire, by name. A provider of the config with the same name is not used
+    /// itself: its settings are read by the source. A source that is not available has the reason
+    /// and is disabled.
     pub sources: Vec<NamedSource>,
     /// Sign-ins, which outlive registries.
     pub logins: Arc<Logins>,
@@ -129,7 +130,7 @@ impl Registry {
         self
     }
 
-    /// Whether models can be asked for under this name, also where it is disabled.
+    /// Whether the name belongs to a provider, even a disabled one.
     pub fn has_provider(&self, name: &str) -> bool {
         self.catalogue.has_provider(name)
     }
@@ -140,7 +141,7 @@ impl Registry {
     }
 
     /// The first model, and those to ask in its place when it cannot answer. Fails only when none
-    /// of them can be had; one alone that cannot is passed over at each call, visibly.
+    /// of them is available; a single unavailable one is skipped at each call, with a notice.
     pub fn chain(
         &self,
         primary: &str,
@@ -149,8 +150,8 @@ impl Registry {
         stack::chain(primary, fallbacks, |id| self.model(id))
     }
 
-    /// A model for one run that decides at its first call who answers and stays with that.
-    /// `fallbacks` stand by after the rules' own.
+    /// A model for one run that chooses the answering model at its first call and keeps it.
+    /// `fallbacks` are asked after the models of the rules.
     pub fn auto(
         &self,
         settings: &RoutingSettings,
@@ -172,7 +173,8 @@ impl Registry {
         embedder::embedder(&self.catalogue, &self.guards, id).await
     }
 
-    /// The body, with the model's own name, to the provider's address with the provider's key.
+    /// Sends the body, with the model's own name, to the provider's address with the provider's
+    /// key.
     pub fn forward(
         &self,
         id: &str,
@@ -183,24 +185,24 @@ impl Registry {
         forward::forward(&self.catalogue, &self.guards, id, wire, body, betas)
     }
 
-    /// Opens the way to a provider that may have such a route.
+    /// Prepares a request to a provider that may have such a route.
     pub fn media(&self, id: &str, request: MediaRequest) -> Result<Forwarding, RegistryError> {
         media::media(&self.catalogue, &self.guards, id, request)
     }
 
-    /// What answers when no model is named: the default of the first provider that can be used and
-    /// is not at rest, else of the first that can be used, else of the first source.
+    /// The default model: that of the first usable provider whose circuit is closed, else of the
+    /// first usable one, else of the first source.
     pub fn default_model(&self) -> Option<String> {
         stack::default_model(&self.catalogue, self.guards.now())
     }
 
-    /// The models to choose from: those the config names, and the usual one of each provider that
-    /// names none.
+    /// The models to choose from: those in the config, and the default one of each provider that
+    /// lists none.
     pub fn candidates(&self) -> Vec<Candidate> {
         candidates::candidates(&self.catalogue, self.guards.now())
     }
 
-    /// Is there more than one to choose from?
+    /// Whether there is more than one to choose from.
     pub fn has_choice(&self) -> bool {
         candidates::has_choice(&self.catalogue)
     }
@@ -210,12 +212,12 @@ impl Registry {
         Ok(route(settings, task, &self.candidates())?)
     }
 
-    /// What is known of a model, whether or not its provider can be used.
+    /// The known facts of a model, whether or not its provider can be used.
     pub fn facts(&self, id: &str) -> Result<ModelFacts, RegistryError> {
         self.catalogue.facts(id)
     }
 
-    /// Where a model runs; `None` for one that nobody offers.
+    /// Where a model runs; `None` for a model that no provider offers.
     pub fn locality(&self, model: &str) -> Option<Locality> {
         candidates::locality(&self.catalogue, model, self.guards.now())
     }
@@ -225,29 +227,29 @@ impl Registry {
         self.catalogue.weights(id)
     }
 
-    /// Counts tokens as this model does, the better the more it has answered. A model that cannot
-    /// be had is counted by the rule that holds for all.
+    /// Counts tokens as this model does, more exactly the more it has answered. For a model that is
+    /// not available, the general rule counts.
     pub fn token_counter(&self, id: &str) -> Arc<dyn TokenCounter> {
         stack::token_counter(&self.catalogue, id)
     }
 
-    /// The settings of a request that reach this model; of others whoever asks is told.
+    /// The settings of a request that this model supports; the client is informed about the others.
     pub fn takes(&self, id: &str) -> Vec<Knob> {
         stack::takes(&self.catalogue, id)
     }
 
-    /// Asks a provider which models it has, and says in words what is wrong if it does not answer.
+    /// Lists a provider's models, and explains what is wrong if it does not answer.
     pub async fn test(&self, name: &str) -> ProviderTest {
         probe::probe(&self.catalogue, &self.guards.clock, name).await
     }
 
-    /// The models a provider says it has.
+    /// The models that a provider lists.
     pub async fn list_models(&self, name: &str) -> Result<Vec<ListedModel>, Fault> {
         probe::list_models(&self.catalogue, &self.guards.clock, name).await
     }
 
-    /// What runs on this machine and nobody configured: asks all of them at once. `ports`: where a
-    /// vendor listens when it is not at its usual port; the address is this machine in any case.
+    /// Finds model servers on this machine that are not configured, asking all at once. `ports`:
+    /// where a vendor listens when it is not at its usual port; the host is always this machine.
     pub async fn found(&self, ports: &BTreeMap<String, u16>) -> Vec<LocalServer> {
         local_servers::found(&self.catalogue, &self.guards.clock, ports).await
     }
@@ -256,28 +258,28 @@ impl Registry {
         status::all(&self.catalogue, self.guards.now())
     }
 
-    /// Those that are programs of this machine which a person signed in to, in the order of the
-    /// config; without looking at any other.
+    /// The providers that are programs of this machine with a person's sign-in, in the order of the
+    /// config; no others are looked at.
     pub fn programs(&self) -> Vec<ProviderStatus> {
         status::programs(&self.catalogue, self.guards.now())
     }
 
-    /// Every key and secret header that the providers are asked with: what no text may hold.
+    /// Every key and secret header of the providers, for masking.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.catalogue.secrets()
     }
 
-    /// `None` for a provider that is asked with a key, or with nothing.
+    /// `None` for a provider that uses a key, or no credential.
     pub fn login(&self, name: &str) -> Result<Option<LoginStatus>, Fault> {
         login::status(&self.catalogue, name)
     }
 
-    /// Begins to sign in, in one of the ways that the provider has, and waits for the person.
+    /// Begins a sign-in in one of the provider's ways, and waits for the person.
     pub async fn begin_login(&self, name: &str, way: Option<LoginWay>) -> Result<Pending, Fault> {
         login::named(&self.catalogue, name)?.begin(way).await
     }
 
-    /// Takes the address at which a browser ended that could not come back by itself.
+    /// Finishes a sign-in with the address at which the browser ended, pasted by the person.
     pub fn finish_login(&self, name: &str, address: &str) -> Result<(), Fault> {
         login::named(&self.catalogue, name)?.finish(address)
     }

@@ -1,4 +1,4 @@
-//! A look at one provider: is it there, does it take the key, which models has it?
+//! A test of one provider: does it respond, does it accept the key, which models does it have?
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::error::RegistryError;
 use super::listing::{self, ListedModel};
 use super::provider::Provider;
 
-/// Asks a provider which models it has, and says in words what is wrong if it does not answer.
+/// Lists a provider's models, and explains what is wrong if it does not answer.
 pub(super) async fn probe(
     catalogue: &Catalogue,
     clock: &Arc<dyn Clock>,
@@ -56,7 +56,7 @@ async fn ask(provider: &Provider, clock: &Arc<dyn Clock>, name: &str) -> Provide
     }
 }
 
-/// The models a provider says it has.
+/// The models that a provider lists.
 pub(super) async fn list_models(
     catalogue: &Catalogue,
     clock: &Arc<dyn Clock>,

@@ -29,8 +29,8 @@ pub(super) struct Provider {
     pub(super) locality: Locality,
 }
 
-/// The connection to a provider and its luck with it: what a changed config keeps as long as it
-/// leads to the same place with the same key.
+/// The connection to a provider and its health: kept when the config changes, as long as the
+/// address and the key stay the same.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) wire: Wire,
@@ -77,7 +77,7 @@ impl Line {
         self.client.get(&self.endpoint.url, self.timeouts.connect)
     }
 
-    /// Those of the endpoint, and the wire's own where they are not set.
+    /// The endpoint's headers, and the wire's own where they are not set.
     pub(super) fn headers(&self) -> HeaderMap {
         let mut headers = self.endpoint.headers.clone();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
@@ -115,8 +115,8 @@ impl Provider {
         Self { name, kind, line, base, models, known, compat, locality }
     }
 
-    /// Goes on with the connections and the health of the provider it replaces, if that was the
-    /// same one.
+    /// Takes over the connections and the health of the provider it replaces, if both lead to the
+    /// same place.
     pub(super) fn succeed(&mut self, before: &Self) {
         if self.line.leads_where(&before.line) {
             self.line.client = Arc::clone(&before.line.client);
@@ -131,7 +131,7 @@ impl Provider {
         }
     }
 
-    /// As whom it is asked, where a machine's own identity says it.
+    /// The account of the machine's own identity, if the provider uses one.
     pub(super) fn machine_account(&self) -> Option<String> {
         match &self.line.endpoint.tokens {
             Some(TokenSource::Machine(credential)) => credential.account(),
@@ -139,12 +139,12 @@ impl Provider {
         }
     }
 
-    /// The version of its API that each address names, where it has one.
+    /// The API version in the addresses, if they name one.
     pub(super) fn api_version(&self) -> Option<&str> {
         self.compat.api_version.as_deref()
     }
 
-    /// Why it cannot be asked although its settings are good: nobody is signed in.
+    /// Why the provider cannot be used although its settings are valid: no person is signed in.
     pub(super) fn absence(&self) -> Option<String> {
         self.login()?.absence()
     }
@@ -153,14 +153,14 @@ impl Provider {
         &self.models
     }
 
-    /// The models to choose from: those the config names, else the usual one.
+    /// The models to choose from: those in the config, else the default one.
     pub(super) fn choices(&self) -> impl Iterator<Item = &str> {
         let named = self.models.iter().map(|model| model.id.as_str());
         let usual = || vendor(&self.name).and_then(|vendor| vendor.default_model);
         named.chain(self.models.is_empty().then(usual).flatten())
     }
 
-    /// Looks up once what every call would ask for.
+    /// Looks up the facts that every call would need, once.
     pub(super) fn learn(&mut self, metadata: &Metadata) {
         self.known = self.choices().map(|model| self.looked_up(model, metadata)).collect();
     }
@@ -202,12 +202,12 @@ impl WireModel {
         Self { provider, target }
     }
 
-    /// Whether a client's setting reaches the model.
+    /// Whether the model supports a client's setting.
     pub(super) fn takes(&self, knob: Knob) -> bool {
         self.provider.line.wire_of(&self.target.model).takes(knob, &self.target)
     }
 
-    /// With a body that a client has written for this wire, and its answer as it comes.
+    /// Sends a body that a client has written for this wire, and streams the raw answer.
     pub(super) fn stream_raw(
         &self,
         raw: RawCall,

@@ -1,5 +1,5 @@
-//! Secret references: `${NAME}`, `env:NAME`, `file:/path`, `secret:name`. Looked up once, when the
-//! config is resolved; what they yield is bound to its provider's address.
+//! Secret references: `${NAME}`, `env:NAME`, `file:/path`, `secret:name`. Each is looked up once,
+//! when the config is resolved; its value is sent only to its provider's address.
 
 use std::io::Read;
 
@@ -11,13 +11,13 @@ use crate::Secret;
 /// A key is a line; a longer file is not one.
 const MAX_SECRET_BYTES: u64 = 16 * 1024;
 
-/// Where `secret:<name>` is looked up.
+/// The store in which `secret:<name>` is looked up.
 pub trait SecretSource: Send + Sync {
     /// `None` when there is no secret of this name.
     fn secret(&self, name: &str) -> Result<Option<Secret>, Fault>;
 }
 
-/// No store of secrets is there yet: every name is unknown.
+/// An empty store of secrets: every name is unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSecrets;
 
@@ -27,8 +27,8 @@ impl SecretSource for NoSecrets {
     }
 }
 
-/// What a field of the config names or holds, for sources that read their own settings; or why it
-/// leads nowhere.
+/// The secret that a field of the config names or holds, for sources that read their own settings,
+/// or why it cannot be resolved.
 pub fn secret_of(
     field: &str,
     raw: &Secret,
@@ -41,7 +41,7 @@ pub fn secret_of(
 /// Looks up a variable of the environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Everything a reference can point to.
+/// All places that a reference can name.
 #[derive(Clone, Copy)]
 pub(super) struct References<'a> {
     pub(super) environment: Environment<'a>,

@@ -1,4 +1,4 @@
-//! Settings into a provider that can be called, or the reason why it cannot.
+//! Turns settings into a provider that can be called, or into the reason why it cannot.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) enum Disabled {
     MissingVariable(String),
     #[error("it needs `apiKey`, or the environment variable {0}")]
     NoKey(&'static str),
-    #[error("it needs `apiKey`: the key in {variable} is sent to {usual} alone")]
+    #[error("it needs `apiKey`: the key in {variable} is sent only to {usual}")]
     ForeignOrigin { variable: &'static str, usual: &'static str },
     #[error(
         "`{0}` refers to a secret in a way that is not known: use ${{NAME}}, env:NAME, \
@@ -94,7 +94,7 @@ pub(super) fn resolve(
     };
     let endpoint = Endpoint { url: url(wire)?, headers, key, secrets, tokens };
     let others = others(known, settings, &endpoint, &url)?;
-    // Its maker's servers run on this machine, but this one is told to be elsewhere.
+    // The vendor's servers run on this machine, but this provider may be configured elsewhere.
     let is_here = is_loopback(&base);
     let locality = known.map(|vendor| vendor.locality).filter(|_| is_here);
     Ok(Provider::new(
@@ -145,7 +145,8 @@ fn key(
     let Some(Vendor { key: KeyNeed::Required { variable }, base_url, .. }) = known else {
         return Ok(None);
     };
-    // A key that nobody wrote down for this address goes to its maker's address only.
+    // The vendor's usual key goes to the vendor's own address only, unless the config names it for
+    // this address.
     if let Some(usual) = *base_url
         && Url::parse(usual).is_ok_and(|usual| usual.origin() != base.origin())
     {
@@ -155,7 +156,7 @@ fn key(
     found.map(|value| Some(Secret::new(value))).ok_or(Disabled::NoKey(variable))
 }
 
-/// What stands in for a key: a sign-in, or a machine's own identity.
+/// What replaces a key: a sign-in, or a machine's own identity.
 fn tokens(
     name: &str,
     settings: &ProviderSettings,
@@ -171,7 +172,7 @@ fn tokens(
     Ok(plan.map(|plan| TokenSource::Login(logins.of(name, plan))))
 }
 
-/// As whom this machine asks; a key that is written down goes before it.
+/// The machine's own identity; a configured key takes precedence.
 fn credential(
     known: Option<&Vendor>,
     settings: &ProviderSettings,
@@ -239,7 +240,7 @@ fn others(
     wires.iter().map(other).collect()
 }
 
-/// The sign-in that stands in for a key; a key that is written down goes before it.
+/// The sign-in that replaces a key; a configured key takes precedence.
 fn login(
     known: Option<&Vendor>,
     settings: &ProviderSettings,

@@ -12,7 +12,7 @@ use crate::wire::{
     SystemRole,
 };
 
-/// Deliberately without `Serialize`: what holds keys is not written anywhere.
+/// Deliberately without `Serialize`: a struct that holds keys must not be written anywhere.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProviderSettings {
@@ -24,13 +24,13 @@ pub struct ProviderSettings {
     pub timeouts: TimeoutSettings,
     pub models: Vec<ModelSettings>,
     pub compat: CompatSettings,
-    /// Of a kind that is a program of this machine: where that is.
+    /// The path of the program, for kinds that are a program of this machine.
     pub command: Option<std::path::PathBuf>,
     /// A sign-in in place of a key.
     pub login: Option<LoginSettings>,
     /// A machine's own identity in place of a key.
     pub credentials: Option<CredentialSettings>,
-    /// Of Azure: the version of its API, by which models are named in the address.
+    /// For Azure: the version of its API, with which the address names the model.
     pub api_version: Option<String>,
 }
 
@@ -61,7 +61,7 @@ pub struct TimeoutSettings {
     pub rest_seconds: Option<f64>,
 }
 
-/// A model the provider is known to have: its name, or its name with what is known of it.
+/// A model of the provider: its name, or its name with its properties.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "ModelForm")]
 pub struct ModelSettings {
@@ -126,7 +126,7 @@ impl From<ModelForm> for ModelSettings {
 }
 
 impl ProviderKind {
-    /// The word in the config.
+    /// The name in the config.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",

@@ -15,8 +15,8 @@ use crate::metadata::ModelFacts;
 use crate::oauth::LoginStatus;
 use crate::routing::Candidate;
 
-/// Models that are reached without one of the wires: inside this process, in a subprocess, or
-/// through a vendor's own client.
+/// Models that are used without one of the wires: inside this process, in a subprocess, or through
+/// a vendor's own client.
 pub trait ModelSource: Send + Sync + std::fmt::Debug {
     fn kind(&self) -> ProviderKind;
 
@@ -25,7 +25,7 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
     /// Where its models are, for people.
     fn place(&self) -> String;
 
-    /// Whether people are shown it: one that nobody asked for and that has nothing need not be.
+    /// Whether people see it: an unconfigured source without models can be hidden.
     fn is_shown(&self) -> bool {
         true
     }
@@ -50,7 +50,7 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// How it stands with a sign-in of its own, as far as that is known.
+    /// The state of the source's own sign-in, as far as it is known.
     fn login(&self) -> Option<LoginStatus> {
         None
     }
@@ -60,7 +60,7 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// A closer look than `obstacle`, when a person asks whether it works.
+    /// A closer check than `obstacle`, for a person's test.
     fn check(&self) -> BoxFuture<'_, Result<(), Fault>> {
         ready(self.obstacle().map_or(Ok(()), Err)).boxed()
     }
@@ -102,10 +102,10 @@ pub struct WeightsFile {
     pub pinned_sha256: Option<String>,
 }
 
-/// A source by its name, or why it cannot be had.
+/// A source with its name, or why it is not available.
 pub type NamedSource = (String, Result<Arc<dyn ModelSource>, String>);
 
-/// A source under its name in the registry. It stands after all configured providers.
+/// A source under its name in the registry. It is listed after all configured providers.
 #[derive(Debug)]
 pub(super) struct Sourced {
     pub(super) name: String,

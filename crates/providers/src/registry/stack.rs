@@ -1,4 +1,5 @@
-//! From a name to a model with everything around it, and which name it is when none is given.
+//! From a model's name to the model with all its decorators, and the default name when none is
+//! given.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,7 +99,7 @@ pub(super) fn token_counter(catalogue: &Catalogue, id: &str) -> Arc<dyn TokenCou
 pub(super) fn takes(catalogue: &Catalogue, id: &str) -> Vec<Knob> {
     let Ok((name, model)) = split(id) else { return Vec::new() };
     if catalogue.sourced(name).is_some() {
-        // Sources know a temperature and a length; stop words are kept around them.
+        // Sources support a temperature and a length; the stop words are handled around them.
         return vec![Knob::Stop];
     }
     let Ok(provider) = catalogue.provider(name) else { return Knob::ALL.to_vec() };

@@ -11,7 +11,7 @@ use crate::Secret;
 use crate::decorators::CircuitState;
 use crate::oauth::LoginStatus;
 
-/// What people are shown of a provider. Holds no key.
+/// A provider as people see it. Holds no key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProviderStatus {
     pub name: String,
@@ -24,10 +24,10 @@ pub struct ProviderStatus {
     pub models: Vec<String>,
     /// The models that were called since the start, with their figures.
     pub called: Vec<ModelStatus>,
-    /// How it stands with its sign-in, where it has one in place of a key.
+    /// The state of its sign-in, where it uses one in place of a key.
     #[serde(skip)]
     pub login: Option<LoginStatus>,
-    /// As whom it is asked, where a machine's own identity takes the place of a key.
+    /// The account, where a machine's own identity takes the place of a key.
     pub account: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub enum ProviderState {
     Disabled { reason: String },
 }
 
-/// How a provider does, in a word.
+/// The health of a provider, in one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProviderHealth {
     /// Not called yet.

@@ -1,4 +1,4 @@
-//! Known provider names and what they bring, so that a key alone suffices.
+//! Known provider names and their defaults, so that a key alone suffices.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::wire::{
     StreamUsage, SystemRole,
 };
 
-/// One row of the table; settings of the same name go before it, field by field.
+/// One row of the table; settings of the same name override it, field by field.
 #[derive(Clone, Copy, Debug)]
 pub struct Vendor {
     pub name: &'static str,
@@ -20,19 +20,19 @@ pub struct Vendor {
     pub auth: AuthStyle,
     pub compat: Quirks,
     pub locality: Locality,
-    /// What answers when nobody names a model: one that is good at its work without being dear.
+    /// The default model: one that is good at its work without being expensive.
     pub default_model: Option<&'static str>,
     /// Where people sign in, where that is known; the client id is the config's.
     pub login: Option<VendorLogin>,
-    /// Headers that its servers want from everybody.
+    /// Headers that its servers require in every request.
     pub headers: &'static [(&'static str, &'static str)],
     /// The kinds of models whose names begin so; all others are of the vendor's own kind.
     pub wires: &'static [(&'static str, ProviderKind)],
-    /// Where neither key nor sign-in is set, this machine's own identity is asked for a token.
+    /// The machine's own identity that is used if neither a key nor a sign-in is set.
     pub machine: MachineIdentity,
 }
 
-/// Whose machines a vendor knows.
+/// The machine identity that a vendor uses without further settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MachineIdentity {
     None,
@@ -66,7 +66,7 @@ pub enum AuthStyle {
 }
 
 impl AuthStyle {
-    /// How servers of a kind are shown the key, unless their vendor has a way of its own.
+    /// How servers of a kind expect the key, unless their vendor differs.
     pub(super) const fn usual(kind: ProviderKind) -> Self {
         match kind {
             ProviderKind::Anthropic => Self::Header("x-api-key"),
@@ -134,15 +134,15 @@ const COPILOT: Quirks = Quirks {
     ..PLAIN
 };
 
-/// Of what a subscription gives, the server decides how long an answer is.
+/// With a subscription, the server decides how long an answer is.
 const CHATGPT_BACKEND: Quirks = Quirks {
     max_tokens_field: MaxTokensField::Omit,
     prompt_cache_key: PromptCacheKey::Send,
     ..PLAIN
 };
 
-/// Who asks, as Copilot's servers want to be told. Nobody else's name is used: an integration id
-/// that GitHub gave goes into `headers`.
+/// The client names that Copilot's servers require. Onyx gives its own; an integration id that
+/// GitHub issued goes into `headers`.
 const COPILOT_HEADERS: &[(&str, &str)] = &[
     ("editor-version", concat!("onyx/", env!("CARGO_PKG_VERSION"))),
     ("editor-plugin-version", concat!("onyx/", env!("CARGO_PKG_VERSION"))),
@@ -239,8 +239,8 @@ pub(super) fn vendor(name: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.name == name)
 }
 
-/// Whose models a provider has, if its own name does not say it: a kind that one maker alone
-/// speaks.
+/// The vendor of a provider's models, if the provider's name does not say it: for kinds that only
+/// one vendor has.
 pub(super) fn home_vendor(name: &str, kind: ProviderKind) -> Option<&'static str> {
     if name == "vertex_claude" {
         return Some("vertex_ai");
@@ -294,7 +294,7 @@ const fn on_this_machine(name: &'static str, kind: ProviderKind, base_url: &'sta
     Vendor { base_url: Some(base_url), locality, ..elsewhere(name, kind) }
 }
 
-/// A vendor without an address that holds for everybody.
+/// A vendor whose address differs for each customer, so it has no default.
 const fn elsewhere(name: &'static str, kind: ProviderKind) -> Vendor {
     Vendor {
         name,
@@ -319,7 +319,7 @@ impl Vendor {
 }
 
 impl Quirks {
-    /// The row's quirks with the settings laid over them.
+    /// The row's quirks, overridden by the settings.
     pub(super) fn with(self, settings: &CompatSettings) -> crate::wire::Compat {
         let dropped = || self.dropped_schema_keywords.iter().map(|&word| word.to_owned()).collect();
         crate::wire::Compat {

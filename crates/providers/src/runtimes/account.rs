@@ -1,4 +1,4 @@
-//! How it stands with a program's own sign-in, as far as was heard: a call tells, or a look at it.
+//! The last known state of a program's own sign-in, learnt from its calls or from asking it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use onyx_types::{ModelFailure, ModelFailureClass};
 
 use crate::oauth::{LoginState, LoginStatus, Quota};
 
-/// What was heard last; nothing before the first call or test.
+/// The last known state; empty before the first call or test.
 #[derive(Debug, Default)]
 pub(super) struct AccountBook(Mutex<Option<LoginStatus>>);
 
@@ -19,7 +19,7 @@ impl AccountBook {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
     }
 
-    /// Somebody of this name may be signed in; whether the sign-in is still taken, a call shows.
+    /// A name is known; whether the sign-in is still valid shows with the next call.
     pub(super) fn note_name(&self, account: String) {
         let before = self.status().unwrap_or(LoginStatus::NONE);
         let (state, quota, until) = (before.state, before.quota, before.until);

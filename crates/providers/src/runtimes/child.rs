@@ -1,4 +1,4 @@
-//! Another program as a child of ours: a short environment, a process group of its own, one JSON
+//! Another program as a child process: a short environment, a process group of its own, one JSON
 //! object a line in and out. Dropping it ends the whole group.
 
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use super::exec::ChildWrapper;
 
 /// A line may hold a picture; one that is longer than this is no message.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
-/// Of what the program says on its error stream, the last part is kept for people.
+/// How much of the error stream's end is kept for people.
 const KEPT_ERRORS: usize = 4 * 1024;
 /// Lines on their way to the program.
 const LINES_OUT: usize = 64;
@@ -45,7 +45,7 @@ pub(crate) struct Child {
 /// Why no further line comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
-    /// How it ended, and what it said last on its error stream.
+    /// How the process ended, and the last text on its error stream.
     Ended {
         how: String,
         said: String,
@@ -73,15 +73,15 @@ impl Child {
         self.process.id()
     }
 
-    /// Who has ended reads nothing; the next line that is asked of it says so.
+    /// Writes a line. If the process has ended, this is not reported here, but by the next read.
     pub(crate) async fn send(&self, message: &Value) {
         let mut line = message.to_string().into_bytes();
         line.push(b'\n');
         let _ = self.outgoing.send(line).await;
     }
 
-    /// The next line that is JSON. What is none is what programs print beside their messages.
-    /// May be dropped and called again: what was read of a line stays.
+    /// The next line that is JSON; other lines are output that programs print beside their
+    /// messages. The future may be dropped and called again: a partly read line is kept.
     pub(crate) async fn next(&mut self) -> Result<Value, Silence> {
         loop {
             let room = (LONGEST_LINE + 1).saturating_sub(self.line.len()) as u64;
@@ -98,7 +98,10 @@ impl Child {
             let line = std::mem::take(&mut self.line);
             match serde_json::from_slice(&line) {
                 Ok(message @ Value::Object(_)) => return Ok(message),
-                Ok(_) | Err(_) => tracing::debug!(bytes = line.len(), "a line that is no message"),
+                Ok(_) | Err(_) => tracing::debug!(
+                    bytes = line.len(),
+                    "a program wrote a line that is not a message"
+                ),
             }
         }
     }
@@ -111,7 +114,7 @@ impl Child {
             Ok(Err(error)) => format!("was lost: {error}"),
             Err(_) => "closed its output".to_owned(),
         };
-        // What it said last may not have been read yet.
+        // The last output may not have been read yet.
         let _ = tokio::time::timeout(grace, &mut self.listening).await;
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         Silence::Ended { how, said: String::from_utf8_lossy(&errors).trim().to_owned() }
@@ -124,7 +127,7 @@ impl Drop for Child {
         if let Some(group) = self.process.id().and_then(|id| i32::try_from(id).ok())
             && let Some(group) = rustix::process::Pid::from_raw(group)
         {
-            // Whatever it started goes with it. One that has just ended is not there any more.
+            // Everything the program started ends with it. The group may be gone already.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }
@@ -210,11 +213,11 @@ fn start_thread() -> mpsc::Sender<SpawnRequest> {
     let work = move || {
         while let Some(SpawnRequest { mut command, runtime, done }) = requests.blocking_recv() {
             let _entered = runtime.enter();
-            // Who asked may have gone; the child then goes with the answer.
+            // The caller may be gone; the child is then dropped with the answer.
             let _ = done.send(command.spawn());
         }
     };
-    // Without the thread the channel is closed, and whoever sends is told.
+    // Without the thread the channel is closed, so senders get an error.
     let started = std::thread::Builder::new().name("runtimes".to_owned()).spawn(work);
     if let Err(error) = started {
         tracing::error!(%error, "the thread that starts programs cannot be started");

@@ -1,6 +1,6 @@
-//! The first thing that runs in the process of another program: it ties its life to ours, then
-//! becomes that program. A child that only had our pipes would outlive a `kill -9` of Onyx for as
-//! long as it does not read.
+//! The first code in a child process: it asks the system to end the child with Onyx, then becomes
+//! the other program. With pipes alone, a child would outlive a `kill -9` of Onyx for as long as it
+//! does not read.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -10,14 +10,14 @@ use std::process::ExitCode;
 /// As shells say it: the program could not be run.
 const NOT_RUN: u8 = 126;
 
-/// The program that calls `exec_child` with what follows its own arguments.
+/// The program that calls `exec_child` with the arguments after its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildWrapper {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
 }
 
-/// Takes the id of the process that must stay alive, then the program and its arguments. Comes back
+/// Takes the id of the process that must stay alive, then the program and its arguments. Returns
 /// only if the program cannot be run.
 #[cfg(unix)]
 pub fn exec_child(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -47,7 +47,7 @@ fn tie_to(parent: i32) -> Result<(), String> {
     Err("the process that started it is gone".to_owned())
 }
 
-/// Elsewhere there is no such signal: the program ends when its input does.
+/// Other systems have no such signal: the program ends when its input ends.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn tie_to(_: i32) -> Result<(), String> {
     Ok(())

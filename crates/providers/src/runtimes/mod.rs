@@ -1,6 +1,6 @@
-//! Other programs of this machine as models: each is a child process that thinks, while Onyx alone
-//! executes tools. What may not enter: a tool's execution, a key in an argument, an environment that
-//! is handed on whole.
+//! Other programs of this machine as models: each is a child process that asks a model, while only
+//! Onyx executes tools. What may not enter: a tool's execution, a key in an argument, an
+//! environment that is passed on whole.
 
 mod account;
 mod child;

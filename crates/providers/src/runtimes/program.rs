@@ -1,10 +1,10 @@
-//! Where a program lies, and what it may see of our environment.
+//! Finds a program, and decides which of our environment variables it may see.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Everything that programs may see. Whatever is not here they do not get, keys of providers above
-/// all: with one of those a program would charge that account.
+/// All variables that programs may see. Others are not passed on, above all keys of providers: with
+/// such a key a program would charge that account.
 const PASSED_ON: [&str; 18] = [
     "HOME",
     "PATH",
@@ -26,14 +26,14 @@ const PASSED_ON: [&str; 18] = [
     "NODE_EXTRA_CA_CERTS",
 ];
 
-/// The part of an environment that is passed on, of which `read` knows the values.
+/// The part of the environment that is passed on; `read` returns a variable's value.
 pub fn environment_for_programs(
     read: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<(String, OsString)> {
     PASSED_ON.iter().filter_map(|&name| Some((name.to_owned(), read(name)?))).collect()
 }
 
-/// The program of this name on the environment's `PATH`. Looked for each time it is needed: it may
+/// The program of this name on the environment's `PATH`. It is looked up each time, because it may
 /// have been installed meanwhile.
 pub(super) fn on_path(name: &Path, environment: &[(String, OsString)]) -> Option<PathBuf> {
     let path = environment.iter().find(|(name, _)| name == "PATH");

@@ -1,4 +1,4 @@
-//! Models that are paid with a subscription: what is known of them without asking.
+//! Models that a subscription pays for: what is known of them without asking.
 
 use crate::metadata::{Modality, ModelFacts, Price};
 use crate::registry::ModelSettings;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::stream::{BoxStream, StreamExt};
 use onyx_types::{Block, Cancel, Model, ModelEvent, ModelRequest, estimate_tokens};
 
-/// Shorter prompts are mostly framing, which says nothing of how texts are counted.
+/// Shorter prompts are mostly framing, which reveals little about how texts are counted.
 const LEAST_TOKENS: usize = 200;
 
 /// All of the first calls are learnt from, then one in as many.
@@ -13,7 +13,7 @@ const FIRST_CALLS: u64 = 16;
 /// No tokenizer is further from the rule than this; a report that is counts something else.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=2.5;
 
-/// How many of a model's tokens are one token of the rule. Shared by all calls to the model.
+/// The ratio of a model's tokens to those of the rule. Shared by all calls to the model.
 #[derive(Debug, Default)]
 pub(crate) struct Scale {
     /// Bits of the factor; zero while nothing was reported.
@@ -48,7 +48,7 @@ impl Scale {
     }
 }
 
-/// Holds the rule's count of each prompt against what the provider reports for it.
+/// Compares the rule's count of each prompt with the provider's.
 pub(crate) struct Calibrate {
     inner: Arc<dyn Model>,
     scale: Arc<Scale>,

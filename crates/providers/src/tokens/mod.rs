@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use onyx_types::TokenCounter;
 
-/// The rule, held against what one model's provider has reported so far.
+/// The rule, corrected by what one model's provider has reported so far.
 #[derive(Clone, Debug, Default)]
 pub struct CalibratedTokens {
     scale: Arc<Scale>,

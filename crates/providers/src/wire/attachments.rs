@@ -4,7 +4,7 @@ use onyx_types::{Attachment, AttachmentSource, Block, ModelFailure, ModelRequest
 
 use crate::failure::unsupported;
 
-/// Fails before anything is sent when the request holds what the wire has no place for.
+/// Fails before anything is sent if the wire cannot carry something in the request.
 pub(super) fn check(
     request: &ModelRequest,
     carries: impl Fn(&Attachment) -> bool,

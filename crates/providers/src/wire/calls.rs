@@ -8,7 +8,7 @@ use super::reader::{garbage, truncated};
 /// Bounds memory against a server that numbers its calls wildly.
 pub(super) const MAX_CALLS: usize = 256;
 
-/// Why calls cannot be taken.
+/// Why calls cannot be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CallError {
     #[error("the model asked for more than {MAX_CALLS} tool calls at once")]
@@ -17,11 +17,11 @@ pub(super) enum CallError {
     Nameless,
     #[error("the arguments of a tool call are not whole JSON")]
     Arguments,
-    #[error("a tool call was not brought to its end")]
+    #[error("a tool call was not finished")]
     Open,
 }
 
-/// Calls of a wire that says when each begins and ends.
+/// Calls of a wire that marks where each begins and ends.
 #[derive(Debug, Default)]
 pub struct Calls {
     calls: Vec<Call>,
@@ -67,7 +67,7 @@ impl Calls {
         Ok(())
     }
 
-    /// A piece of a call that is not open says nothing we could use.
+    /// A piece of a call that is not open is ignored.
     pub fn piece(&mut self, index: u32, arguments: &str, events: &mut Vec<ModelEvent>) {
         let Some(call) = self.calls.iter_mut().find(|call| call.index == index) else { return };
         if !arguments.is_empty() {
@@ -76,7 +76,7 @@ impl Calls {
         }
     }
 
-    /// The call is whole. Wires that repeat the arguments in full give them here; they count.
+    /// Ends a call. Wires that repeat the complete arguments pass them here, and these are used.
     pub fn close(&mut self, index: u32, arguments: Option<&str>, events: &mut Vec<ModelEvent>) {
         if let Some(whole) = arguments
             && let Some(call) = self.calls.iter().find(|call| call.index == index)
@@ -107,7 +107,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The finish reason as it is meant, and the executable calls: all or none.
+    /// The corrected finish reason, and the executable calls: all or none.
     pub fn ending(
         self,
         reason: FinishReason,
@@ -120,7 +120,7 @@ impl Calls {
                 .map(Call::end)
                 .collect::<Result<_, _>>()
                 .map_err(|error| truncated(error.to_string()))?,
-            // The answer was stopped half-way, so whatever calls it holds may be half.
+            // The answer was stopped half-way, so its calls may be incomplete.
             FinishReason::Length | FinishReason::ContentFilter => Vec::new(),
         };
         Ok((reason, ends))
@@ -150,7 +150,7 @@ impl Call {
     }
 }
 
-/// Several servers say `stop` when they mean their tool calls.
+/// Several servers say `stop` when they mean tool calls.
 pub(super) fn settled(reason: FinishReason, calls: usize) -> FinishReason {
     match reason {
         FinishReason::Stop if calls > 0 => FinishReason::ToolCalls,

@@ -1,9 +1,9 @@
-//! What Copilot's servers want to know of each request, beside what its wire says.
+//! The headers that Copilot's servers require of each request, beside its wire.
 
 use onyx_types::{Block, ModelRequest, Role};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// Headers that depend on what is asked.
+/// Headers that depend on the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestHeaders {
     #[default]
@@ -20,7 +20,7 @@ impl RequestHeaders {
     }
 }
 
-/// A step that goes on after tools is the agent's own and counts as none of the person's.
+/// A step that follows tool results counts as the agent's own request, not as the person's.
 fn copilot(request: &ModelRequest) -> HeaderMap {
     let last = request.messages.last();
     let is_persons = last.is_some_and(|message| {

@@ -88,7 +88,7 @@ impl ErrorObject {
     }
 }
 
-/// Words that mean one thing only, wherever they stand.
+/// Error codes with one meaning in every wire.
 fn specific(error: &ErrorObject, retry_after: Option<Duration>) -> Option<ModelFailureClass> {
     error.words.iter().find_map(|word| {
         Some(match word.as_str() {
@@ -122,7 +122,7 @@ fn specific(error: &ErrorObject, retry_after: Option<Duration>) -> Option<ModelF
     })
 }
 
-/// Words so general that a status says more; inside a stream there may be none.
+/// Codes so general that a status says more; inside a stream there may be no status.
 fn by_general_word(word: &str) -> Option<ModelFailureClass> {
     match word {
         "invalid_request_error"

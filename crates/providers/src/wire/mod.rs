@@ -4,9 +4,9 @@ pub mod anthropic;
 mod attachments;
 mod calls;
 mod copilot;
+mod effort;
 mod error;
 pub mod gemini;
-mod knobs;
 mod names;
 pub mod ollama;
 pub mod openai_chat;
@@ -24,7 +24,7 @@ pub use reader::Reader;
 pub use crate::failure::{failure, unsupported};
 pub use crate::patience::{Patience, Waits};
 
-use onyx_types::{ModelEvent, ModelFailure, ModelRequest};
+use onyx_types::{Knob, ModelEvent, ModelFailure, ModelRequest};
 use reqwest::Url;
 
 /// Reads one answer. A pure fold over bytes: no I/O, no clock.
@@ -36,7 +36,7 @@ pub trait Decoder: Send {
     fn end(&mut self) -> Vec<ModelEvent>;
 }
 
-/// The wire formats that are built. Vendors are data over them (see `VENDORS`).
+/// The supported wire formats. Vendors are data over them (see `VENDORS`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     OpenAiChat,
@@ -58,7 +58,7 @@ pub struct Target {
     pub model: String,
     pub context_window: Option<u32>,
     pub max_output_tokens: Option<u32>,
-    /// Known to think before it answers, so that it may be told how hard.
+    /// Known to think before it answers, so a request may set how hard.
     pub reasons: bool,
     pub compat: Compat,
 }
@@ -75,8 +75,8 @@ pub struct Compat {
     pub extra_sampling: ExtraSampling,
     /// JSON Schema keywords the server refuses in tool parameters.
     pub dropped_schema_keywords: Vec<String>,
-    /// Tokens a model may think for, on wires where thinking is asked for by the request. Without
-    /// it the provider's default holds.
+    /// The tokens that a model may think for, on wires whose requests set it. Without it the
+    /// provider's default applies.
     pub thinking_budget: Option<u32>,
     pub request_headers: RequestHeaders,
     /// Named in each address, where the server wants that.
@@ -127,7 +127,7 @@ pub enum ReasoningReplay {
     Omit,
 }
 
-/// Whether a server of OpenAI's wire takes `top_k` and `min_p`, which the original has not.
+/// Whether a server of OpenAI's wire takes `top_k` and `min_p`, which the original does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtraSampling {
@@ -152,13 +152,12 @@ pub enum ModelPlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyForm {
     Stream,
-    /// The server ignored that a stream was asked for.
+    /// The server ignored that a stream was requested.
     Whole,
 }
 
 impl Target {
-    /// The request's limit and the model's, whichever is lower. Zero means that the caller sets
-    /// none.
+    /// The lower of the request's limit and the model's. Zero means that the caller sets none.
     pub(crate) fn output_limit(&self, request: &ModelRequest) -> Option<u32> {
         let wanted = (request.max_output_tokens > 0).then_some(request.max_output_tokens);
         match (wanted, self.max_output_tokens) {
@@ -168,56 +167,53 @@ impl Target {
     }
 }
 
+/// The parts in which wires differ. Each folder beside this file implements it once.
+trait WireFormat: Sync {
+    /// The wire's path on a base URL, which ends without a slash. People write the base with and
+    /// without the version, so a version that the path contains is not written twice.
+    fn endpoint(&self, base: &str, place: ModelPlace) -> String;
+
+    /// Adds what the address of one request needs beside the endpoint.
+    fn complete(&self, _url: &mut Url, _target: &Target) {}
+
+    fn headers(&self) -> WireHeaders {
+        &[]
+    }
+
+    /// Whether the wire has a field for this setting of a client. A setting without a field is left
+    /// out of the request, and the client is informed before the answer begins.
+    fn takes(&self, knob: Knob, target: &Target) -> bool;
+
+    /// Whether the wire itself has a field for stop words.
+    fn has_stop(&self) -> bool {
+        true
+    }
+
+    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure>;
+
+    fn decoder(&self, form: BodyForm, target: &Target) -> Box<dyn Decoder>;
+}
+
 impl Wire {
-    /// The base URL with the wire's path. People write the base with the version and without, so
-    /// one that the path brings along is not written twice.
-    pub(crate) fn endpoint(self, base_url: &str, place: ModelPlace) -> String {
-        let base = base_url.trim_end_matches('/');
+    const fn format(self) -> &'static dyn WireFormat {
         match self {
-            Self::OpenAiChat if place == ModelPlace::AzurePath => {
-                format!("{}/openai/deployments", base.trim_end_matches("/openai"))
-            }
-            Self::OpenAiResponses if place == ModelPlace::AzurePath => {
-                format!("{}/openai/responses", base.trim_end_matches("/openai"))
-            }
-            Self::OpenAiChat => format!("{base}/chat/completions"),
-            Self::OpenAiResponses => format!("{base}/responses"),
-            Self::Anthropic if place == ModelPlace::VertexPath => {
-                format!("{base}/publishers/anthropic/models")
-            }
-            Self::Anthropic => format!("{}/v1/messages", base.trim_end_matches("/v1")),
-            // AI Studio is written as a bare host; Vertex AI has project and region in its path.
-            Self::Gemini if Url::parse(base).is_ok_and(|url| url.path() == "/") => {
-                format!("{base}/v1beta/models")
-            }
-            Self::Gemini => format!("{base}/models"),
-            Self::Ollama => format!("{}/api/chat", base.trim_end_matches("/v1")),
+            Self::OpenAiChat => &openai_chat::OpenAiChatFormat,
+            Self::OpenAiResponses => &openai_responses::OpenAiResponsesFormat,
+            Self::Anthropic => &anthropic::AnthropicFormat,
+            Self::Gemini => &gemini::GeminiFormat,
+            Self::Ollama => &ollama::OllamaFormat,
         }
+    }
+
+    /// The base URL with the wire's path.
+    pub(crate) fn endpoint(self, base_url: &str, place: ModelPlace) -> String {
+        self.format().endpoint(base_url.trim_end_matches('/'), place)
     }
 
     /// The address of one request.
     pub(crate) fn url(self, endpoint: &Url, target: &Target) -> Url {
         let mut url = endpoint.clone();
-        match self {
-            Self::Gemini => {
-                url.set_query(Some("alt=sse"));
-                // The base URL was checked to be one that has a path.
-                if let Ok(mut path) = url.path_segments_mut() {
-                    path.push(&format!("{}:streamGenerateContent", target.model));
-                }
-            }
-            Self::Anthropic if target.compat.model_place == ModelPlace::VertexPath => {
-                if let Ok(mut path) = url.path_segments_mut() {
-                    path.push(&format!("{}:streamRawPredict", target.model));
-                }
-            }
-            Self::OpenAiChat if target.compat.model_place == ModelPlace::AzurePath => {
-                if let Ok(mut path) = url.path_segments_mut() {
-                    path.extend([target.model.as_str(), "chat", "completions"]);
-                }
-            }
-            Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Ollama => {}
-        }
+        self.format().complete(&mut url, target);
         if let Some(version) = &target.compat.api_version {
             url.query_pairs_mut().append_pair("api-version", version);
         }
@@ -225,29 +221,23 @@ impl Wire {
     }
 
     pub(crate) fn headers(self) -> WireHeaders {
-        match self {
-            Self::Anthropic => &[("anthropic-version", "2023-06-01")],
-            Self::OpenAiChat | Self::OpenAiResponses | Self::Gemini | Self::Ollama => &[],
-        }
+        self.format().headers()
+    }
+
+    /// Whether the wire has a field for this setting.
+    pub fn takes(self, knob: Knob, target: &Target) -> bool {
+        self.format().takes(knob, target)
+    }
+
+    pub(crate) fn has_stop(self) -> bool {
+        self.format().has_stop()
     }
 
     pub fn encode(self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-        match self {
-            Self::OpenAiChat => openai_chat::encode(request, target),
-            Self::OpenAiResponses => openai_responses::encode(request, target),
-            Self::Anthropic => anthropic::encode(request, target),
-            Self::Gemini => gemini::encode(request, target),
-            Self::Ollama => ollama::encode(request, target),
-        }
+        self.format().encode(request, target)
     }
 
     pub fn decoder(self, form: BodyForm, target: &Target) -> Box<dyn Decoder> {
-        match self {
-            Self::OpenAiChat => Box::new(openai_chat::OpenAiChatDecoder::new(form)),
-            Self::OpenAiResponses => Box::new(openai_responses::OpenAiResponsesDecoder::new(form)),
-            Self::Anthropic => Box::new(anthropic::AnthropicDecoder::new(form)),
-            Self::Gemini => Box::new(gemini::GeminiDecoder::of_model(form, &target.id)),
-            Self::Ollama => Box::new(ollama::OllamaDecoder::new(form)),
-        }
+        self.format().decoder(form, target)
     }
 }

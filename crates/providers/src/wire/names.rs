@@ -25,8 +25,8 @@ pub fn portable(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{made}_{:08x}", fingerprint(name)))
 }
 
-/// An id of a call as every wire takes it. Ids pair calls with results and are never read back, so
-/// what comes first does not matter to them.
+/// An id of a call in the form that every wire accepts. Ids only pair calls with results and are
+/// never read back, so they may be changed.
 pub(super) fn portable_id(id: &str) -> Cow<'_, str> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if !id.is_empty() && id.len() <= MAX_LENGTH && id.bytes().all(fits) {
@@ -36,8 +36,7 @@ pub(super) fn portable_id(id: &str) -> Cow<'_, str> {
     }
 }
 
-/// Arguments as the wires want them that write them as an object. A model may have written
-/// anything that parses.
+/// Arguments for wires that write them as an object. A model may have written any JSON.
 pub(super) fn object_arguments(input: &Value) -> Cow<'_, Value> {
     match input {
         Value::Object(_) => Cow::Borrowed(input),
@@ -48,7 +47,7 @@ pub(super) fn object_arguments(input: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// The way back from a wire's names to ours, for one request.
+/// Maps a wire's names back to ours, for one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolNames {
     /// Only names that differ: the one on the wire, ours.
@@ -64,7 +63,7 @@ impl ToolNames {
         Self { changed: changed.collect() }
     }
 
-    /// The event with our name of the tool. A name that was not offered stays as it came.
+    /// The event with our name of the tool. A name that was not offered stays unchanged.
     pub fn restore(&self, mut event: ModelEvent) -> ModelEvent {
         if let ModelEvent::ToolCallStart { name, .. } | ModelEvent::ToolCallEnd { name, .. } =
             &mut event

@@ -1,4 +1,5 @@
-//! The frame of every decoder: bytes into frames, frames into an answer, one last event.
+//! The frame of every decoder: turns bytes into frames, frames into an answer, and ends with one
+//! last event.
 
 use onyx_types::{ModelEvent, ModelFailure, ModelFailureClass, Usage};
 use serde_json::Value;
@@ -10,7 +11,7 @@ use crate::failure::failure;
 /// A whole answer is held to this too, as is a single frame of a stream.
 const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 
-/// What one wire makes of its frames. Nothing executable leaves it before its finish marker.
+/// Turns one wire's frames into an answer. No executable call leaves it before its finish marker.
 pub trait AnswerReader: Send {
     const FRAMING: Framing;
 
@@ -24,7 +25,7 @@ pub trait AnswerReader: Send {
     /// A body that is not a stream.
     fn whole(&mut self, body: &str, events: &mut Vec<ModelEvent>) -> Result<Flow, ModelFailure> {
         let frame = SseEvent { name: None, data: body.to_owned() };
-        // Half a body is no frame at all, so nothing was said.
+        // Half a body is no frame, so it has no content.
         if Self::is_whole(&frame) { self.frame(&frame, events) } else { Ok(Flow::More) }
     }
 
@@ -36,7 +37,7 @@ pub trait AnswerReader: Send {
     /// The body ended properly and no frame was the last: an answer, or a truncated one.
     fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure>;
 
-    /// What was counted so far. It was paid for, whatever comes after.
+    /// The usage counted so far. It was charged, even if the rest fails.
     fn take_usage(&mut self) -> Option<Usage>;
 }
 
@@ -97,7 +98,7 @@ impl<A: AnswerReader> Reader<A> {
 
     fn try_end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
         let flow = match self.input.end()? {
-            // A frame without its end counts if it is whole all the same, else it was never said.
+            // A frame without its end counts if it is whole all the same, else it is ignored.
             Rest::Frame(frame) if A::is_whole(&frame) => self.answer.frame(&frame, events)?,
             Rest::Body(body) => self.answer.whole(&body, events)?,
             Rest::Frame(_) | Rest::Nothing => Flow::More,
@@ -162,7 +163,7 @@ impl Input {
 
     fn end(&mut self) -> Result<Rest, ModelFailure> {
         Ok(match self {
-            // A line that is not even text was cut; what came before it decides.
+            // A line that is not even text was cut; the text before it decides.
             Self::Sse(splitter) => {
                 splitter.end().unwrap_or_default().map_or(Rest::Nothing, Rest::Frame)
             }
@@ -206,7 +207,7 @@ fn bounded(held: &[u8]) -> Result<(), ModelFailure> {
     Err(garbage(format!("the answer is longer than {MAX_FRAME_BYTES} bytes in one piece")))
 }
 
-/// What is not the wire at all.
+/// The failure for content that does not belong to the wire.
 pub(super) fn garbage(message: impl Into<String>) -> ModelFailure {
     failure(ModelFailureClass::Transport, message)
 }
@@ -215,7 +216,7 @@ pub(super) fn truncated(message: impl Into<String>) -> ModelFailure {
     failure(ModelFailureClass::Truncated, message)
 }
 
-/// The frame as JSON of the wire.
+/// Parses a frame as JSON of the wire.
 pub(super) fn parse<'a, T: serde::Deserialize<'a>>(data: &'a str) -> Result<T, ModelFailure> {
     serde_json::from_str(data)
         .map_err(|error| garbage(format!("a frame is not what the wire has: {error}")))

@@ -12,7 +12,7 @@ const MAPS_OF_SCHEMAS: [&str; 4] = ["properties", "patternProperties", "$defs", 
 /// These hold instances: nothing in them is a keyword.
 const INSTANCES: [&str; 4] = ["const", "default", "enum", "examples"];
 
-/// The schema as this server takes it.
+/// The schema in the form that this server accepts.
 pub(super) fn schema_for<'a>(schema: &'a Value, compat: &Compat) -> Cow<'a, Value> {
     let dropped = &compat.dropped_schema_keywords;
     if dropped.is_empty() {

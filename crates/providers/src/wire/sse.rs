@@ -62,8 +62,8 @@ impl SseSplitter {
         Ok(events)
     }
 
-    /// The event that the end of the stream left without its blank line. Servers exist that omit
-    /// it; whether the data is whole is for the caller to see.
+    /// The last event, if the stream ended without its blank line. Some servers omit it; the caller
+    /// must check whether the data is whole.
     pub fn end(&mut self) -> Result<Option<SseEvent>, SseError> {
         if !self.line.is_empty() {
             self.end_line(&[])?;
@@ -125,7 +125,7 @@ impl SseSplitter {
         Ok(None)
     }
 
-    /// By the standard an event without data is none, whatever its name.
+    /// By the standard, an event without data is ignored, even if it has a name.
     fn take_event(&mut self) -> Option<SseEvent> {
         let event = std::mem::take(&mut self.event);
         std::mem::take(&mut self.has_data).then_some(event)

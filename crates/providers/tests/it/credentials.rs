@@ -264,7 +264,7 @@ async fn credentials_that_are_none_disable_their_provider_with_the_reason() {
     for (credentials, words) in [
         (file(json!({"type": "external_account"})), "neither service_account nor"),
         (file(json!([])), "it does not read"),
-        (file(broken), "no RSA key in PEM"),
+        (file(broken), "not an RSA key in PEM"),
         (json!({}), "needs `google` or `azure`"),
         (json!({"google": "default", "azure": azure}), "only one of them"),
         (json!({"azure": azure}), "`credentials.azure.tenant`"),

@@ -68,7 +68,7 @@ fn a_key_found_by_its_usual_name_goes_to_its_makers_address_only() {
     let elsewhere = json!({"baseUrl": "https://proxy.example/v1"});
     assert_eq!(
         reason("openai", elsewhere),
-        "it needs `apiKey`: the key in OPENAI_API_KEY is sent to https://api.openai.com/v1 alone"
+        "it needs `apiKey`: the key in OPENAI_API_KEY is sent only to https://api.openai.com/v1"
     );
     let usual = resolve("openai", json!({"baseUrl": "https://api.openai.com/v1/"}));
     assert!(matches!(usual.status()[0].state, ProviderState::Ready { .. }));

@@ -67,8 +67,8 @@ async fn a_test_of_a_provider_says_what_it_found_in_words() {
     let cases = [
         (401, "{}", "It refuses the key: check `apiKey`."),
         (429, "{}", "The key works, but the account is at its limit"),
-        (404, "{}", "knows no list of models"),
-        (200, "<html>", "does not speak this wire"),
+        (404, "{}", "has no list of models"),
+        (200, "<html>", "not in the expected format"),
         (503, "{}", "It is overloaded: wait, or name a fallback model."),
     ];
     for (status, body, words) in cases {

@@ -120,7 +120,7 @@ async fn where_the_browser_is_elsewhere_its_last_address_is_pasted() {
     let login = server.settings_as_openai();
     let registry = registry("chatgpt", json!({"login": login}));
     let no_one = registry.finish_login("chatgpt", "http://127.0.0.1/callback").unwrap_err();
-    assert!(no_one.message.contains("No sign-in"), "{no_one:?}");
+    assert!(no_one.message.contains("No browser sign-in"), "{no_one:?}");
     let begun = registry.begin_login("chatgpt", Some(LoginWay::Browser)).await.unwrap();
     assert!(begun.verification_uri.contains("codex_cli_simplified_flow=true"), "{begun:?}");
     let back = server.agree(&begun.verification_uri);

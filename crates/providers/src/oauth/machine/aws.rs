@@ -1,5 +1,6 @@
-//! Amazon's own files: a profile of the shared credentials, or a role that somebody signed in to with
-//! `aws sso login`. They are read when keys are needed, as Amazon's programs do, and never written.
+//! Amazon's own files: a profile of the shared credentials, or a role that a person signed in to
+//! with `aws sso login`. They are read when keys are needed, as Amazon's programs do, and never
+//! written.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::oauth::endpoint::Endpoint;
 
 const LONGEST_FILE: u64 = 1024 * 1024;
 
-/// A profile, and where what it names lies.
+/// A profile, and the paths of the files that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AwsIdentity {
     profile: String,
@@ -25,7 +26,7 @@ pub struct AwsIdentity {
     portal: Option<String>,
 }
 
-/// Keys that requests are signed with.
+/// Keys that sign requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AwsKeys {
     pub access_key: String,
@@ -60,7 +61,7 @@ struct RoleKeys {
     expiration: i64,
 }
 
-/// Where a role is signed in to.
+/// A profile's role, with the name of its cached token.
 struct Role<'a> {
     account: &'a str,
     role: &'a str,
@@ -70,7 +71,7 @@ struct Role<'a> {
 }
 
 impl AwsIdentity {
-    /// As Amazon's own programs look for it; `None` without a home folder.
+    /// Found as Amazon's own programs find it; `None` without a home folder.
     pub fn of(profile: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let folder = PathBuf::from(set("HOME")?).join(".aws");
@@ -91,13 +92,13 @@ impl AwsIdentity {
         self.section(&sections(&self.config)).get("region").cloned()
     }
 
-    /// Whether the profile is there.
+    /// Whether the profile exists.
     pub fn is_there(&self) -> bool {
         let in_config = !self.section(&sections(&self.config)).is_empty();
         in_config || sections(&self.credentials).contains_key(&self.profile)
     }
 
-    /// The keys as they are now; why there are none, with what to do.
+    /// The current keys, or why there are none and what to do.
     pub async fn keys(&self, now: Timestamp) -> Result<AwsKeys, String> {
         let identity = self.clone();
         let read = tokio::task::spawn_blocking(move || {
@@ -201,8 +202,8 @@ fn read(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// `[name]` and `key = value`; an indented line belongs to a nested setting, of which none matters
-/// here. A file that is not there has no sections.
+/// Parses `[name]` and `key = value`; an indented line belongs to a nested setting, which is not
+/// needed here. A missing file has no sections.
 fn sections(path: &Path) -> BTreeMap<String, Section> {
     let mut sections: BTreeMap<String, Section> = BTreeMap::new();
     let mut current = None;

@@ -1,4 +1,5 @@
-//! An application of Microsoft Entra: its id and secret bring a token for Azure's models.
+//! An application of Microsoft Entra: its id and secret are exchanged for a token for Azure's
+//! models.
 
 use std::time::Duration;
 

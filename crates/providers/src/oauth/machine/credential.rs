@@ -1,4 +1,4 @@
-//! One provider's credential: the token it brought last, and how it gets the next.
+//! One provider's credential: its current token, and how it gets the next one.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::failure::failure;
 use crate::oauth::TokenStore;
 use crate::oauth::record::renew_at;
 
-/// Tokens that are looked for in texts; older ones are of no use to anybody.
+/// How many tokens are masked in texts; older ones are no longer valid.
 const REMEMBERED: usize = 8;
 
 pub(crate) struct Credential {
@@ -19,7 +19,7 @@ pub(crate) struct Credential {
     plan: CredentialPlan,
     store: Arc<dyn TokenStore>,
     clock: Arc<dyn Clock>,
-    /// Held while a token is got, so that everybody else waits for it.
+    /// Locked while a token is fetched, so that all other callers wait for that one.
     held: tokio::sync::Mutex<Option<IssuedPass>>,
     known: Mutex<Known>,
 }
@@ -29,7 +29,7 @@ struct IssuedPass {
     renew_at: Timestamp,
 }
 
-/// What requests go with.
+/// The credential that a request carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MachinePass {
     pub(crate) token: Secret,
@@ -62,18 +62,18 @@ impl Credential {
         &self.plan
     }
 
-    /// As whom the provider is asked, as far as that is known.
+    /// The account that the provider sees, as far as it is known.
     pub(crate) fn account(&self) -> Option<String> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).account.clone()
     }
 
-    /// The text without any token of it.
+    /// The text with all tokens of this credential masked.
     pub(crate) fn mask(&self, text: String) -> String {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.remembered.iter().fold(text, |text, secret| secret.mask_in(&text))
     }
 
-    /// What to ask with; another one than was refused.
+    /// The credential for a request, different from the refused one.
     pub(crate) async fn pass(&self, refused: Option<&Secret>) -> Result<MachinePass, ModelFailure> {
         let mut held = self.held.lock().await;
         if let Some(held) = &*held

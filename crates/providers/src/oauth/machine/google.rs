@@ -1,5 +1,5 @@
-//! Google: a service account signs its own request for a token, a person's application default
-//! credentials are renewed, and on a machine of Google's its metadata server gives one.
+//! Google's tokens: a service account signs its own request for one, a person's application default
+//! credentials are renewed, and a machine of Google's asks its metadata server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) enum Google {
     Default(DefaultPlaces),
 }
 
-/// Where application default credentials may lie, in the order in which Google looks.
+/// The paths where application default credentials may lie, in the order in which Google looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DefaultPlaces {
     pub(super) named: Option<PathBuf>,
@@ -71,7 +71,7 @@ struct AuthorizedUser {
 }
 
 impl Google {
-    /// Says why the text is no key file.
+    /// `Err` says why the text is no key file.
     pub(super) fn of_key(text: Secret) -> Result<Self, &'static str> {
         match serde_json::from_str(text.reveal()) {
             Ok(KeyFile::ServiceAccount(account)) => {
@@ -102,7 +102,7 @@ impl Google {
         }
     }
 
-    /// Whose token it will be, where that is known before there is one.
+    /// The account of the token, if it is known before there is one.
     pub(super) fn account(&self) -> Option<String> {
         let Self::Key(text) = self else { return None };
         match serde_json::from_str(text.reveal()) {
@@ -114,8 +114,8 @@ impl Google {
 }
 
 impl DefaultPlaces {
-    /// Read each time: `gcloud` writes it anew when somebody signs in again. `None` where no file is
-    /// there; one that is named and missing is a mistake.
+    /// The file is read each time, because `gcloud` rewrites it at every sign-in. `None` where the
+    /// usual file does not exist; a configured file that is missing is an error.
     async fn file(&self) -> Result<Option<Secret>, Trouble> {
         let (named, usual) = (self.named.clone(), self.usual.clone());
         let read = tokio::task::spawn_blocking(move || match (named, usual) {
@@ -197,7 +197,8 @@ async fn metadata(host: &str) -> Result<Granted, Trouble> {
     Ok(Granted { token: granted.access, life, account, quota_project: None })
 }
 
-/// The file says where its tokens are given; that must be a place that nobody listens in on.
+/// The file names the address that gives tokens; it must be https, so that no one can read the
+/// exchange.
 fn token_place(named: Option<&str>) -> Result<Url, Trouble> {
     let url = Url::parse(named.unwrap_or(TOKEN_URL)).ok().filter(is_trusted);
     url.ok_or_else(|| Trouble::Refused("its `token_uri` is not an https address".to_owned()))
@@ -229,7 +230,7 @@ fn assertion(
 
 /// From PEM, as the file has it.
 fn signer(account: &ServiceAccount) -> Result<RsaKeyPair, &'static str> {
-    let unfit = "its `private_key` is no RSA key in PEM";
+    let unfit = "its `private_key` is not an RSA key in PEM";
     let lines = account.private_key.reveal().lines().map(str::trim);
     let inner: String = lines.filter(|line| !line.starts_with("-----")).collect();
     let der = STANDARD.decode(inner).map_err(|_| unfit)?;

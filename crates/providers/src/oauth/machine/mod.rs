@@ -1,6 +1,7 @@
 //! Tokens for a machine's own identity: a service account or the application default credentials of
-//! Google, an application of Microsoft Entra, a profile of Amazon's. Nobody signs in here. A token is got when the last one is
-//! old, once for everybody who waits. What may not enter: an address that a request brings.
+//! Google, an application of Microsoft Entra, a profile of Amazon's. No person signs in here. A new
+//! token is fetched when the last one expires, once for all callers that wait. What may not enter:
+//! an address that a request brings.
 
 mod aws;
 mod azure;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use super::answer::Refusal;
 use crate::Secret;
 
-/// A token with which requests go.
+/// A token for requests.
 struct Granted {
     token: Secret,
     life: Duration,
@@ -37,7 +38,7 @@ enum Trouble {
     Refused(String),
 }
 
-/// As an authorization server says it.
+/// Converts an authorization server's refusal.
 fn trouble(refusal: Refusal) -> Trouble {
     match refusal {
         Refusal::Passing(words) => Trouble::Passing(words),

@@ -1,4 +1,4 @@
-//! `providers.<name>.credentials`: as whom this machine asks, where no person signs in.
+//! `providers.<name>.credentials`: the identity that this machine uses where no person signs in.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::oauth::plan::is_trusted;
 const ENTRA: &str = "https://login.microsoftonline.com";
 const METADATA_HOST: &str = "metadata.google.internal";
 
-/// As a person writes it: one of them.
+/// The credential as a person writes it: exactly one of the fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct CredentialSettings {
@@ -43,18 +43,18 @@ pub struct AzureSettings {
     pub tenant: String,
     pub client_id: String,
     pub client_secret: Secret,
-    /// Of a national cloud, in place of the public one.
+    /// The address of a national cloud, in place of the public one.
     pub authority: Option<String>,
 }
 
-/// A credential whose references are looked up.
+/// A credential whose references are resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CredentialPlan {
     Google(Google),
     Azure(Azure),
 }
 
-/// Names only, never a value.
+/// Errors of the settings. They contain names only, never a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CredentialPlanError {
     #[error("`credentials` needs `google` or `azure`, and only one of them")]
@@ -66,7 +66,7 @@ pub(crate) enum CredentialPlanError {
 }
 
 impl CredentialPlan {
-    /// The key file of a service account, as its text.
+    /// Reads the text of a service account's key file.
     pub(crate) fn google_key(text: Secret) -> Result<Self, CredentialPlanError> {
         Google::of_key(text).map(Self::Google).map_err(CredentialPlanError::KeyFile)
     }

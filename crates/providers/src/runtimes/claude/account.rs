@@ -15,7 +15,7 @@ use crate::runtimes::child::Launch;
 /// The CLI starts within a second; a cold disk may take a few.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What `claude auth status` prints.
+/// The output of `claude auth status`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Printed {
@@ -34,7 +34,7 @@ pub(super) fn name_of(account: Account) -> Option<String> {
     }
 }
 
-/// Asks the CLI; why it does not say.
+/// Asks the CLI; `Err` says why there is no answer.
 pub(super) async fn look(launch: &Launch) -> Result<LoginStatus, String> {
     let mut command = Command::new(&launch.program);
     command
@@ -56,7 +56,7 @@ pub(super) async fn look(launch: &Launch) -> Result<LoginStatus, String> {
 fn status_of(printed: Printed) -> LoginStatus {
     let Printed { logged_in, email, subscription_type, login_expires_at } = printed;
     if !logged_in {
-        let error = Some(format!("Nobody is signed in: {SIGN_IN}."));
+        let error = Some(format!("The Claude CLI is not signed in: {SIGN_IN}."));
         return LoginStatus { error, ..LoginStatus::NONE };
     }
     let until = login_expires_at.map(|at| Timestamp::from_millis(at as i64));

@@ -1,4 +1,4 @@
-//! One call of the model: a process that goes on, or a new one, read until its message is whole.
+//! One call of the model: a process that is kept, or a new one, read until its message is whole.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const SILENCE: &str = "the Claude CLI said nothing for longer than its timeout";
 
 pub(super) struct ClaudeModel {
     pub(super) id: String,
-    /// As the CLI knows it.
+    /// The model's name in the CLI.
     pub(super) model: String,
     pub(super) context_window: u32,
     pub(super) shared: Arc<Shared>,
@@ -55,7 +55,7 @@ impl Model for ClaudeModel {
     }
 }
 
-/// Whether a process that goes on may be looked for. One that is found dead is not.
+/// Whether a kept process may be used. After one was found dead, a new one is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MayResume {
     Yes,
@@ -129,7 +129,7 @@ impl Running {
     ) -> Result<Phase, ModelFailure> {
         let line = match self.patience.in_time(conversation.next()).await? {
             Ok(line) => line,
-            // It had died while nobody looked. What it knew is in the request.
+            // The kept process had died unnoticed. The request holds everything that it knew.
             Err(_) if resumed == MayResume::Yes && !self.shown => {
                 return Ok(Phase::Open(MayResume::No));
             }
@@ -190,7 +190,7 @@ impl Running {
         Ok(Phase::Reading(conversation, resumed))
     }
 
-    /// The CLI says that its turn is over, and how.
+    /// Handles the end of the CLI's turn.
     fn finish(
         &mut self,
         outcome: &Outcome,

@@ -1,5 +1,6 @@
-//! A process of the CLI and what it has heard. It goes on with a request that begins with exactly
-//! that; any other request gets another process, so a lost one costs time and nothing else.
+//! A process of the CLI and the messages it has received. It serves a request that begins with
+//! exactly those messages; any other request gets another process, so a lost process costs only
+//! time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::transcript;
 use super::turn::{LastMessage, Turn};
 use crate::runtimes::child::{Child, Silence};
 
-/// What stays the same for the whole life of a process.
+/// The properties that stay the same for the whole life of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Identity {
     pub(super) model: String,
@@ -43,7 +44,7 @@ impl Identity {
     }
 }
 
-/// What a process is told next.
+/// The next message to a process.
 #[derive(Debug, PartialEq)]
 pub(super) enum Input {
     Message(Vec<Value>),
@@ -90,7 +91,7 @@ impl Conversation {
         self.child.next().await
     }
 
-    /// What is new in the request, if it begins with what this process has heard and said.
+    /// The new messages of the request, if it begins with the messages of this process.
     pub(super) fn continued_by(
         &self,
         identity: &Identity,
@@ -130,7 +131,7 @@ impl Conversation {
         }
     }
 
-    /// The model's message is whole.
+    /// Called when the model's message is whole.
     pub(super) fn settle(&mut self) {
         let turn = std::mem::take(&mut self.turn);
         self.tools.expect(turn.calls);
@@ -149,7 +150,7 @@ impl Conversation {
                 };
                 Some(answer(&request_id, &decision))
             }
-            Request::Other => Some(refusal(&request_id, "this host does not do that")),
+            Request::Other => Some(refusal(&request_id, "this host does not support that")),
         };
         if let Some(reply) = reply {
             self.child.send(&reply).await;
@@ -176,7 +177,8 @@ fn said(messages: &[Message]) -> LastMessage {
     said
 }
 
-/// The results of all calls and nothing else; otherwise the request says more than can be told.
+/// The results of all calls, if the request holds nothing else; otherwise it cannot be sent as
+/// results.
 fn results(blocks: &[&Block], calls: &[ToolUseId]) -> Option<HashMap<String, ToolAnswer>> {
     let mut results = HashMap::new();
     for block in blocks {

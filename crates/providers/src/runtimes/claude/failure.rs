@@ -1,4 +1,4 @@
-//! What went wrong, from what the CLI says of it in fields; its words are for people.
+//! Classifies the CLI's failures by their fields; its words are for people.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::runtimes::child::Silence;
 /// Larger than any second of this millennium, smaller than any millisecond of it.
 const MILLISECONDS_FROM: f64 = 1e11;
 
-/// How the CLI is signed in again, said wherever that is needed.
+/// How to sign in to the CLI again, for all messages that need it.
 pub(super) const SIGN_IN: &str = "run `claude auth login` on the machine that Onyx runs on, or save \
     a token of `claude setup-token` as the provider's key";
 
-/// What is known of the failure besides how the turn ended.
+/// Further signs of the failure, besides how the turn ended.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
     /// The `error` of the CLI's own message.
@@ -24,7 +24,7 @@ pub(super) struct Signs {
     pub(super) limit: Option<RateLimit>,
 }
 
-/// Of a turn that ended with `is_error`.
+/// The failure of a turn that ended with `is_error`.
 pub(super) fn of_outcome(
     provider: &str,
     outcome: &Outcome,
@@ -70,11 +70,11 @@ fn limited(limit: Option<&RateLimit>, now: Timestamp) -> ModelFailure {
     let which = limit.map_or("usage limit", name_of);
     let message = match ends {
         Some(ends) => format!(
-            "the Claude subscription has met its {which}, which ends on {} at {} UTC",
+            "the Claude subscription has reached its {which}, which ends on {} at {} UTC",
             ends.utc_date(),
             ends.utc_time()
         ),
-        None => format!("the Claude subscription has met its {which}"),
+        None => format!("the Claude subscription has reached its {which}"),
     };
     let wait = ends.map(|ends| ends.as_millis().saturating_sub(now.as_millis()).max(0));
     let retry_after = wait.map(|millis| Duration::from_millis(millis.unsigned_abs()));
@@ -89,7 +89,7 @@ fn name_of(limit: &RateLimit) -> &'static str {
     }
 }
 
-/// How much of the plan is used, for people.
+/// The used part of the plan, for people.
 pub(super) fn quota(limit: &RateLimit) -> Quota {
     let percent = limit.utilization.map(|used| if used <= 1.0 { used * 100.0 } else { used });
     let used = percent.or((limit.status == "rejected").then_some(100.0));
@@ -105,7 +105,7 @@ fn moment(at: f64) -> Timestamp {
     Timestamp::from_millis(millis as i64)
 }
 
-/// The process says nothing more.
+/// The failure when the process sends nothing more.
 pub(super) fn of_silence(silence: &Silence) -> ModelFailure {
     match silence {
         Silence::Ended { how, said } if said.is_empty() => {

@@ -1,10 +1,10 @@
 //! The person's own Claude Code CLI as a model (`claude-subscription/…`): stream-json both ways, our
 //! tools offered to it as an MCP server over its control channel.
 //!
-//! The CLI has its own loop: it asks for a tool, waits, and goes on. Our side stays one model call a
-//! step: when its message is whole, the call ends with the tools it asks for, and the process waits,
-//! parked, until the next call brings their results. A parked process is a cache. Whatever it knew
-//! can be told again to another one (`transcript.rs`).
+//! The CLI has its own loop: it asks for a tool, waits, and continues. Our side stays one model
+//! call a step: when its message is whole, the call ends with the tools it asks for, and the
+//! process waits, parked, until the next call delivers their results. A parked process is a cache:
+//! everything it knew can be sent to another one as text (`transcript.rs`).
 
 mod account;
 mod call;

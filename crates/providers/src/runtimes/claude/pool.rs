@@ -1,5 +1,5 @@
-//! The processes that are there: at most so many, and none that nobody needed for a while. A process
-//! of the CLI takes some 290 MB.
+//! The running processes: bounded in number, and each ends when it has not been used for a while. A
+//! process of the CLI takes some 290 MB.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) struct Pool {
     idle: Duration,
 }
 
-/// The longest parked first.
+/// Parked processes, the longest parked first.
 #[derive(Debug, Default)]
 struct Parked {
     conversations: Vec<(u64, Conversation)>,
@@ -28,7 +28,7 @@ impl Pool {
         Self { parked: Arc::default(), room: Arc::new(Semaphore::new(most.max(1))), idle }
     }
 
-    /// The conversation that this request goes on with.
+    /// Takes out the conversation that this request continues.
     pub(super) fn take(
         &self,
         identity: &Identity,
@@ -44,7 +44,7 @@ impl Pool {
         Some((conversation, input))
     }
 
-    /// Room for one more process. The one that was needed longest ago makes room; if all are at
+    /// Room for one more process. The process that was idle longest is ended for it; if all are at
     /// work, this waits.
     pub(super) async fn room(&self) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {

@@ -11,10 +11,10 @@ pub(super) const TOOL_PREFIX: &str = "mcp__host__";
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Line {
-    /// An event of the Messages API as it came.
+    /// An unchanged event of the Messages API.
     StreamEvent {
         event: Value,
-        /// Set for what a sub-agent of the CLI's says, which is not the answer.
+        /// Set for messages of a sub-agent of the CLI, which are not the answer.
         parent_tool_use_id: Option<String>,
     },
     /// A whole message; with `error`, one that the CLI wrote itself to tell of a failure.
@@ -80,7 +80,7 @@ pub(super) struct Initialized {
     pub(super) account: Option<Account>,
 }
 
-/// Who is signed in, as far as the CLI says.
+/// The account that is signed in, as far as the CLI reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Account {
@@ -99,8 +99,8 @@ pub(super) struct RateLimit {
     pub(super) utilization: Option<f64>,
 }
 
-/// The first line we write: the system prompt goes here and not into an argument, where everybody on
-/// the machine could read it.
+/// The first line we write. The system prompt goes here and not into an argument, which every user
+/// of the machine could read.
 pub(super) fn initialize(system: &str) -> Value {
     json!({"type": "control_request", "request_id": "initialize", "request": {
         "subtype": "initialize", "hooks": null, "sdkMcpServers": [SERVER],

@@ -1,4 +1,4 @@
-//! The CLI as a source of models: where its program is, how it is started, what is known of it.
+//! The CLI as a source of models: the path of its program, how it is started, what is known of it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ const SETTINGS: [(&str, &str); 12] = [
     ("DISABLE_AUTO_COMPACT", "1"),
     ("ENABLE_TOOL_SEARCH", "false"),
     ("MAX_MCP_OUTPUT_TOKENS", "1000000"),
-    // A tool may wait for a person for as long as the process is kept.
+    // A tool may wait for a person as long as the process is kept.
     ("MCP_TOOL_TIMEOUT", "86400000"),
 ];
 
@@ -53,7 +53,7 @@ pub struct ClaudeSettings {
     pub name: String,
     /// Where the program is; else it is looked for on the `PATH`.
     pub command: Option<PathBuf>,
-    /// A token of `claude setup-token`, for machines on which nobody can sign in.
+    /// A token of `claude setup-token`, for machines on which a person cannot sign in.
     pub token: Option<Secret>,
     /// In place of Anthropic's own address.
     pub base_url: Option<String>,
@@ -76,7 +76,7 @@ pub struct ClaudeLimits {
     pub total: Duration,
     /// Processes at once.
     pub processes: usize,
-    /// After which a process that nobody needs is ended.
+    /// The idle time after which a process is ended.
     pub parked: Duration,
 }
 
@@ -128,7 +128,7 @@ impl ClaudeCli {
         }))
     }
 
-    /// The processes that wait for a next call.
+    /// The processes that wait for their next call.
     pub fn parked_processes(&self) -> Vec<u32> {
         self.0.pool.processes()
     }
@@ -144,7 +144,7 @@ impl Shared {
             failure(ModelFailureClass::Unavailable, message)
         };
         let room = self.pool.room().await;
-        let room = room.ok_or_else(|| cannot("Onyx is about to end".to_owned()))?;
+        let room = room.ok_or_else(|| cannot("Onyx is shutting down".to_owned()))?;
         let folder = launch.folder.clone();
         let made = tokio::task::spawn_blocking(move || std::fs::create_dir_all(folder)).await;
         made.map_err(|error| cannot(error.to_string()))?
@@ -297,7 +297,7 @@ impl ModelSource for ClaudeCli {
         Some(format!("The Claude CLI has its own sign-in: {SIGN_IN}."))
     }
 
-    /// Asks the CLI whether somebody is signed in. A model is not asked: that would use the quota.
+    /// Asks the CLI whether it is signed in. No model is called, because that would use the quota.
     fn check(&self) -> BoxFuture<'_, Result<(), Fault>> {
         async {
             let launch = self.0.launch(None)?;

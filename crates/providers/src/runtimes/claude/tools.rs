@@ -1,5 +1,5 @@
-//! Our tools as the CLI's MCP client asks for them. Nothing is executed here: a call waits until the
-//! run that the answer belongs to brings its result.
+//! Our tools as the CLI's MCP client asks for them. Nothing is executed here: a call waits until
+//! the run delivers its result.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::protocol::{SERVER, answer};
 use crate::wire::portable;
 
-/// What a tool said, as the run brings it.
+/// A tool's result, as the run delivers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ToolAnswer {
     pub(super) content: String,
@@ -56,13 +56,13 @@ impl HostTools {
         Self { listed, calls: Vec::new(), results: HashMap::new(), waiting: Vec::new() }
     }
 
-    /// The model has asked for these; the CLI asks for them one by one, or has already.
+    /// Notes the calls of the model's message; the CLI requests them one by one, before or after.
     pub(super) fn expect(&mut self, calls: Vec<Call>) {
         self.calls = calls;
         self.results.clear();
     }
 
-    /// The answers to calls that wait for these results.
+    /// Takes the results and returns the answers for the requests that wait for them.
     pub(super) fn bring(&mut self, results: HashMap<String, ToolAnswer>) -> Vec<Value> {
         self.results = results;
         let waiting = std::mem::take(&mut self.waiting);
@@ -76,12 +76,12 @@ impl HostTools {
         answers
     }
 
-    /// Nobody waits for this any more.
+    /// Drops a call that no one waits for any more.
     pub(super) fn forget(&mut self, request_id: &str) {
         self.waiting.retain(|call| call.request_id != request_id);
     }
 
-    /// The answer to a message of the MCP client, unless it has to wait for one.
+    /// The answer to a message of the MCP client, unless it must wait for a result.
     pub(super) fn message(&mut self, request_id: String, message: &Value) -> Option<Value> {
         let rpc_id = message.get("id").cloned().unwrap_or(Value::Null);
         let result = match message.get("method").and_then(Value::as_str) {

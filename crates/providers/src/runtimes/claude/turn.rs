@@ -10,7 +10,7 @@ use crate::wire::anthropic::AnthropicAnswer;
 use crate::wire::reader::{AnswerReader, Flow};
 use crate::wire::sse::SseEvent;
 
-/// What the model has said in its last message: by this a conversation is known again.
+/// The model's last message, by which a conversation is recognised.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct LastMessage {
     pub(super) text: String,
@@ -30,7 +30,7 @@ pub(super) struct Turn {
     pub(super) said: LastMessage,
     /// The calls as the CLI names them.
     pub(super) calls: Vec<Call>,
-    /// The message is whole; the CLI has not said yet whether the turn went well.
+    /// The message is whole; the CLI has not reported yet whether the turn succeeded.
     pub(super) finished: Option<FinishReason>,
 }
 
@@ -73,7 +73,7 @@ impl Turn {
         Ok(())
     }
 
-    /// The event with our name for the tool. The end is kept until it is sure.
+    /// The event with our name for the tool. The end is held back until it is certain.
     fn note(&mut self, mut event: ModelEvent) -> Option<ModelEvent> {
         match &mut event {
             ModelEvent::TextDelta(text) => self.said.text.push_str(text),
@@ -94,13 +94,13 @@ impl Turn {
             | ModelEvent::Notice { .. }
             | ModelEvent::AnsweredBy { .. }
             | ModelEvent::Failed(_) => {}
-            // The CLI keeps it for as long as it lives; nobody else may be shown it.
+            // The reasoning stays with the CLI's process and must not be shown elsewhere.
             ModelEvent::Reasoning(_) => return None,
         }
         Some(event)
     }
 
-    /// What was counted was paid for, whatever came after.
+    /// The usage counted so far. It was charged, even if the rest fails.
     pub(super) fn take_usage(&mut self) -> Option<ModelEvent> {
         self.answer.as_mut()?.take_usage().map(ModelEvent::Usage)
     }

@@ -1,4 +1,4 @@
-//! What we and the sidecar say to each other; `sidecars/pi/src/protocol.ts` is the other end.
+//! The messages between Onyx and the sidecar; `sidecars/pi/src/protocol.ts` is the other end.
 
 use onyx_types::{Block, Message, ModelRequest, Role, ToolChoice};
 use serde::Deserialize;
@@ -65,7 +65,7 @@ pub(super) struct SignIn {
 }
 
 impl Reply {
-    /// Which question it belongs to.
+    /// The id of the request that it belongs to.
     pub(super) const fn id(&self) -> Option<u64> {
         match self {
             Self::Ready { .. } => None,

@@ -1,5 +1,5 @@
-//! The sidecar's process: started when it is needed, one for all calls, ended when nobody has needed
-//! it for a while, and after a failure left alone for longer each time.
+//! The sidecar's process: started when needed, one for all calls, ended when idle for a while, and
+//! after each failure in a row restarted later.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,20 +15,20 @@ use crate::runtimes::child::{Child, Launch, Silence, Spawner};
 
 /// Orders on their way to the process.
 const ORDERS: usize = 64;
-/// Pieces of one answer that nobody has taken yet. A reader that is slower than that is let go, or
-/// it would hold up all others.
+/// Pieces of one answer that wait for their reader. A reader that falls further behind is dropped,
+/// or it would hold up all others.
 const REPLIES: usize = 16 * 1024;
 const START_LIMIT: Duration = Duration::from_secs(30);
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// Keeps the process.
+/// Starts, keeps and ends the process.
 #[derive(Debug)]
 pub(super) struct Supervisor {
     spawner: Spawner,
     idle: Duration,
     state: Arc<Mutex<State>>,
-    /// Held while a process starts, so that there is only one.
+    /// Locked while a process starts, so that there is only one.
     starting: tokio::sync::Mutex<()>,
 }
 
@@ -50,10 +50,10 @@ struct Process {
     id: Option<u32>,
 }
 
-/// Who waits for an answer, by its id; after the process has ended, why it did.
+/// The waiting callers, by id; after the process has ended, the reason.
 type Open = Arc<Mutex<Result<HashMap<u64, mpsc::Sender<Reply>>, String>>>;
 
-/// What comes back for one question. Dropping it before the end cancels the question.
+/// The replies to one request. Dropping it before the end cancels the request.
 pub(super) struct Replies {
     id: u64,
     replies: mpsc::Receiver<Reply>,
@@ -73,7 +73,7 @@ impl Supervisor {
         }
     }
 
-    /// Sends a question to the process, which is started if there is none.
+    /// Sends a request to the process, which is started if necessary.
     pub(super) async fn ask(
         &self,
         launch: &Launch,
@@ -137,7 +137,8 @@ impl Process {
         let mut child = Child::start(launch, spawner).await.map_err(cannot)?;
         let id = child.id();
         let first = tokio::time::timeout(START_LIMIT, child.next()).await;
-        let first = first.map_err(|_| "the Pi sidecar does not begin".to_owned())?;
+        let first =
+            first.map_err(|_| "the Pi sidecar does not respond after its start".to_owned())?;
         let first = first.map_err(|silence| why(&silence))?;
         match serde_json::from_value(first) {
             Ok(Reply::Ready { version: VERSION }) => {}
@@ -163,13 +164,13 @@ impl Process {
     }
 }
 
-/// Carries orders in and replies out until the process ends, or nobody can order any more.
+/// Carries orders in and replies out until the process ends or all senders are gone.
 async fn run(mut child: Child, mut orders: mpsc::Receiver<Value>, open: Open) {
     let why = loop {
         tokio::select! {
             order = orders.recv() => match order {
                 Some(order) => child.send(&order).await,
-                None => break "the Pi sidecar was let go".to_owned(),
+                None => break "the Pi sidecar was stopped".to_owned(),
             },
             line = child.next() => match line {
                 Ok(line) => deliver(&open, line),
@@ -178,12 +179,12 @@ async fn run(mut child: Child, mut orders: mpsc::Receiver<Value>, open: Open) {
         }
     };
     drop(child);
-    // Whoever waits hears of it by the other end of the channel going away.
+    // Waiting calls learn of it because their channels close.
     *lock(&open) = Err(why);
 }
 
 fn deliver(open: &Open, line: Value) {
-    // A kind that we do not know says nothing to anybody.
+    // A reply of an unknown kind is ignored.
     let Ok(reply) = serde_json::from_value::<Reply>(line) else { return };
     let Some(id) = reply.id() else { return };
     if let Ok(open) = &mut *lock(open) {
@@ -217,7 +218,8 @@ impl Drop for Replies {
             if let Ok(open) = &mut *lock(&self.process.open) {
                 open.remove(&self.id);
             }
-            // With so many orders on their way that it does not fit, one answer is made in vain.
+            // If the queue of orders is full, the cancellation is dropped and one answer is made
+            // for no reader.
             let _ = self.process.orders.try_send(cancel(self.id));
         }
         let mut state = lock(&self.state);

@@ -56,7 +56,7 @@ pub struct PiLimits {
     /// Between two replies.
     pub idle: Duration,
     pub total: Duration,
-    /// After which a process that nobody needs is ended.
+    /// The idle time after which a process is ended.
     pub parked: Duration,
 }
 
@@ -93,7 +93,7 @@ impl PiSidecar {
         Self(Arc::new(Shared { settings, account: AccountBook::default(), supervisor }))
     }
 
-    /// The process, if one is there.
+    /// The id of the process, if it runs.
     pub fn process(&self) -> Option<u32> {
         self.0.supervisor.process_id()
     }
@@ -193,7 +193,8 @@ impl ModelSource for PiSidecar {
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
         self.0.launch()?;
         if !name.contains('/') {
-            let message = format!("`{name}` names no provider of Pi's: write <provider>/<model>");
+            let message =
+                format!("`{name}` does not name a provider of Pi: write <provider>/<model>");
             return Err(Fault::new(ErrorCode::ModelNotFound, message)
                 .with_hint("For example pi/anthropic/claude-sonnet-4-6."));
         }
@@ -229,7 +230,7 @@ impl ModelSource for PiSidecar {
             let unable = |why: String| Fault::new(ErrorCode::ProviderUnavailable, why);
             let sign_ins = self.0.sign_ins().await.map_err(unable)?;
             if sign_ins.is_empty() {
-                let why = format!("Nobody is signed in with Pi. {SIGN_IN}");
+                let why = format!("Pi is not signed in. {SIGN_IN}");
                 self.0.account.set(LoginStatus { error: Some(why.clone()), ..LoginStatus::NONE });
                 return Err(Fault::new(ErrorCode::ProviderAuth, why));
             }

@@ -101,7 +101,7 @@ struct WireUsage {
     cache_creation_input_tokens: Option<u64>,
 }
 
-/// Complete with `message_stop`, which follows the stop reason.
+/// An answer that is complete with `message_stop`, which follows the stop reason.
 #[derive(Debug, Default)]
 pub struct AnthropicAnswer {
     calls: Calls,
@@ -111,7 +111,7 @@ pub struct AnthropicAnswer {
     finish: Option<FinishReason>,
 }
 
-/// The thinking block that is open.
+/// The open thinking block.
 #[derive(Debug)]
 struct Thinking {
     index: u32,
@@ -213,7 +213,7 @@ impl AnthropicAnswer {
 
     fn stop(&mut self, index: u32, events: &mut Vec<ModelEvent>) {
         self.calls.close(index, None, events);
-        // Without its signature the server would refuse it, so it is not kept.
+        // The server would refuse it without its signature, so it is dropped.
         if let Some(thinking) = self.thinking.take_if(|thinking| thinking.index == index)
             && !thinking.signature.is_empty()
         {

@@ -70,7 +70,7 @@ struct Marked<T> {
 #[serde(untagged)]
 enum WireBlock<'a> {
     Known(KnownBlock<'a>),
-    /// Thinking as it came, signature included; a changed byte would be refused.
+    /// Unchanged thinking, signature included; a changed byte would be refused.
     Thinking(&'a Value),
 }
 
@@ -204,7 +204,7 @@ fn user(message: &Message) -> Vec<Marked<WireBlock<'_>>> {
                 source: json!({"type": "base64", "media_type": media_type, "data": data}),
             }),
             Block::Attachment(attachment) => parts.push(attached(attachment)),
-            // A text without words is refused, and a user says neither of the others.
+            // A text without words is refused, and a user message has neither of the others.
             Block::Text { .. } | Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -254,7 +254,7 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<
     blocks.into_iter().map(unmarked).collect()
 }
 
-/// A provider's settings may have named another wire when the data came.
+/// The data may come from another wire, if the provider's settings have changed since.
 fn is_thinking(data: &Value) -> bool {
     matches!(data["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }
@@ -265,7 +265,7 @@ fn thinking(request: &ModelRequest, target: &Target, max_tokens: u32) -> Option<
         None => target.compat.thinking_budget,
     };
     let budget = wanted?.max(MIN_THINKING_TOKENS);
-    // Thinking counts into the limit; with none of it left for the answer it is not asked for.
+    // Thinking counts against the limit; if none would be left for the answer, it is not requested.
     (budget < max_tokens).then(|| json!({"type": "enabled", "budget_tokens": budget}))
 }
 

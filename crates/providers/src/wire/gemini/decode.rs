@@ -61,7 +61,7 @@ struct PromptFeedback {
     block_reason: Option<String>,
 }
 
-/// The prompt's count holds its cached tokens; thoughts are counted beside the answer.
+/// The prompt's count includes its cached tokens; thoughts are counted beside the answer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireUsage {
@@ -72,7 +72,8 @@ struct WireUsage {
     thoughts_token_count: Option<u64>,
 }
 
-/// Complete with a finish reason and the end of the stream; the wire has no last frame.
+/// An answer that is complete with a finish reason and the end of the stream; the wire has no last
+/// frame.
 #[derive(Debug)]
 pub struct GeminiAnswer {
     /// `<provider>/<model>`: signatures on calls are kept with it.
@@ -221,7 +222,7 @@ impl From<WireUsage> for Usage {
             input: sum(usage.prompt_token_count, usage.tool_use_prompt_token_count),
             output: sum(usage.candidates_token_count, usage.thoughts_token_count),
             cache_read: usage.cached_content_token_count.unwrap_or(0),
-            // Its cache fills by itself, and the wire does not say with what.
+            // The server caches automatically, and the wire does not report what it wrote.
             cache_write: 0,
             cost: None,
         }

@@ -71,7 +71,7 @@ struct FunctionCall<'a> {
     args: Cow<'a, Value>,
 }
 
-/// Paired with its call by name and order; ids are not known to every version of the wire.
+/// Paired with its call by name and order, because some versions of the wire have no ids.
 #[derive(Serialize)]
 struct FunctionResponse<'a> {
     name: Cow<'a, str>,
@@ -199,7 +199,7 @@ fn user<'a>(message: &'a Message, names: &HashMap<&'a str, &'a str>) -> Vec<Part
             }) => parts.push(PartData::InlineData(InlineData { mime_type: media_type, data })),
             // Addresses were refused before.
             Block::Attachment(_) => {}
-            // A user says neither; such a block would be refused by the server.
+            // A user message has neither; the server would refuse such a block.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -236,7 +236,7 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
         let foreign = knows_signatures.then_some(FOREIGN_SIGNATURE);
         first.thought_signature = first.thought_signature.or(foreign);
     }
-    // A signature of the text stands in an empty part at its end, as the server sends it.
+    // The server sends a text's signature in an empty part at its end, and so does this.
     let closing = signatures
         .into_iter()
         .map(|signature| Part { data: PartData::Text(""), thought_signature: Some(signature) });
@@ -287,7 +287,7 @@ fn generation_config<'a>(request: &'a ModelRequest, target: &Target) -> Generati
         None => (None, None),
     };
     let sampling = &request.sampling;
-    // Nothing to think with is said by a budget of zero.
+    // A budget of zero switches thinking off.
     let budget = match target.effort(request) {
         Some(effort) => Some(effort.budget().unwrap_or(0)),
         None => target.compat.thinking_budget,

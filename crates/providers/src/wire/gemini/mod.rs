@@ -6,7 +6,54 @@ mod encode;
 pub use decode::{GeminiAnswer, GeminiDecoder};
 pub use encode::encode;
 
+use onyx_types::{Knob, ModelFailure, ModelRequest};
+use reqwest::Url;
+
+use super::{BodyForm, Decoder, ModelPlace, Target, WireFormat};
+
 /// The field of `provider_data` that names the model whose signature it holds.
 const SIGNED_BY: &str = "model";
 
 const SIGNATURE: &str = "thoughtSignature";
+
+pub(super) struct GeminiFormat;
+
+impl WireFormat for GeminiFormat {
+    fn endpoint(&self, base: &str, _place: ModelPlace) -> String {
+        // AI Studio is written as a bare host; Vertex AI has project and region in its path.
+        if Url::parse(base).is_ok_and(|url| url.path() == "/") {
+            format!("{base}/v1beta/models")
+        } else {
+            format!("{base}/models")
+        }
+    }
+
+    fn complete(&self, url: &mut Url, target: &Target) {
+        url.set_query(Some("alt=sse"));
+        // The base URL was checked to be one that has a path.
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.push(&format!("{}:streamGenerateContent", target.model));
+        }
+    }
+
+    fn takes(&self, knob: Knob, target: &Target) -> bool {
+        match knob {
+            Knob::TopP
+            | Knob::TopK
+            | Knob::Seed
+            | Knob::FrequencyPenalty
+            | Knob::PresencePenalty
+            | Knob::Stop => true,
+            Knob::Effort => target.reasons,
+            Knob::MinP | Knob::LogitBias | Knob::Verbosity | Knob::CacheKey => false,
+        }
+    }
+
+    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+        encode(request, target)
+    }
+
+    fn decoder(&self, form: BodyForm, target: &Target) -> Box<dyn Decoder> {
+        Box::new(GeminiDecoder::of_model(form, &target.id))
+    }
+}

@@ -43,10 +43,10 @@ struct WireFunction {
     arguments: Option<Value>,
 }
 
-/// Complete with the line that says `done`.
+/// An answer that is complete with the line that says `done`.
 #[derive(Debug, Default)]
 pub struct OllamaAnswer {
-    /// The time of the first line: what tells one answer of a server from another.
+    /// The time of the first line: it distinguishes one answer of a server from another.
     started: Option<String>,
     calls: Calls,
     thinking: String,

@@ -172,7 +172,7 @@ fn user<'a>(
             }
             // Addresses were refused before.
             Block::Attachment(_) => {}
-            // A user says neither.
+            // A user message has neither.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }

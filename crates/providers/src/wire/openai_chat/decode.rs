@@ -54,7 +54,7 @@ struct PromptDetails {
 
 pub type OpenAiChatDecoder = Reader<ChatAnswer>;
 
-/// Complete with a finish reason and the end of the stream, `[DONE]` or not.
+/// An answer that is complete with a finish reason and the end of the stream, `[DONE]` or not.
 #[derive(Debug, Default)]
 pub struct ChatAnswer {
     response_id: String,

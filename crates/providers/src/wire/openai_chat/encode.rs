@@ -16,7 +16,7 @@ use crate::wire::{
     SystemRole, Target,
 };
 
-/// What the request's body holds beside model, messages and tools.
+/// The fields of the request's body beside model, messages and tools.
 #[derive(Serialize)]
 struct Rest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,7 +213,7 @@ fn text(body: &mut Vec<u8>, text: &str) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// After what stands in the list already.
+/// Writes a comma if the list already has an item.
 fn comma(body: &mut Vec<u8>) {
     if body.last() != Some(&b'[') {
         body.push(b',');
@@ -313,7 +313,7 @@ fn user(message: &Message) -> Vec<WireMessage<'_>> {
                 image_url: ImageUrl { url: format!("data:{media_type};base64,{data}") },
             }),
             Block::Attachment(attachment) => parts.push(attached(attachment)),
-            // A user says neither; such a block would be refused by the server.
+            // A user message has neither; the server would refuse such a block.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -335,7 +335,7 @@ fn attached(attachment: &Attachment) -> Part<'_> {
     Part::File { file: WireFile { filename: attachment.file_name(), file_data: address } }
 }
 
-/// Text alone goes as a string: not every compatible server takes a list of parts.
+/// Text alone is sent as a string: not every compatible server takes a list of parts.
 fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
     let texts: Option<Vec<&str>> = parts
         .iter()

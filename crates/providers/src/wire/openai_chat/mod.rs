@@ -6,3 +6,51 @@ mod tool_calls;
 
 pub use decode::{ChatAnswer, OpenAiChatDecoder};
 pub use encode::encode;
+
+use onyx_types::{Knob, ModelFailure, ModelRequest};
+use reqwest::Url;
+
+use super::{BodyForm, Decoder, ExtraSampling, ModelPlace, PromptCacheKey, Target, WireFormat};
+
+pub(super) struct OpenAiChatFormat;
+
+impl WireFormat for OpenAiChatFormat {
+    fn endpoint(&self, base: &str, place: ModelPlace) -> String {
+        if place == ModelPlace::AzurePath {
+            format!("{}/openai/deployments", base.trim_end_matches("/openai"))
+        } else {
+            format!("{base}/chat/completions")
+        }
+    }
+
+    fn complete(&self, url: &mut Url, target: &Target) {
+        // The base URL was checked to be one that has a path.
+        if target.compat.model_place == ModelPlace::AzurePath
+            && let Ok(mut path) = url.path_segments_mut()
+        {
+            path.extend([target.model.as_str(), "chat", "completions"]);
+        }
+    }
+
+    fn takes(&self, knob: Knob, target: &Target) -> bool {
+        match knob {
+            Knob::TopP
+            | Knob::Seed
+            | Knob::FrequencyPenalty
+            | Knob::PresencePenalty
+            | Knob::LogitBias
+            | Knob::Stop => true,
+            Knob::TopK | Knob::MinP => target.compat.extra_sampling == ExtraSampling::Send,
+            Knob::Effort | Knob::Verbosity => target.reasons,
+            Knob::CacheKey => target.compat.prompt_cache_key == PromptCacheKey::Send,
+        }
+    }
+
+    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+        encode(request, target)
+    }
+
+    fn decoder(&self, form: BodyForm, _target: &Target) -> Box<dyn Decoder> {
+        Box::new(OpenAiChatDecoder::new(form))
+    }
+}

@@ -58,7 +58,7 @@ impl ToolCalls {
         Ok(())
     }
 
-    /// The finish reason as it is meant, and the executable calls: all or none.
+    /// The corrected finish reason, and the executable calls: all or none.
     pub(super) fn ending(
         self,
         reason: FinishReason,
@@ -69,7 +69,7 @@ impl ToolCalls {
                 let ends: Result<_, _> = self.calls.into_iter().map(OpenCall::finish).collect();
                 ends.map_err(|error| truncated(error.to_string()))?
             }
-            // The answer was stopped half-way, so whatever calls it holds may be half.
+            // The answer was stopped half-way, so its calls may be incomplete.
             FinishReason::Length | FinishReason::ContentFilter => Vec::new(),
         };
         Ok((reason, ends))

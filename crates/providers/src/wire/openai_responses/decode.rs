@@ -9,7 +9,7 @@ use crate::wire::sse::SseEvent;
 
 pub type OpenAiResponsesDecoder = Reader<ResponsesAnswer>;
 
-/// The events that carry something; the wire has some forty more that repeat it.
+/// The events with content; the wire has some forty more that repeat it.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
 enum Event {
@@ -98,7 +98,7 @@ struct InputDetails {
     cached_tokens: Option<u64>,
 }
 
-/// Complete with the event that holds the finished response.
+/// An answer that is complete with the event that holds the finished response.
 #[derive(Debug, Default)]
 pub struct ResponsesAnswer {
     calls: Calls,
@@ -114,7 +114,7 @@ impl AnswerReader for ResponsesAnswer {
         frame: &SseEvent,
         events: &mut Vec<ModelEvent>,
     ) -> Result<Flow, ModelFailure> {
-        // Some compatible servers end with the other OpenAI wire's mark; it says nothing here.
+        // Some compatible servers end with the other OpenAI wire's mark, which is ignored.
         if frame.data == "[DONE]" {
             return Ok(Flow::More);
         }
@@ -130,7 +130,7 @@ impl AnswerReader for ResponsesAnswer {
                 self.calls.piece(output_index, &delta, events);
             }
             Event::End { response } => return self.complete(response, events),
-            // The fields stand in the event itself, or in an object of their own.
+            // The fields are in the event itself, or in an object of their own.
             Event::Error(error) => return Err(frame_failure(error.get("error").unwrap_or(&error))),
             Event::SummaryPart { .. } | Event::Other => {}
         }

@@ -12,8 +12,8 @@ use crate::wire::names::{portable, portable_id};
 use crate::wire::schema::schema_for;
 use crate::wire::{MaxTokensField, PromptCacheKey, Target};
 
-/// Models that do not reason refuse to be asked for encrypted reasoning. Known by the beginnings of
-/// their names; all later ones reason.
+/// Models that do not reason refuse requests for encrypted reasoning. They are known by the
+/// beginnings of their names; all later ones reason.
 const WITHOUT_REASONING: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-4"];
 
 /// The request's body. Borrows the history, which is by far its largest part.
@@ -53,7 +53,7 @@ struct Body<'a> {
 #[serde(untagged)]
 enum Item<'a> {
     Known(KnownItem<'a>),
-    /// Reasoning as it came.
+    /// Unchanged reasoning.
     Reasoning(&'a Value),
 }
 
@@ -171,7 +171,7 @@ fn user<'a>(message: &'a Message, items: &mut Vec<Item<'a>>) {
             Block::Image { media_type, data } => content
                 .push(Part::InputImage { image_url: format!("data:{media_type};base64,{data}") }),
             Block::Attachment(attachment) => content.push(attached(attachment)),
-            // A user says neither; such a block would be refused by the server.
+            // A user message has neither; the server would refuse such a block.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -197,7 +197,7 @@ fn attached(attachment: &Attachment) -> Part<'_> {
     }
 }
 
-/// Reasoning without what it led to is refused, so it goes only before something.
+/// Reasoning is refused without the item it led to, so it is only sent before one.
 fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>>) {
     let mut reasoning = Vec::new();
     for block in &message.content {

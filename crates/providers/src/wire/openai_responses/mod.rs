@@ -5,3 +5,46 @@ mod encode;
 
 pub use decode::{OpenAiResponsesDecoder, ResponsesAnswer};
 pub use encode::encode;
+
+use onyx_types::{Knob, ModelFailure, ModelRequest};
+
+use super::{BodyForm, Decoder, ModelPlace, PromptCacheKey, Target, WireFormat};
+
+pub(super) struct OpenAiResponsesFormat;
+
+impl WireFormat for OpenAiResponsesFormat {
+    fn endpoint(&self, base: &str, place: ModelPlace) -> String {
+        if place == ModelPlace::AzurePath {
+            format!("{}/openai/responses", base.trim_end_matches("/openai"))
+        } else {
+            format!("{base}/responses")
+        }
+    }
+
+    fn takes(&self, knob: Knob, target: &Target) -> bool {
+        match knob {
+            // `StopWords` handles stop words: the wire has none.
+            Knob::TopP | Knob::Stop => true,
+            Knob::Effort | Knob::Verbosity => target.reasons,
+            Knob::CacheKey => target.compat.prompt_cache_key == PromptCacheKey::Send,
+            Knob::TopK
+            | Knob::MinP
+            | Knob::Seed
+            | Knob::FrequencyPenalty
+            | Knob::PresencePenalty
+            | Knob::LogitBias => false,
+        }
+    }
+
+    fn has_stop(&self) -> bool {
+        false
+    }
+
+    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+        encode(request, target)
+    }
+
+    fn decoder(&self, form: BodyForm, _target: &Target) -> Box<dyn Decoder> {
+        Box::new(OpenAiResponsesDecoder::new(form))
+    }
+}
