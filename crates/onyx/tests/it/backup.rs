@@ -25,11 +25,11 @@ async fn a_home_backed_up_while_it_is_served_is_restored_and_serves_its_conversa
     let report: Value = serde_json::from_str(&made.out).unwrap();
     assert!(report["files"].as_u64().unwrap() >= 3, "{report}");
     let verified = run(&onyx.home(), &["backup", "verify", "--to", folder]).await;
-    assert!(verified.code == Some(0) && verified.out.contains("all whole"), "{verified:?}");
+    assert!(verified.code == Some(0) && verified.out.contains("all intact"), "{verified:?}");
     let listed = run(&onyx.home(), &["backup", "list", "--to", folder]).await;
     assert!(listed.out.contains(report["snapshot"].as_str().unwrap()), "{listed:?}");
     let doctor = run(&onyx.home(), &["doctor"]).await;
-    assert!(doctor.out.contains("✓ backup: the last one was made"), "{doctor:?}");
+    assert!(doctor.out.contains("✓ backup: the last backup was made"), "{doctor:?}");
 
     // Neither over a home that is served, nor over one that is not empty.
     let served = run(&onyx.home(), &["restore", folder]).await;

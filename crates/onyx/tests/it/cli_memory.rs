@@ -63,8 +63,11 @@ async fn remember(home: &Path) {
     let history = done(home, &["memory", "history", FILE]).await;
     let lines: Vec<&str> = history.lines().collect();
     assert!(lines.len() == 2 && lines[0].starts_with("   2  "), "{history}");
-    assert!(lines[0].contains("person:owner") && lines[0].contains("changed it"), "{history}");
-    assert!(lines[1].contains("made it"), "{history}");
+    assert!(
+        lines[0].contains("person:owner") && lines[0].contains("changed the file"),
+        "{history}"
+    );
+    assert!(lines[1].contains("created the file"), "{history}");
     let before = ["memory", "show", FILE, "--version", "2"];
     assert_eq!(done(home, &before).await, "The boat is called Möwe.\n");
     let restored = done(home, &["memory", "restore", FILE, "2"]).await;

@@ -92,7 +92,7 @@ async fn move_in(home: &Path) {
     }
     assert_eq!(kept(home), after, "a second import changes nothing");
     let words = run(home, &["import", "openclaw", &openclaw]).await;
-    assert!(words.out.starts_with("Everything of openclaw was here already"), "{words:?}");
+    assert!(words.out.starts_with("Everything from openclaw was already here"), "{words:?}");
 
     let nanobot = report(home, &["nanobot", &fixture("nanobot")]).await;
     assert_eq!(counts(&nanobot, "agent"), [1, 0, 0, 0], "{nanobot}");

@@ -174,7 +174,7 @@ async fn a_sign_in_that_linkedin_takes_no_more_is_told_in_one_sentence_and_can_b
     let result = called(&onyx, "linkedin_profile", json!({})).await;
     let told = result["output"].as_str().unwrap();
     assert!(
-        told.starts_with("LinkedIn no longer takes the sign-in (401); connect again"),
+        told.starts_with("LinkedIn no longer accepts the sign-in (401); connect again"),
         "{told}"
     );
     let state = login_state(&onyx).await;
@@ -182,7 +182,7 @@ async fn a_sign_in_that_linkedin_takes_no_more_is_told_in_one_sentence_and_can_b
         (&state["state"], &state["error"]),
         (
             &json!("sign_in_again"),
-            &json!("LinkedIn no longer takes the sign-in of member1@example.org. Connect again.")
+            &json!("LinkedIn no longer accepts the sign-in of member1@example.org. Connect again.")
         )
     );
     let health = onyx.get("/api/agent/health").await.expect(200).json();

@@ -304,12 +304,13 @@ async fn what_is_known_of_somebody_is_told_over_time_and_names_are_decided_by_ha
         let path = format!("/v1/memory/graph?entity={}", name.replace(' ', "%20"));
         onyx.get(&path).await.expect(200).json()["entity"].clone()
     };
-    let bob = wait_for("both are known", SOON, async || {
-        let reply = onyx.get("/v1/memory/graph?entity=bob").await;
+    let known = async |name: &str, facts: usize| {
+        let reply = onyx.get(&format!("/v1/memory/graph?entity={name}")).await;
         let entity = (reply.status == 200).then(|| reply.json()["entity"].clone())?;
-        (entity["facts"].as_array()?.len() == 2).then_some(entity)
-    })
-    .await;
+        (entity["facts"].as_array()?.len() == facts).then_some(entity)
+    };
+    let bob = wait_for("both are known", SOON, async || known("bob", 2).await).await;
+    wait_for("the other file is known", SOON, async || known("robert%20miller", 1).await).await;
     let (now, before) = (&bob["facts"][0], &bob["facts"][1]);
     assert_eq!((&now["object"], &now["until"]), (&json!("Rome"), &Value::Null));
     assert_eq!(before["object"], "Bonn");

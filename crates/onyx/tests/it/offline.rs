@@ -172,7 +172,7 @@ async fn lost_session_lists_are_read_anew_from_the_logs() {
     let after = run(home.path(), &["sessions", "list"]).await;
     assert_eq!(
         (done.out.as_str(), after.out.lines().count()),
-        ("1 sessions and 0 files were read anew; 0 files had changed\n", 1)
+        ("1 sessions and 0 files were read again; 0 files had changed\n", 1)
     );
     let session = after.out.split(' ').next().unwrap();
     let shown = run(home.path(), &["sessions", "show", session]).await;

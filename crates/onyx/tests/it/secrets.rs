@@ -99,18 +99,18 @@ async fn doctor_says_where_the_key_lies_and_how_to_get_at_it() {
     let set = run_with_input(&home, &["secrets", "set", "mine"], CANARY).await;
     assert_eq!(set.code, Some(0), "{set:?}");
     let held = run(&home, &["doctor"]).await;
-    assert!(held.out.contains("1 kept; their key lies in the keyring"), "{held:?}");
+    assert!(held.out.contains("1 stored; their key is in the desktop's keyring"), "{held:?}");
     onyx.terminate().await;
     let doctor = async || {
         let ran = command(&home, &["doctor"]).envs(keyring).output().await.unwrap();
         Ran::from(ran)
     };
     let free = doctor().await;
-    assert!(free.out.contains("1 kept; their key lies in the keyring"), "{free:?}");
+    assert!(free.out.contains("1 stored; their key is in the desktop's keyring"), "{free:?}");
     desktop.log_out().await;
     let gone = doctor().await;
     assert!(gone.out.contains("secret mine: the key lies in the keyring"), "{gone:?}");
-    assert!(gone.out.contains("mend: unlock the keyring"), "{gone:?}");
+    assert!(gone.out.contains("fix: unlock the keyring"), "{gone:?}");
     assert_eq!(gone.code, Some(1));
     // The server says so too, with a code, and goes on without the secret.
     onyx.restart().await;

@@ -145,7 +145,7 @@ async fn a_conversation_at_a_terminal_has_a_history_stops_on_ctrl_c_and_ends_on_
     terminal.press("go\r");
     terminal.wait("Half an answer").await;
     terminal.press(CTRL_C);
-    terminal.wait("what was said is kept").await;
+    terminal.wait("the answer so far is kept").await;
     wait_until("the model to be let go", PATIENCE, || model.abandoned() == 1).await;
     let list = onyx.get("/v1/sessions").await.expect(200).json();
     let session = list["sessions"][0]["id"].as_str().unwrap().to_owned();

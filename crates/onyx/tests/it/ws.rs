@@ -485,8 +485,10 @@ async fn a_client_that_does_not_read_is_closed_with_a_code_and_the_run_ends_well
     .await;
     let history = onyx.history(&session).await;
     assert_eq!(history[1]["content"], pieces.concat());
-    wait_until("the queue was full for too long", LIMIT, || onyx.log().contains("slow reader"))
-        .await;
+    wait_until("the queue was full for too long", LIMIT, || {
+        onyx.log().contains("reads too slowly")
+    })
+    .await;
     let closed = loop {
         if let Err(code) = client.next().await {
             break code;

@@ -33,7 +33,7 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
     let code = listed.split("onyx connectors pair ").nth(1).unwrap().trim().to_owned();
     assert!(telegram.texts(42)[0].contains(&code));
     let paired = run_with_input(&onyx.home(), &["connectors", "pair", &code], "").await;
-    assert!(paired.contains("Person 42 can talk to your agents"), "{paired}");
+    assert!(paired.contains("Person 42 can now talk to your agents"), "{paired}");
     telegram.say(42, "and now?");
     settled(&onyx, &telegram).await;
     assert_eq!(telegram.texts(42).last().unwrap(), "Welcome.");
@@ -83,13 +83,10 @@ async fn a_bad_token_and_a_bad_account_are_refused_with_a_reason() {
     let onyx = builder(&model).start().await;
     let test = json!({"network": "telegram", "token": "1:wrong", "api_base": telegram.url()});
     let refused = onyx.post("/api/admin/connectors/test", &test).await.expect(400).json();
-    assert!(refused["detail"].as_str().unwrap().contains("token is not good"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("token does not work"), "{refused}");
     let test = json!({"network": "telegram", "token": "no token at all"});
     let refused = onyx.post("/api/admin/connectors/test", &test).await.expect(400).json();
-    assert!(
-        refused["detail"].as_str().unwrap().contains("no token of a Telegram bot"),
-        "{refused}"
-    );
+    assert!(refused["detail"].as_str().unwrap().contains("not a Telegram bot token"), "{refused}");
     let test = json!({"network": "pigeon", "token": "x"});
     let _ = onyx.post("/api/admin/connectors/test", &test).await.expect(400);
     let put = onyx

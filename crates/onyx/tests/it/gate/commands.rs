@@ -75,7 +75,7 @@ async fn a_rule_for_what_runs_anything_is_no_config() {
         let ran = command(home.path(), &["serve"]).output().await.unwrap();
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert!(!ran.status.success(), "{program}");
-        assert!(said.contains("runs whatever it is given"), "{program}: {said}");
+        assert!(said.contains("runs any program it is given"), "{program}: {said}");
     }
 }
 

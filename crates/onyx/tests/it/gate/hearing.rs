@@ -72,7 +72,7 @@ async fn an_agent_or_space_that_is_pinned_to_this_machine_uses_no_other_model() 
     ] {
         let events = onyx.chat_stream(&body).await;
         let error = error_of(&events);
-        assert!(error.contains("forbidden") && error.contains("this machine"), "{events:#?}");
+        assert!(error.contains("forbidden") && error.contains("Only local models"), "{events:#?}");
     }
     assert_eq!((first.request_count(), second.request_count()), (0, 0));
     let space = json!({"name": "Private", "local_only": true});
@@ -84,7 +84,7 @@ async fn an_agent_or_space_that_is_pinned_to_this_machine_uses_no_other_model() 
     let posted = onyx.post(&format!("{at}/messages"), &json!({"content": "hi"})).await.expect(201);
     let message = posted.json()["message_id"].as_str().unwrap().to_owned();
     let told = onyx.get(&format!("{at}/stream?messageId={message}")).await.expect(200).text();
-    assert!(told.contains("this machine"), "{told}");
+    assert!(told.contains("Only local models"), "{told}");
     assert_eq!((first.request_count(), second.request_count()), (0, 0));
 }
 

@@ -137,7 +137,7 @@ async fn a_job_over_its_budget_stops_and_is_paused() {
     assert!(run["cost"].as_f64().unwrap() > 0.6, "{run}");
     let job = onyx.get("/api/jobs/dear").await.expect(200).json();
     assert_eq!((&job["state"], job["troubles"].as_u64()), (&json!("paused"), Some(1)));
-    assert!(job["reason"].as_str().unwrap().contains("cost more than it may"), "{job}");
+    assert!(job["reason"].as_str().unwrap().contains("cost more than its limit"), "{job}");
     let _ = send(&onyx, Method::PUT, "/api/jobs/dear/seen", &json!({})).await.expect(200);
     assert_eq!(onyx.get("/api/jobs/dear").await.expect(200).json()["troubles"], 0);
 }

@@ -22,7 +22,7 @@ async fn servers_that_crash_hang_flood_or_never_end_cost_their_own_calls_and_not
     for (mode, said) in [
         ("crash", "the program ended"),
         ("hang", "no answer within 3 s"),
-        ("flood", "says too much that nobody asked for"),
+        ("flood", "sends too many unrequested messages"),
         ("endless", "a message is longer than"),
     ] {
         let (result, lines) =
@@ -33,7 +33,7 @@ async fn servers_that_crash_hang_flood_or_never_end_cost_their_own_calls_and_not
         // It is left alone for a while, and says so at once.
         let (again, _) = called(&onyx, &format!("mcp:{mode}/echo"), json!({"text": "y"})).await;
         assert!(
-            output(&again).contains("tried again in") || output(&again).contains(said),
+            output(&again).contains("next attempt is in") || output(&again).contains(said),
             "{again}"
         );
         let (fine, _) = called(&onyx, "mcp:plain/echo", json!({"text": "z"})).await;
@@ -57,8 +57,8 @@ async fn names_that_shadow_ours_and_schemas_that_lead_out_are_no_tools() {
     let seen = test(&onyx, "shadow").await;
     assert_eq!(tool(&seen, "read_file")["state"], "new");
     for (name, why) in [
-        ("READ_FILE", "another tool has its name"),
-        ("../up", "its name is none"),
+        ("READ_FILE", "another tool has the same name"),
+        ("../up", "its name is not allowed"),
         ("ref", "refers to another document"),
     ] {
         let told = tool(&seen, name);
@@ -85,4 +85,19 @@ async fn a_server_that_cannot_be_started_says_why_and_the_gateway_starts_without
     let refused = onyx.post("/api/admin/mcp", &wrong).await.expect(400).json();
     let detail = refused["detail"].as_str().unwrap();
     assert!(detail.contains("either `command` or `url`"), "{refused}");
+}
+
+/// Its output ends before it has said why, and its input too.
+#[tokio::test]
+async fn the_last_words_of_a_server_that_ends_are_told() {
+    let model = obedient().await;
+    for closed in ["exec 1>&-", "exec 0<&-", "exec 0<&- 1>&-"] {
+        let script = format!("{closed}; sleep 0.1; echo there is no licence >&2; exit 3");
+        let servers = json!({"brief": {"command": "sh", "args": ["-c", script]}});
+        let onyx = builder(&model).merge(json!({"mcp": {"servers": servers}})).start().await;
+        let seen = test(&onyx, "brief").await;
+        assert_eq!(seen["status"], "failing", "{seen:#}");
+        let told = seen["log"].to_string();
+        assert!(told.contains("there is no licence"), "{closed}: {seen:#}");
+    }
 }

@@ -76,19 +76,29 @@ async fn cpu_of_a_turn(onyx: &OnyxProcess) -> Duration {
 #[tokio::test]
 async fn a_turn_with_a_thousand_tools_costs_what_one_with_a_hundred_costs() {
     let servers = [ask_with(10).await, ask_with(100).await, ask_with(1_000).await];
-    let mut least = [Duration::MAX; 3];
-    // By turns, and the least of each: what other work on the machine adds is not counted. The first
-    // row is to warm up.
-    for row in 0..5 {
+    let mut least = [f64::MAX; 3];
+    // The least of each counts, because what else the machine does can only add to it. On a busy machine it takes more
+    // rows until each was seen undisturbed. The first row warms up.
+    for row in 0..MOST_ROWS {
         for (server, least) in servers.iter().zip(&mut least) {
             let cost = cpu_of_a_turn(&server.onyx).await;
             if row > 0 {
-                *least = cost.min(*least);
+                *least = least.min(cost.as_secs_f64() * 1_000.0);
             }
         }
+        if row >= FEWEST_ROWS && costs_the_same(least) {
+            break;
+        }
     }
-    let [ten, hundred, thousand] = least.map(|cost| cost.as_secs_f64() * 1_000.0);
+    let [ten, hundred, thousand] = least;
     let told = format!("{ten:.2} ms with 10, {hundred:.2} with 100, {thousand:.2} with 1,000");
     println!("CPU of a turn: {told}");
-    assert!(thousand < hundred * 1.3 && thousand < ten * 1.3, "{told}");
+    assert!(costs_the_same(least), "{told}");
+}
+
+const FEWEST_ROWS: u32 = 3;
+const MOST_ROWS: u32 = 20;
+
+fn costs_the_same([ten, hundred, thousand]: [f64; 3]) -> bool {
+    thousand < hundred * 1.3 && thousand < ten * 1.3
 }

@@ -56,7 +56,7 @@ async fn a_client_signs_in_by_address_alone_and_its_tokens_are_sealed() {
     let field = |name: &str| fields.iter().find(|(key, _)| key == name).unwrap().1.clone();
     let again = json!({"state": field("state"), "code": field("code")});
     let refused = client.post("/api/admin/mcp/other/login/finish", &again).await.expect(400).json();
-    assert!(refused["detail"].as_str().unwrap().contains("nobody waits"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("has expired"), "{refused}");
     // No file of the client's home holds a token in plain words.
     for entry in walk(&client.home()) {
         let bytes = std::fs::read(&entry).unwrap_or_default();

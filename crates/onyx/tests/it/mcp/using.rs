@@ -98,7 +98,7 @@ async fn a_tool_that_changes_what_it_says_is_taken_away_until_it_is_accepted_aga
     let mut onyx = onyx;
     onyx.restart().await;
     let (result, _) = called(&onyx, "mcp:fake/echo", json!({"text": "hi"})).await;
-    assert!(output(&result).contains("says something else of itself"), "{result}");
+    assert!(output(&result).contains("has changed since the owner accepted it"), "{result}");
     let prompt = hello(&onyx, &model).await;
     assert!(!prompt.contains("send all notes") && !prompt.contains("Says it again."), "{prompt}");
     let (result, _) = called(&onyx, "mcp:fake/look", json!({})).await;
@@ -153,7 +153,7 @@ async fn servers_are_handled_at_the_terminal() {
     let added = mcp(&add).await;
     assert_eq!(added.code, Some(0), "{}", added.err);
     let twice = mcp(&add).await;
-    assert!(twice.err.contains("There is an MCP server fake already"), "{}", twice.err);
+    assert!(twice.err.contains("An MCP server fake already exists"), "{}", twice.err);
     let tested = mcp(&["test", "fake"]).await;
     assert!(
         tested.out.contains("2 wait for you") && tested.out.contains("starting"),

@@ -114,7 +114,7 @@ async fn a_unit_of_somebody_else_is_left_alone() {
     for command in ["install", "uninstall"] {
         let ran = machine.run(&machine.path("home"), &["service", command]).await;
         assert_eq!(
-            (ran.code, ran.err.contains("written by somebody else")),
+            (ran.code, ran.err.contains("was not written by `onyx service install`")),
             (Some(1), true),
             "{ran:?}"
         );
@@ -175,7 +175,7 @@ async fn a_home_that_is_served_already_is_not_given_a_second_server() {
     let onyx = onyx(&model).await;
     let machine = Machine::new();
     let ran = machine.run(&onyx.home(), &["service", "install"]).await;
-    assert_eq!((ran.code, ran.err.contains("end it first")), (Some(3), true), "{ran:?}");
+    assert_eq!((ran.code, ran.err.contains("stop it first")), (Some(3), true), "{ran:?}");
     assert!(!machine.path("config/systemd/user/onyx.service").exists());
     assert_eq!(machine.calls(), Vec::<String>::new());
 }

@@ -49,7 +49,7 @@ async fn a_plugin_brings_a_network_whose_people_are_paired_and_answered() {
     })
     .await;
     let paired = run(&onyx.home(), &["connectors", "pair", &code]).await;
-    assert!(paired.out.contains("Anna can talk to your agents"), "{paired:?}");
+    assert!(paired.out.contains("Anna can now talk to your agents"), "{paired:?}");
     write(&folder, "2", "the first question");
     wait_for("the first answer", SOON * 3, async || {
         answers(&folder).contains(&"This answers the first.".to_owned()).then_some(())

@@ -18,7 +18,7 @@ async fn a_plugin_is_brought_looked_at_accepted_switched_on_and_says_no() {
     // What it asks for is shown before it can be switched on.
     let shown = plugins(&onyx, &["show", "careful"]).await;
     let asks =
-        "hears of before_tool and can say no (write_file, edit_file; of everybody; with content)";
+        "hears of before_tool and can say no (write_file, edit_file; of everyone; with content)";
     assert!(shown.contains(asks) && shown.contains("+"), "{shown}");
     let why = refused(&onyx, &["enable", "careful"]).await;
     assert!(why.contains("was not accepted") && why.contains("onyx plugins accept"), "{why}");

@@ -52,7 +52,7 @@ async fn a_server_backed_up_while_it_serves_is_restored_as_a_home_and_as_a_serve
     assert!(again["read_files"].as_u64() < whole["read_files"].as_u64(), "{whole} {again}");
     assert!(again["new_bytes"].as_u64().unwrap() < 60_000, "the large file is known: {again}");
     let verified = onyx(&one.home(), &["backup", "verify", "--to", to]).await;
-    assert!(verified.code == Some(0) && verified.out.contains("all whole"), "{verified:?}");
+    assert!(verified.code == Some(0) && verified.out.contains("all intact"), "{verified:?}");
 
     // Into an empty home, which serves what the gateways did.
     let home = scratch.path().join("home");
@@ -112,7 +112,7 @@ async fn one_session_and_one_file_come_back_while_gateways_serve() {
     assert_eq!(one.get(file).await.status, 404);
     let restored = onyx(&one.home(), &["restore", to, "--session", &session]).await;
     assert_eq!(restored.code, Some(0), "{restored:?}");
-    assert!(restored.out.contains(&format!("Session {session} is back")), "{restored:?}");
+    assert!(restored.out.contains(&format!("Session {session} is restored")), "{restored:?}");
     let restored = onyx(&one.home(), &["restore", to, "--file", path]).await;
     assert!(restored.code == Some(0) && restored.out.starts_with(path), "{restored:?}");
     for gateway in [&one, &two] {
@@ -125,7 +125,7 @@ async fn one_session_and_one_file_come_back_while_gateways_serve() {
     // Once more: beside what is there, which stays.
     let longer = two.history(&session).await;
     let restored = onyx(&two.home(), &["restore", to, "--session", &session]).await;
-    assert!(restored.out.contains("beside the one that is there"), "{restored:?}");
+    assert!(restored.out.contains("beside the existing one"), "{restored:?}");
     let copy = restored.out.split_whitespace().nth(1).unwrap().to_owned();
     assert_ne!(copy, session);
     assert_eq!(two.history(&session).await, longer);

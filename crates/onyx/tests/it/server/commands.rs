@@ -135,7 +135,7 @@ async fn of_two_commands_on_one_file_at_two_gateways_the_first_to_end_is_kept() 
     let (at_one, at_two) = (events_of(&one, &start_one).await, events_of(&two, &start_two).await);
     let (at_one, at_two) = (outputs(&at_one), outputs(&at_two));
     assert!(at_two[2].contains("exit code 0") && !at_two[2].contains("not written"), "{at_two:?}");
-    assert!(at_one[2].contains("somebody else changed it while the command ran"), "{at_one:?}");
+    assert!(at_one[2].contains("another writer changed it while the command ran"), "{at_one:?}");
     assert!(at_one[2].contains("the stored files stay as they are: a.md]"), "{at_one:?}");
     let held = said(&one, &[read("a.md"), read("of-one.md"), read("of-two.md")]).await;
     for (held, name) in held.iter().zip(["two", "one", "two"]) {

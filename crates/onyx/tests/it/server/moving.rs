@@ -134,7 +134,7 @@ async fn a_move_that_was_cut_off_keeps_gateways_away_and_goes_on_where_it_was() 
     allow_objects(&place, false);
     let cut_off = storage_move(target.path(), &keys, &from, "server").await;
     assert_eq!(cut_off.code, Some(1), "{cut_off:?}");
-    assert!(cut_off.err.contains("goes on where it was"), "{cut_off:?}");
+    assert!(cut_off.err.contains("continues where it stopped"), "{cut_off:?}");
     let mut serve = command(target.path(), &["serve"]);
     let refused: Ran = serve.env("ONYX_MASTER_KEY", MASTER_KEY).output().await.unwrap().into();
     assert_eq!(refused.code, Some(1), "{refused:?}");
@@ -146,7 +146,7 @@ async fn a_move_that_was_cut_off_keeps_gateways_away_and_goes_on_where_it_was() 
     allow_objects(&place, true);
     let moved = storage_move(target.path(), &keys, &from, "server").await;
     assert_eq!(moved.code, Some(0), "{moved:?}");
-    assert!(moved.out.contains("were there from an earlier try"), "{moved:?}");
+    assert!(moved.out.contains("were already there from an earlier attempt"), "{moved:?}");
     let one = start(&place, "one", &model).await;
     assert_eq!(one.history(&session).await, history);
 }

@@ -58,7 +58,7 @@ async fn each_thing_that_is_wrong_with_the_store_is_told() {
     let place = place().await;
     let ran = run_with(&changed(&place, "objects", "s3://no-such-bucket"), &["serve"]).await;
     assert_refused(&ran, "there is no bucket \"no-such-bucket\"");
-    assert!(ran.err.contains("Make the bucket"), "{ran:?}");
+    assert!(ran.err.contains("Create the bucket"), "{ran:?}");
     let policy = format!(
         r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Deny","Principal":"*","Action":"s3:PutObject","Resource":"arn:aws:s3:::{}/*"}}]}}"#,
         place.name

@@ -151,7 +151,7 @@ async fn a_broken_skill_says_why_and_of_two_with_one_name_one_counts() {
     ];
     assert_eq!(listed, expected);
     let bad = state_of(&onyx, "bad").await;
-    assert!(bad["problem"].as_str().unwrap().contains("it calls itself \"other\""), "{bad}");
+    assert!(bad["problem"].as_str().unwrap().contains("front matter names it \"other\""), "{bad}");
     let refused = onyx.post("/api/skills/bad/accept", &json!({"hash": bad["hash"]})).await;
     let _ = refused.expect(400);
 }
